@@ -1,0 +1,87 @@
+"""What a browser test does with a page: open it, wait until it rests, look for faults."""
+
+from dataclasses import asdict, dataclass, field
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import ConsoleMessage, Page, Request, Response
+
+WAIT_MS = 60_000
+REST_MS = 250
+LOOPBACK = {"127.0.0.1", "localhost"}
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+# A script run starts a moment after the click that causes it, so one look is not enough: the app
+# must have been at rest for a while. The clock lives in the page and restarts at each rerun.
+_AT_REST = """rest => {
+  const app = document.querySelector('[data-testid=stApp]');
+  const resting = app && app.dataset.testScriptState === 'notRunning'
+    && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
+  if (!resting) { window.__restingSince = undefined; return false; }
+  window.__restingSince ??= performance.now();
+  return performance.now() - window.__restingSince >= rest;
+}"""
+
+
+def wait_idle(page: Page, timeout_ms: float = WAIT_MS) -> None:
+    """Return once the app has run its script and nothing has moved for a quarter of a second."""
+    page.evaluate("window.__restingSince = undefined")
+    page.wait_for_function(_AT_REST, arg=REST_MS, timeout=timeout_ms)
+
+
+def open_page(page: Page, url: str) -> None:
+    """Go to `url` and wait until the app has drawn it."""
+    page.goto(url, timeout=WAIT_MS)
+    wait_idle(page)
+
+
+@dataclass
+class Watch:
+    """Faults of a page that nobody sees on the screen, collected while it is used."""
+
+    console_errors: list[str] = field(default_factory=list)
+    page_errors: list[str] = field(default_factory=list)
+    bad_responses: list[str] = field(default_factory=list)
+    foreign_requests: list[str] = field(default_factory=list)
+
+    def attach(self, page: Page) -> None:
+        """Listen to `page` from now on."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+        page.on("response", self._response)
+        page.on("request", self._request)
+
+    def assert_clean(self) -> None:
+        """Fail with all that was collected, if anything was."""
+        found = {name: entries for name, entries in asdict(self).items() if entries}
+        assert not found, f"the page was not clean: {found}"
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.console_errors.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.bad_responses.append(f"{response.status} {response.url}")
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in {"data", "blob"} and address.hostname not in LOOPBACK:
+            self.foreign_requests.append(request.url)
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """What axe-core finds against WCAG 2.2 A and AA: one line a rule, with the first elements."""
+    options = {"runOnly": AXE_RULES, "resultTypes": ["violations"]}
+    results = Axe().run(page, options=options).response
+    return [
+        f"{rule['id']} ({rule['impact']}): {rule['help']}; "
+        + "; ".join(node["html"][:160] for node in rule["nodes"][:3])
+        for rule in results["violations"]
+    ]
+
+
+def assert_accessible(page: Page) -> None:
+    """Fail with the faults that axe-core finds on the page as it stands."""
+    faults = accessibility_faults(page)
+    assert not faults, "\n".join(["accessibility:", *faults])

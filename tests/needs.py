@@ -1,0 +1,42 @@
+"""What a test may need from outside the repository, and whether its absence is a failure."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_DATA = ROOT.parent / "shared" / "data"
+
+
+def everything_required() -> bool:
+    """Whether a missing browser or data set fails the run (`CI=true`, `DPCORE_REQUIRE_ALL=1`)."""
+    return any(
+        os.environ.get(name, "").lower() in {"1", "true"} for name in ("CI", "DPCORE_REQUIRE_ALL")
+    )
+
+
+def missing(reason: str) -> None:
+    """Skip the test, or fail it where everything is required."""
+    if everything_required():
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def real_data() -> Path:
+    """The folder of real corpora and vectors (`DPCORE_DATA`); skips or fails where absent."""
+    given = os.environ.get("DPCORE_DATA")
+    folder = Path(given) if given else DEFAULT_DATA
+    if not folder.is_dir():
+        missing(f"no real data at {folder}; set DPCORE_DATA to the folder that holds it")
+    return folder
+
+
+def chromium() -> str:
+    """The browser (`DPCORE_CHROMIUM`, or `chromium` on the path); skips or fails where absent."""
+    given = os.environ.get("DPCORE_CHROMIUM", "chromium")
+    found = shutil.which(given)
+    if found is None:
+        missing(f"no browser {given!r}; install Debian's `chromium` or set DPCORE_CHROMIUM")
+    return str(found)
