@@ -1,0 +1,203 @@
+"""What the laboratory keeps on disk: one folder, files written whole, each with its checksum.
+
+A kept file is a JSON header line, zero padding, and the bytes of its arrays; the header holds the
+SHA-256 of those bytes and the fingerprint of the lexicon that they were computed from. It is one
+file, written under a temporary name and renamed, so two processes may build the same thing at
+once: the later rename wins and a reader sees the one or the other, never half of either. A file
+that does not match its checksum, or is of another lexicon, counts as absent and is rebuilt. A
+folder that cannot be written is no error: everything is computed, and `cache_status` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+_MAGIC = "dpcore-cache-1"
+_ALIGNMENT = 64
+_HEADER_LIMIT = 65_536
+_HASH_BLOCK = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class CacheStatus:
+    """Whether the cache folder can be used.
+
+    Attributes:
+        folder: the folder.
+        writable: whether files can be kept in it.
+        reason: why not; empty if it can.
+    """
+
+    folder: Path
+    writable: bool
+    reason: str
+
+
+def cache_folder() -> Path:
+    """The folder: `DPCORE_CACHE`, or word-privacy-lab in the platform's folder for caches."""
+    chosen = os.environ.get("DPCORE_CACHE")
+    if chosen:
+        return Path(chosen)
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "word-privacy-lab"
+
+
+def cache_status() -> CacheStatus:
+    """Try the cache folder by writing an empty file to it."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-"):
+            pass
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return CacheStatus(folder, False, f"cannot write to it ({reason}): nothing is kept")
+    return CacheStatus(folder, True, "")
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`, and rename it to `path` when the block succeeds.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small UTF-8 file whole.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def sha256_of_file(path: Path) -> str:
+    """SHA-256 (hexadecimal) of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a kept file holds: read-only arrays by name, and a JSON object."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    facts: Mapping[str, Any]
+
+
+def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
+    """Write arrays and facts computed from one lexicon.
+
+    Args:
+        fingerprint: of the lexicon.
+        kind: the file's name, such as "extent".
+        kept: what to write.
+
+    Returns:
+        Whether it was written; False if the folder cannot be.
+    """
+    arrays = {name: np.ascontiguousarray(array) for name, array in kept.arrays.items()}
+    listing, offset = [], 0
+    for name, array in arrays.items():
+        listing.append([name, array.dtype.str, list(array.shape), offset])
+        offset += _padded(array.nbytes)
+    header = {
+        "magic": _MAGIC,
+        "fingerprint": fingerprint,
+        "kind": kind,
+        "sha256": _digest(arrays.values()),
+        "arrays": listing,
+        "facts": dict(kept.facts),
+    }
+    line = json.dumps(header).encode() + b"\n"
+    try:
+        with replacing(_path(fingerprint, kind)) as temporary, temporary.open("wb") as file:
+            file.write(line.ljust(_padded(len(line)), b"\0"))
+            for array in arrays.values():
+                file.write(array.reshape(-1).view(np.uint8).data)
+                file.write(b"\0" * (_padded(array.nbytes) - array.nbytes))
+    except OSError:
+        return False
+    return True
+
+
+def recall(fingerprint: str, kind: str) -> Kept | None:
+    """Read what was kept, or None if it is absent, damaged, or of another lexicon.
+
+    Large arrays are mapped, not read: they cost memory only where they are used.
+    """
+    path = _path(fingerprint, kind)
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_HEADER_LIMIT)
+        header = json.loads(line)
+        if (header["magic"], header["fingerprint"], header["kind"]) != (_MAGIC, fingerprint, kind):
+            return None
+        start = _padded(len(line))
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, dtype, shape, offset in header["arrays"]:
+            plain = np.dtype(dtype)
+            if plain.hasobject:
+                return None
+            mapped = np.memmap(path, plain, "r", start + offset, tuple(shape))
+            arrays[name] = np.asarray(mapped)
+        if _digest(arrays.values()) != header["sha256"]:
+            return None
+        return Kept(arrays, header["facts"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def kinds_kept(fingerprint: str) -> list[str]:
+    """Names of the files kept for a lexicon, damaged or not."""
+    return sorted(path.stem for path in _path(fingerprint, "x").parent.glob("*.bin"))
+
+
+def _path(fingerprint: str, kind: str) -> Path:
+    return cache_folder() / "derived" / fingerprint / f"{kind}.bin"
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _digest(arrays: Iterable[NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        flat = array.reshape(-1).view(np.uint8)
+        for start in range(0, flat.size, _HASH_BLOCK):
+            digest.update(flat[start : start + _HASH_BLOCK].data)
+    return digest.hexdigest()

@@ -1,0 +1,103 @@
+"""Which lexicons there are, and loading one by its name or its path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.cache import cache_folder
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.stored import Manifest, read_manifest, read_stored
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.progress import Progress
+
+DEFAULT_NAME = "default"
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """A lexicon that `load` finds by its name.
+
+    Attributes:
+        name: what `load` takes.
+        folder: where it lies.
+        manifest: what it holds and where it is from.
+        bundled: whether it comes with the laboratory.
+    """
+
+    name: str
+    folder: Path
+    manifest: Manifest
+    bundled: bool
+
+
+def added_folder() -> Path:
+    """The folder that holds the lexicons that were added or fetched."""
+    return cache_folder() / "lexicons"
+
+
+def available() -> list[CatalogueEntry]:
+    """The bundled lexicon, if it is there, then the added ones by name; damaged ones left out."""
+    found: list[CatalogueEntry] = []
+    try:
+        manifest = read_manifest(bundled_folder())
+        found.append(CatalogueEntry(DEFAULT_NAME, bundled_folder(), manifest, True))
+    except LexiconError:
+        pass
+    try:
+        folders = sorted(path for path in added_folder().iterdir() if path.is_dir())
+    except OSError:
+        folders = []
+    for folder in folders:
+        if folder.name.startswith("."):
+            continue
+        try:
+            found.append(CatalogueEntry(folder.name, folder, read_manifest(folder), False))
+        except LexiconError:
+            continue
+    return found
+
+
+def load(
+    name_or_path: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> Lexicon:
+    """Load a lexicon.
+
+    Args:
+        name_or_path: None or "default" for the bundled one; the name of an added one; or the path
+            of a vector file (see `dpcore.lexicon.readers`; a member of a zip archive is
+            ARCHIVE.zip::MEMBER) or of a folder that `add` wrote.
+        limit: keep only the first `limit` rows of the file.
+        progress: called with (stage, done, total).
+
+    Returns:
+        The lexicon. Rows that a lexicon cannot hold are dropped (`add` and `info` count them).
+
+    Raises:
+        LexiconError: it is unknown, unreadable or damaged.
+    """
+    if limit is not None and not limit >= 2:
+        raise LexiconError(f"a lexicon has at least 2 words, got the limit {limit}")
+    if name_or_path is None or str(name_or_path) == DEFAULT_NAME:
+        return read_stored(bundled_folder(), limit=limit)
+    text = str(name_or_path)
+    if "/" not in text and "\\" not in text and (added_folder() / text).is_dir():
+        return read_stored(added_folder() / text, limit=limit)
+    path = Path(text.split("::")[0]).expanduser()
+    if not path.exists():
+        names = ", ".join(entry.name for entry in available()) or "none"
+        raise LexiconError(
+            f"unknown lexicon {text!r}: neither the name of one (there are: {names}) nor a path"
+        )
+    if path.is_dir():
+        return read_stored(path, limit=limit)
+    from dpcore.lexicon.readers import read_lexicon
+
+    return read_lexicon(text, limit=limit, progress=progress)[0]

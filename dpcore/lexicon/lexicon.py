@@ -1,0 +1,271 @@
+"""A lexicon: the public vocabulary, its vectors and the metric between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import LexiconError, UnknownWordError
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.rows import (
+    DroppedRows,
+    choose_rows,
+    first_not_finite,
+    freeze,
+    has_repeated_rows,
+)
+from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcore.lexicon.extent import Extent
+    from dpcore.lexicon.nearest import NearestSearch
+    from dpcore.lexicon.neighbours import NeighbourTable
+    from dpcore.lexicon.progress import Progress
+
+_CLOSE_WORD_POOL = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Words, their vectors and a metric; immutable, and identified by its fingerprint.
+
+    The vocabulary, the vectors and everything computed from them are public and fixed before any
+    private text is read.
+
+    Attributes:
+        name: what a person calls it.
+        words: the words, n distinct non-empty strings without a line feed, most frequent first.
+        vectors: shape (n, d), float32, C-contiguous, read-only, finite, rows distinct. An array
+            that is writeable when it is handed over is copied.
+        metric: the metric that a mechanism uses when none is named.
+
+    Raises:
+        LexiconError: a condition above does not hold.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    metric: Metric = Metric.EUCLIDEAN
+
+    def __post_init__(self) -> None:
+        """Validate, and make the vectors read-only."""
+        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "vectors", freeze(self.vectors))
+        object.__setattr__(self, "metric", Metric.parse(self.metric))
+        self._check_shape()
+        self._check_words()
+        bad = first_not_finite(self.vectors)
+        if bad is not None:
+            raise LexiconError(
+                f"lexicon {self.name!r}: the vector of word {bad + 1} holds NaN or infinity; "
+                "every coordinate must be finite"
+            )
+        if has_repeated_rows(self.vectors):
+            raise LexiconError(
+                f"lexicon {self.name!r}: two words have the same vector; rows must be distinct "
+                "(Lexicon.build drops the later one)"
+            )
+        if self.metric is Metric.ANGULAR and not self.vectors.any(axis=1).all():
+            raise LexiconError(
+                f"lexicon {self.name!r}: a word has the zero vector, which has no angle; use "
+                "another metric"
+            )
+
+    def _check_shape(self) -> None:
+        if self.vectors.ndim != 2 or not 1 <= self.vectors.shape[1] <= MAX_DIMENSION:
+            raise LexiconError(
+                f"lexicon {self.name!r}: vectors must have shape (n, d) with d from 1 to "
+                f"{MAX_DIMENSION}, got {self.vectors.shape}"
+            )
+        if len(self.words) != len(self.vectors):
+            raise LexiconError(
+                f"lexicon {self.name!r}: {len(self.words)} words but {len(self.vectors)} vectors"
+            )
+        if not 2 <= len(self.words) <= MAX_VOCABULARY:
+            raise LexiconError(
+                f"lexicon {self.name!r}: a lexicon has 2 to {MAX_VOCABULARY:,} words, got "
+                f"{len(self.words)}"
+            )
+
+    def _check_words(self) -> None:
+        if not all(isinstance(word, str) and word and "\n" not in word for word in self.words):
+            raise LexiconError(
+                f"lexicon {self.name!r}: every word must be a non-empty string without a line feed"
+            )
+        if len(self._positions) != len(self.words):
+            raise LexiconError(
+                f"lexicon {self.name!r}: a word stands twice; words must be distinct "
+                "(Lexicon.build keeps the first)"
+            )
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        words: Sequence[str],
+        vectors: NDArray[np.float32],
+        metric: Metric = Metric.EUCLIDEAN,
+    ) -> tuple[Lexicon, DroppedRows]:
+        """Build from rows as they were found, dropping what a lexicon cannot hold.
+
+        Dropped are empty words, a word that stood before (the first one stays) and a row whose
+        vector stood before (the lowest index stays).
+
+        Returns:
+            The lexicon, and how many rows were dropped for each reason.
+
+        Raises:
+            LexiconError: as the constructor, for what remains.
+        """
+        array = np.asarray(vectors)
+        if array.ndim != 2 or len(words) != len(array):
+            raise LexiconError(
+                f"lexicon {name!r}: vectors must have shape ({len(words)}, d), got {array.shape}"
+            )
+        kept, dropped = choose_rows(words, array)
+        if len(kept) == len(words):
+            return cls(name, tuple(words), array, metric), dropped
+        return cls(name, tuple(words[i] for i in kept), freeze(array[kept]), metric), dropped
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        """Tell whether this word is in the vocabulary, in exactly this spelling."""
+        return word in self._positions
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of a vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    def index(self, word: str) -> int:
+        """Return the index of a word.
+
+        Raises:
+            UnknownWordError: the word is not in the vocabulary; the message offers up to three
+                close ones.
+        """
+        found = self._positions.get(word)
+        if found is None:
+            raise UnknownWordError(self._unknown(word))
+        return found
+
+    def indices(self, words: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of words, shape (k,).
+
+        Raises:
+            UnknownWordError: as `index`, for the first word that is not there.
+        """
+        return np.array([self.index(word) for word in words], dtype=np.int64)
+
+    def _unknown(self, word: str) -> str:
+        from difflib import get_close_matches
+
+        shown = repr(word if len(word) <= 40 else word[:39] + "…")
+        message = f"{shown} is not in lexicon {self.name!r} ({len(self):,} words)"
+        if word.lower() in self._positions:
+            return f"{message}; did you mean {word.lower()!r}?"
+        pool: list[str] = []
+        for candidate in self.words:
+            if abs(len(candidate) - len(word)) <= 2 and candidate[:1] == word[:1].lower():
+                pool.append(candidate)
+                if len(pool) == _CLOSE_WORD_POOL:
+                    break
+        close = get_close_matches(word[:40], pool, n=3, cutoff=0.7)
+        if not close:
+            return message
+        return f"{message}; did you mean {', '.join(repr(w) for w in close)}?"
+
+    def with_metric(self, metric: Metric | str) -> Lexicon:
+        """Return the same words and vectors under another metric (its fingerprint differs)."""
+        parsed = Metric.parse(metric)
+        return self if parsed is self.metric else dataclasses.replace(self, metric=parsed)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hexadecimal) over the metric, the shape, the words and the vectors."""
+        digest = hashlib.sha256()
+        n, d = self.vectors.shape
+        digest.update(f"dpcore lexicon 1\n{self.metric.value}\n{n} {d}\n".encode())
+        digest.update("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        digest.update(b"\n\n")
+        little_endian = np.ascontiguousarray(self.vectors, dtype="<f4")
+        digest.update(little_endian.data)
+        return digest.hexdigest()
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """Largest Euclidean norm of a row, rounded up.
+
+        It is at least the true norm and at least any float64 sum of squares' root, whatever the
+        order of summation, so clipping at it changes no vector.
+        """
+        largest = 0.0
+        for start in range(0, len(self), 8192):
+            rows = self.vectors[start : start + 8192].astype(np.float64)
+            largest = max(largest, float(np.einsum("ij,ij->i", rows, rows).max()))
+        return float(np.sqrt(largest) * (1.0 + (self.dimension + 4) * 2.0**-51))
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Diameter Δ and separation Δ₀ under `metric`; from the cache, else computed and cached.
+
+        Above `limits.MAX_EXACT_EXTENT_WORDS` words it is a pair of rigorous bounds
+        (`Extent.exact` is False) unless the exact values were built on request before
+        (`python -m dpcore lexicon build`).
+        """
+        from dpcore.lexicon.extent import extent_of
+
+        return extent_of(self)
+
+    @cached_property
+    def _nearest_search(self) -> NearestSearch:
+        from dpcore.lexicon.nearest import NearestSearch
+
+        return NearestSearch(self.vectors)
+
+    def nearest(self, queries: ArrayLike) -> NDArray[np.int64]:
+        """The word nearest to each query under `metric`: `dpcore.lexicon.neighbours.nearest`.
+
+        Args:
+            queries: points, shape (k, d).
+
+        Returns:
+            Indices of shape (k,), int64; of equally near words the lowest index.
+        """
+        return self._nearest_search(queries, self.metric)
+
+    def neighbours(
+        self, count: int = NEIGHBOUR_TABLE_WIDTH, progress: Progress | None = None
+    ) -> NeighbourTable:
+        """Exact Euclidean neighbours of every word; from the cache, else computed and cached.
+
+        Args:
+            count: neighbours of each word, itself included; at most 128.
+            progress: called with (stage, done, total).
+
+        Returns:
+            The table, with min(count, n) columns.
+
+        Raises:
+            ParameterError: count is out of range, or the metric is not Euclidean.
+        """
+        from dpcore.lexicon.neighbours import table_of
+
+        return table_of(self, count, progress)

@@ -1,0 +1,157 @@
+"""The metrics of a lexicon, and distances in them to the last few bits of float64."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_BLOCK_BYTES = 32 * 2**20
+
+
+class Metric(StrEnum):
+    """A metric on the embedding space.
+
+    Euclidean, Manhattan and Chebyshev are the L2, L1 and L∞ norms of the difference. Angular is
+    the angle between the two vectors in radians, in [0, π]; on vectors that are not of one
+    length it is a pseudo-metric (two parallel rows have distance 0) and it is undefined for a
+    zero row.
+    """
+
+    EUCLIDEAN = "euclidean"
+    MANHATTAN = "manhattan"
+    CHEBYSHEV = "chebyshev"
+    ANGULAR = "angular"
+
+    @classmethod
+    def parse(cls, name: str) -> Metric:
+        """Return the metric of this name.
+
+        Raises:
+            ParameterError: the name is unknown, or is "cosine", which breaks the triangle
+                inequality and so carries no metric privacy.
+        """
+        text = str(name).strip().lower()
+        if text == "cosine":
+            raise ParameterError(
+                "cosine distance is not a metric (it breaks the triangle inequality), so no "
+                "metric privacy guarantee can be stated in it: use 'angular', the angle itself"
+            )
+        try:
+            return cls(text)
+        except ValueError:
+            allowed = ", ".join(metric.value for metric in cls)
+            raise ParameterError(f"unknown metric {text[:40]!r}: use one of {allowed}") from None
+
+
+_SCIPY_NAMES = {
+    Metric.EUCLIDEAN: "euclidean",
+    Metric.MANHATTAN: "cityblock",
+    Metric.CHEBYSHEV: "chebyshev",
+}
+
+
+def distances(
+    vectors: NDArray[np.float32], origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> NDArray[np.float64]:
+    """Distances from every origin to every vector.
+
+    Each entry is the sum over coordinates of a function of the float64 difference, so nothing
+    cancels: near duplicates are right, D(w, w) is exactly 0, D(w, y) = D(y, w) to the bit, and an
+    entry does not depend on what else is in the batch.
+
+    Args:
+        vectors: the words, shape (n, d).
+        origins: points of the same space, shape (k, d); float32 or float64.
+        metric: the metric.
+
+    Returns:
+        Array of shape (k, n), float64, relative error below about 1e-13 (angular: absolute error
+        below about 1e-15).
+
+    Raises:
+        ParameterError: the shapes do not fit, a value is not finite, or the metric is angular and
+            a row is zero.
+    """
+    metric = Metric.parse(metric)
+    points = _checked(vectors, origins)
+    if metric is Metric.ANGULAR:
+        points = _unit_rows(points)
+    n, d = vectors.shape
+    result = np.empty((len(points), n))
+    step = max(1, _BLOCK_BYTES // (8 * max(d, len(points), 1)))
+    for start in range(0, n, step):
+        rows = np.asarray(vectors[start : start + step], dtype=np.float64)
+        result[:, start : start + step] = _block(rows, points, metric).T
+    return result
+
+
+def paired_distances(
+    left: ArrayLike, right: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> NDArray[np.float64]:
+    """Distances between corresponding rows of two arrays of shape (m, d), as `distances` has them.
+
+    Returns:
+        Array of shape (m,), float64.
+    """
+    metric = Metric.parse(metric)
+    a = np.asarray(left, dtype=np.float64)
+    b = np.asarray(right, dtype=np.float64)
+    if metric is Metric.ANGULAR:
+        a, b = _unit_rows(a), _unit_rows(b)
+        difference, total = np.abs(a - b), a + b
+        return _angle(
+            np.sqrt(np.einsum("ij,ij->i", difference, difference)),
+            np.sqrt(np.einsum("ij,ij->i", total, total)),
+        )
+    difference = np.abs(a - b)
+    if metric is Metric.EUCLIDEAN:
+        return np.sqrt(np.asarray(np.einsum("ij,ij->i", difference, difference)))
+    if metric is Metric.MANHATTAN:
+        return np.asarray(difference.sum(axis=1))
+    return np.asarray(difference.max(axis=1, initial=0.0))
+
+
+def _checked(vectors: NDArray[np.float32], origins: ArrayLike) -> NDArray[np.float64]:
+    points = np.asarray(origins, dtype=np.float64)
+    if points.ndim != 2 or vectors.ndim != 2 or points.shape[1] != vectors.shape[1]:
+        raise ParameterError(
+            f"distances need vectors (n, d) and origins (k, d), got {vectors.shape} and "
+            f"{points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ParameterError("distances need finite origins, got NaN or infinity")
+    return points
+
+
+def _block(
+    rows: NDArray[np.float64], points: NDArray[np.float64], metric: Metric
+) -> NDArray[np.float64]:
+    """Distances of shape (rows, points)."""
+    from scipy.spatial.distance import cdist
+
+    # The longer side goes first: SciPy works on several of its rows at once.
+    if metric is Metric.ANGULAR:
+        unit = _unit_rows(rows)
+        return _angle(cdist(unit, points), cdist(unit, -points))
+    return np.asarray(cdist(rows, points, _SCIPY_NAMES[metric]))
+
+
+def _unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Scaling by the largest coordinate first keeps the norm from over- or underflowing.
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    if not (largest > 0).all():
+        raise ParameterError("the angular metric is undefined for a zero vector")
+    scaled = rows / largest
+    return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])
+
+
+def _angle(chord: NDArray[np.float64], sum_length: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angle of two unit vectors from |u - v| and |u + v|; accurate near 0 and near π."""
+    return np.asarray(2.0 * np.arctan2(chord, sum_length))

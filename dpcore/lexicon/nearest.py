@@ -1,0 +1,131 @@
+"""The nearest word to each of many points: exact, with the speed of a float32 product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric, distances
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+_BLOCK_BYTES = 64 * 2**20
+_PAIR_BYTES = 16 * 2**20
+_FLOAT32_UNIT = 2.0**-24
+# Beyond this a float32 square may overflow, and all is done in float64.
+_LARGEST_FLOAT32_LENGTH = 1e15
+
+
+def product_error(dimension: int) -> float:
+    """Relative bound on the rounding error of a float32 inner product.
+
+    |fl(x·y) - x·y| <= product_error(d) ‖x‖ ‖y‖ for any order of summation, with or without fused
+    multiply-add (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)); four
+    more roundings are allowed for, so that y may itself be rounded to float32 and the product
+    may be added to another term.
+    """
+    terms = (dimension + 4) * _FLOAT32_UNIT
+    return terms / (1.0 - terms)
+
+
+def nearest(
+    vectors: NDArray[np.float32], queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> NDArray[np.int64]:
+    """The word nearest to each query.
+
+    For the Euclidean metric a float32 matrix product gives ‖x‖²/2 - x·q with a proved error
+    bound; every word within the bound of the best one is compared again in float64 by its squared
+    difference. The answer is therefore that of float64 brute force, and does not depend on the
+    batch, the BLAS or the number of threads.
+
+    Args:
+        vectors: the words, shape (n, d), finite.
+        queries: points, shape (k, d), float32 or float64 (not rounded before the comparison).
+        metric: the metric.
+
+    Returns:
+        Indices of shape (k,), int64; of equally near words the lowest index.
+
+    Raises:
+        ParameterError: the shapes do not fit or a query is not finite.
+    """
+    return NearestSearch(vectors)(queries, metric)
+
+
+class NearestSearch:
+    """`nearest` for one table of vectors, keeping what it computes about the table.
+
+    Args:
+        vectors: the words, shape (n, d), float32, finite; not copied.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        """Compute the squared length of every row."""
+        if vectors.ndim != 2 or len(vectors) == 0:
+            raise ParameterError(f"nearest needs vectors (n, d) with n >= 1, got {vectors.shape}")
+        self._vectors = vectors
+        lengths = np.concatenate([_squared_lengths(part) for part in _parts(vectors)])
+        self._largest = float(np.sqrt(lengths.max()))
+        self._fits = self._largest < _LARGEST_FLOAT32_LENGTH
+        self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
+
+    def __call__(
+        self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+    ) -> NDArray[np.int64]:
+        """Return the nearest words, as `nearest` does."""
+        vectors = self._vectors
+        points = np.asarray(queries, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != vectors.shape[1]:
+            raise ParameterError(
+                f"nearest needs queries (k, {vectors.shape[1]}), got {points.shape}"
+            )
+        if not np.isfinite(points).all():
+            raise ParameterError("nearest needs finite queries, got NaN or infinity")
+        euclidean = Metric.parse(metric) is Metric.EUCLIDEAN
+        result = np.empty(len(points), dtype=np.int64)
+        step = max(1, _BLOCK_BYTES // (4 * len(vectors)))
+        for start in range(0, len(points), step):
+            block = points[start : start + step]
+            with np.errstate(over="ignore"):
+                reach = np.sqrt(_squared_lengths(block))
+            if euclidean and self._fits and reach.max() < _LARGEST_FLOAT32_LENGTH:
+                result[start : start + step] = self._screened(block, reach)
+            else:
+                result[start : start + step] = distances(vectors, block, metric).argmin(axis=1)
+        return result
+
+    def _screened(
+        self, points: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        vectors, largest = self._vectors, self._largest
+        score = points.astype(np.float32) @ vectors.T
+        np.subtract(self._half, score, out=score)
+        # Twice the error of one score: of the best, and of the one that is compared with it.
+        slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
+        threshold = np.nextafter(
+            (score.min(axis=1).astype(np.float64) + slack).astype(np.float32), np.float32(np.inf)
+        )
+        which, candidate = np.nonzero(score <= threshold[:, None])
+        squares = np.empty(len(which))
+        step = max(1, _PAIR_BYTES // (8 * vectors.shape[1]))
+        for start in range(0, len(which), step):
+            part = slice(start, start + step)
+            squares[part] = _squared_lengths(points[which[part]] - vectors[candidate[part]])
+        order = np.lexsort((candidate, squares, which))
+        firsts = np.searchsorted(which, np.arange(len(points)))
+        return np.asarray(candidate[order][firsts], dtype=np.int64)
+
+
+def _parts(vectors: NDArray[np.float32]) -> Iterator[NDArray[np.float64]]:
+    step = max(1, _PAIR_BYTES // (8 * vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        yield vectors[start : start + step].astype(np.float64)
+
+
+def _squared_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -1,0 +1,251 @@
+"""Neighbours of a point: exact through FAISS and float64, or approximate and marked so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.nearest import NearestSearch, nearest, product_error
+from dpcore.lexicon.progress import silent
+from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+
+__all__ = [
+    "ExactIndex",
+    "NearestSearch",
+    "NeighbourIndex",
+    "NeighbourTable",
+    "nearest",
+    "table_of",
+]
+
+_SPARE = 16
+_QUERY_BLOCK = 2048
+_GATHER_BYTES = 32 * 2**20
+
+
+class NeighbourIndex(Protocol):
+    """Something that finds words near a point, in Euclidean distance."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answers are those of brute force."""
+
+    def search(
+        self, queries: ArrayLike, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return indices and distances (not squared), both of shape (k, count), nearest first."""
+
+
+class ExactIndex:
+    """Exact Euclidean neighbours: FAISS proposes, float64 disposes.
+
+    A FAISS flat index gives a few candidates more than asked for, by float32 squared distances
+    whose error is bounded. Their distances are computed again in float64 and sorted (of equal
+    ones the lowest index first). If the bound cannot exclude that a word outside the candidates
+    is as near as the last one returned, the search is repeated with more of them, so the answer
+    is that of float64 brute force, ties and near duplicates included.
+
+    The flat index is built anew and never stored: building it is one copy of the vectors (0.01 s
+    for 25,000 x 300, 0.2 s for 400,000 x 300), while reading a stored one and checking its SHA-256
+    passes over the same bytes twice more.
+
+    Args:
+        vectors: shape (n, d), float32; the index holds its own copy.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        """Copy the vectors into the index."""
+        import faiss
+
+        self._vectors = vectors
+        self._flat: Any = faiss.IndexFlatL2(int(vectors.shape[1]))
+        self._flat.add(vectors)
+        squares = [
+            np.einsum("ij,ij->i", part, part).max()
+            for start in range(0, len(vectors), _QUERY_BLOCK)
+            for part in [vectors[start : start + _QUERY_BLOCK].astype(np.float64)]
+        ]
+        self._largest = float(np.sqrt(max(squares)))
+
+    @property
+    def exact(self) -> bool:
+        """True: the answers are those of brute force."""
+        return True
+
+    def search(
+        self, queries: ArrayLike, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The `count` nearest words of each query.
+
+        Args:
+            queries: points, shape (k, d), finite.
+            count: how many, 1 to n.
+
+        Returns:
+            Indices (int64) and distances (float64), both of shape (k, count), nearest first.
+
+        Raises:
+            ParameterError: an argument is outside its range.
+        """
+        points = checked_queries(queries, self._vectors, count)
+        indices = np.empty((len(points), count), dtype=np.int64)
+        found = np.empty((len(points), count))
+        for start in range(0, len(points), _QUERY_BLOCK):
+            todo = np.arange(start, min(start + _QUERY_BLOCK, len(points)))
+            wanted = count + _SPARE
+            while len(todo):
+                if 2 * wanted >= len(self._vectors):
+                    self._by_force(points, todo, indices, found)
+                    break
+                sure = self._try(points, todo, wanted, indices, found)
+                todo = todo[~sure]
+                wanted *= 4
+        return indices, found
+
+    def _try(
+        self,
+        points: NDArray[np.float64],
+        todo: NDArray[np.int64],
+        wanted: int,
+        indices: NDArray[np.int64],
+        found: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Fill in the rows `todo`, and tell which of them are proved right."""
+        count = indices.shape[1]
+        block = points[todo]
+        squared, candidates = self._flat.search(block.astype(np.float32), wanted)
+        indices[todo], found[todo] = refine(self._vectors, block, candidates, count)
+        reach = np.sqrt(np.einsum("ij,ij->i", block, block)) + self._largest
+        # Twice the bound of γ(‖q‖ + ‖x‖)², which also covers rounding q to float32.
+        slack = 2.0 * product_error(block.shape[1]) * reach**2
+        with np.errstate(invalid="ignore"):
+            return np.asarray(squared[:, -1] - slack > found[todo, -1] ** 2)
+
+    def _by_force(
+        self,
+        points: NDArray[np.float64],
+        todo: NDArray[np.int64],
+        indices: NDArray[np.int64],
+        found: NDArray[np.float64],
+    ) -> None:
+        count = indices.shape[1]
+        step = max(1, _GATHER_BYTES // (8 * len(self._vectors)))
+        for start in range(0, len(todo), step):
+            rows = todo[start : start + step]
+            block = distances(self._vectors, points[rows])
+            order = np.argsort(block, axis=1, kind="stable")[:, :count]
+            indices[rows] = order
+            found[rows] = np.take_along_axis(block, order, axis=1)
+
+
+def checked_queries(
+    queries: ArrayLike, vectors: NDArray[np.float32], count: int
+) -> NDArray[np.float64]:
+    """Validate the arguments of a search.
+
+    Raises:
+        ParameterError: the shape is wrong, a value is not finite or count is not in 1..n.
+    """
+    points = np.asarray(queries, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != vectors.shape[1]:
+        raise ParameterError(f"queries must be (k, {vectors.shape[1]}), got {points.shape}")
+    if not np.isfinite(points).all():
+        raise ParameterError("queries must be finite, got NaN or infinity")
+    if not 1 <= count <= len(vectors):
+        raise ParameterError(f"count must be 1 to {len(vectors)} (the words), got {count}")
+    return points
+
+
+def refine(
+    vectors: NDArray[np.float32],
+    points: NDArray[np.float64],
+    candidates: NDArray[np.int64],
+    count: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The `count` nearest of each query's own candidates, by float64 distance, then index.
+
+    Args:
+        vectors: shape (n, d).
+        points: shape (k, d).
+        candidates: shape (k, m), m >= count, indices into vectors.
+        count: how many to keep.
+
+    Returns:
+        Indices and distances of shape (k, count).
+    """
+    indices = np.empty((len(points), count), dtype=np.int64)
+    found = np.empty((len(points), count))
+    step = max(1, _GATHER_BYTES // (8 * candidates.shape[1] * vectors.shape[1]))
+    for start in range(0, len(points), step):
+        chosen = candidates[start : start + step]
+        difference = vectors[chosen] - points[start : start + step, None, :]
+        true = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+        order = np.lexsort((chosen, true), axis=1)[:, :count]
+        indices[start : start + step] = np.take_along_axis(chosen, order, axis=1)
+        found[start : start + step] = np.take_along_axis(true, order, axis=1)
+    return indices, found
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourTable:
+    """The nearest words of every word, itself first; both arrays are read-only.
+
+    Attributes:
+        indices: shape (n, m), int32, column 0 is the word itself.
+        distances: shape (n, m), float32, Euclidean, ascending; column 0 is 0.
+    """
+
+    indices: NDArray[np.int32]
+    distances: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        self.indices.setflags(write=False)
+        self.distances.setflags(write=False)
+
+
+def table_of(
+    lexicon: Lexicon, count: int = NEIGHBOUR_TABLE_WIDTH, progress: Progress | None = None
+) -> NeighbourTable:
+    """`Lexicon.neighbours`: the cached table, else computed and cached."""
+    if lexicon.metric is not Metric.EUCLIDEAN:
+        raise ParameterError(f"the neighbour table is Euclidean, not {lexicon.metric.value}")
+    if not 1 <= count <= NEIGHBOUR_TABLE_WIDTH:
+        raise ParameterError(
+            f"a neighbour table has 1 to {NEIGHBOUR_TABLE_WIDTH} columns, got {count}"
+        )
+    n = len(lexicon)
+    width = min(NEIGHBOUR_TABLE_WIDTH, n)
+    kept = recall(lexicon.fingerprint, "neighbours")
+    if kept is not None and _fits(kept, n, width):
+        return NeighbourTable(
+            kept.arrays["indices"][:, :count], kept.arrays["distances"][:, :count]
+        )
+    report = progress or silent
+    index = ExactIndex(lexicon.vectors)
+    indices = np.empty((n, width), dtype=np.int32)
+    found = np.empty((n, width), dtype=np.float32)
+    for start in range(0, n, _QUERY_BLOCK):
+        part = slice(start, min(start + _QUERY_BLOCK, n))
+        indices[part], found[part] = index.search(lexicon.vectors[part], width)
+        report("neighbours", part.stop, n)
+    keep(lexicon.fingerprint, "neighbours", Kept({"indices": indices, "distances": found}, {}))
+    return NeighbourTable(indices[:, :count], found[:, :count])
+
+
+def _fits(kept: Kept, n: int, width: int) -> bool:
+    return {name: (array.shape, array.dtype.str) for name, array in kept.arrays.items()} == {
+        "indices": ((n, width), "<i4"),
+        "distances": ((n, width), "<f4"),
+    }

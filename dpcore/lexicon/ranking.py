@@ -1,0 +1,63 @@
+"""The words in order of distance from a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.lexicon.metric import Metric, distances
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All words sorted by distance from one point; both arrays are read-only.
+
+    Attributes:
+        order: word indices, shape (n,), int64, nearest first; of equal distances the lowest index.
+        distances: their distances, shape (n,), float64, ascending.
+    """
+
+    order: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        self.order.setflags(write=False)
+        self.distances.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self.order)
+
+
+def rank(
+    vectors: NDArray[np.float32], origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> tuple[Ranking, ...]:
+    """Sort all words by their distance from each origin.
+
+    Args:
+        vectors: the words, shape (n, d).
+        origins: points, shape (k, d).
+        metric: the metric.
+
+    Returns:
+        One `Ranking` for each origin.
+
+    Raises:
+        ParameterError: as `dpcore.lexicon.metric.distances`.
+    """
+    points = np.asarray(origins, dtype=np.float64)
+    step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))
+    found: list[Ranking] = []
+    for start in range(0, len(points), step):
+        for row in distances(vectors, points[start : start + step], metric):
+            order = np.argsort(row, kind="stable")
+            found.append(Ranking(order.astype(np.int64, copy=False), row[order]))
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""Rows of a vector table: freezing, repeated rows, and the choice of rows that a lexicon keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class DroppedRows:
+    """How many rows were left out of a lexicon, for each reason."""
+
+    duplicate_words: int = 0
+    duplicate_rows: int = 0
+    empty_words: int = 0
+    undecodable: int = 0
+
+    @property
+    def total(self) -> int:
+        """All rows left out."""
+        return self.duplicate_words + self.duplicate_rows + self.empty_words + self.undecodable
+
+    def __str__(self) -> str:
+        """Return one phrase that names the reasons that occurred."""
+        reasons = {
+            "a repeated word": self.duplicate_words,
+            "a repeated vector": self.duplicate_rows,
+            "an empty word": self.empty_words,
+            "a word that is not UTF-8": self.undecodable,
+        }
+        named = [f"{count:,} with {reason}" for reason, count in reasons.items() if count]
+        return "rows dropped: " + ", ".join(named) if named else "no row dropped"
+
+
+def freeze(array: ArrayLike) -> NDArray[np.float32]:
+    """Return the array as C-contiguous float32, read-only; copied only if it has to be."""
+    values = np.asarray(array)
+    with np.errstate(over="ignore"):  # an overflow becomes infinity, which the lexicon refuses
+        frozen = np.ascontiguousarray(values, dtype=np.float32)
+    if np.shares_memory(frozen, values) and values.flags.writeable:
+        frozen = frozen.copy()
+    frozen.setflags(write=False)
+    return frozen
+
+
+def first_not_finite(vectors: NDArray[np.float32]) -> int | None:
+    """The lowest row that holds NaN or infinity, or None."""
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        finite = np.isfinite(vectors[start : start + _BLOCK_ROWS]).all(axis=1)
+        if not finite.all():
+            return start + int(np.argmin(finite))
+    return None
+
+
+def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row; equal rows (0.0 and -0.0 are equal) have equal hashes."""
+    n, d = vectors.shape
+    rng = np.random.default_rng(d)
+    odd = rng.integers(0, 2**63, size=d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    hashes = np.empty(n, dtype=np.uint64)
+    for start in range(0, n, _BLOCK_ROWS):
+        block = np.asarray(vectors[start : start + _BLOCK_ROWS], dtype=np.float32)
+        bits = (block + np.float32(0)).view(np.uint32).astype(np.uint64)
+        hashes[start : start + _BLOCK_ROWS] = bits @ odd
+    return hashes
+
+
+def _repeats(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> list[int]:
+    """The rows (ascending indices into vectors) that are equal to an earlier one among them."""
+    hashes = row_hashes(vectors)[rows] if len(rows) < len(vectors) else row_hashes(vectors)
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    if not same.any():
+        return []
+    repeated: list[int] = []
+    # Groups of one hash; inside a group every row is compared with the kept ones before it.
+    starts = np.flatnonzero(np.concatenate(([True], ~same)))
+    ends = np.append(starts[1:], len(order))
+    for start, end in zip(starts, ends, strict=True):
+        if end - start < 2:
+            continue
+        kept: dict[bytes, int] = {}
+        for position in order[start:end]:
+            row = int(rows[position])
+            key = (np.asarray(vectors[row], dtype=np.float32) + np.float32(0)).tobytes()
+            if key in kept:
+                repeated.append(row)
+            else:
+                kept[key] = row
+    return repeated
+
+
+def has_repeated_rows(vectors: NDArray[np.float32]) -> bool:
+    """Tell whether two rows are equal, coordinate by coordinate."""
+    return bool(_repeats(vectors, np.arange(len(vectors))))
+
+
+def choose_rows(
+    words: Sequence[str], vectors: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], DroppedRows]:
+    """Choose the rows that a lexicon keeps, in their order.
+
+    Returns:
+        Their indices, and the count of the others for each reason.
+    """
+    seen: set[str] = set()
+    first: list[int] = []
+    empty = 0
+    for i, word in enumerate(words):
+        if not word:
+            empty += 1
+        elif word not in seen:
+            seen.add(word)
+            first.append(i)
+    rows = np.array(first, dtype=np.int64)
+    repeated = _repeats(vectors, rows)
+    kept = np.setdiff1d(rows, np.array(repeated, dtype=np.int64), assume_unique=True)
+    dropped = DroppedRows(
+        duplicate_words=len(words) - len(first) - empty,
+        duplicate_rows=len(repeated),
+        empty_words=empty,
+    )
+    return kept, dropped
