@@ -27,9 +27,7 @@ if st.button("Fail"):
 
 
 @pytest.fixture(scope="module")
-def small(
-    start_server: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory
-) -> Server:
+def small(start_server: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
     script = tmp_path_factory.mktemp("script") / "small.py"
     script.write_text(SCRIPT, encoding="utf-8")
     return start_server(script)

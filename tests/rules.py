@@ -1,0 +1,176 @@
+"""Rules of the repository as functions of a source text: each returns what breaks it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+# The floors of the house, lowest first. An import may point down, or to another room on the same
+# floor as long as no circle arises.
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"", "errors", "guarantee", "limits", "noise", "plots"}),
+    frozenset({"lexicon"}),
+    frozenset({"mechanisms"}),
+    frozenset({"audit", "learn", "measure", "rewrite"}),
+    frozenset({"attack", "study"}),
+    frozenset({"__main__", "cli"}),
+)
+PICKLERS = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+FORBIDDEN_TRUE = {"allow_pickle", "unsafe_allow_html", "unsafe_allow_javascript"}
+RANDOM_ALLOWED = {
+    "BitGenerator", "Generator", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence",
+    "default_rng",
+}  # fmt: skip
+# A path of one machine: an absolute folder that no reader has. URLs do not match.
+MACHINE_PATH = re.compile(r"(?<![\w.:/$}-])/(?:tmp|work|farm|root|home/\w+|Users/\w+)/")
+REGISTRY_HOST = re.compile(r"\b(?:pypi|npmjs|pythonhosted|anaconda)\.(?:org|com)\b")
+
+
+def floor(room: str) -> int:
+    """The floor of a room of dpcore.
+
+    Raises:
+        KeyError: the room is on no floor.
+    """
+    for height, rooms in enumerate(FLOORS):
+        if room in rooms:
+            return height
+    raise KeyError(f"dpcore.{room} is on no floor: give it one in FLOORS, with a reason")
+
+
+def room(module: str) -> str:
+    """The room of a module of dpcore: `dpcore.lexicon.cache` is in `lexicon`, `dpcore` in ``."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def module_name(path: str) -> str:
+    """The dotted name of a source file given by its path from the root."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(source: str, module: str = "", package: bool = False) -> list[str]:
+    """Every module that a source imports, anywhere in it, as dotted names.
+
+    Args:
+        source: Python text.
+        module: its own dotted name, against which relative imports are resolved.
+        package: whether it is the `__init__` of a package.
+
+    Returns:
+        Names as written; `from a import b` counts as both `a` and `a.b`.
+    """
+    return [name for node in ast.walk(ast.parse(source)) for name in _named(node, module, package)]
+
+
+def imports_at_load(source: str) -> list[str]:
+    """What is imported when the module is: not inside functions, not for the type checker."""
+    return [name for node in _at_load(ast.parse(source).body) for name in _named(node, "", False)]
+
+
+def _at_load(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from _at_load(node.orelse)
+            continue
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            yield from _at_load(getattr(node, part, []))
+        for handler in getattr(node, "handlers", []):
+            yield from _at_load(handler.body)
+
+
+def _named(node: ast.AST, module: str, package: bool) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            own = module.split(".")
+            above = own[: len(own) - node.level + package]
+            base = ".".join([*above, base] if base else above)
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def forbidden(source: str) -> list[str]:
+    """Pickles, raw HTML and the global random state in a source, as `line: what`."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        for name in _named(node, "", False):
+            if name.split(".")[0] in PICKLERS:
+                found.append((node.lineno, f"import of {name.split('.')[0]}"))
+            elif re.fullmatch(r"numpy\.random\.\w+", name) and not _random_allowed(name):
+                found.append((node.lineno, f"global random state {name}"))
+        if isinstance(node, ast.keyword) and node.arg in FORBIDDEN_TRUE:
+            if not (isinstance(node.value, ast.Constant) and node.value.value is False):
+                found.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))
+        elif isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if re.fullmatch(r"(np|numpy)\.random\.\w+", name) and not _random_allowed(name):
+                found.append((node.lineno, f"global random state {name}"))
+    return [f"{line}: {what}" for line, what in dict.fromkeys(sorted(found))]
+
+
+def _random_allowed(name: str) -> bool:
+    return name.rsplit(".", 1)[1] in RANDOM_ALLOWED
+
+
+def primary_buttons(source: str) -> list[str]:
+    """Calls with `type="primary"`: white on the accent of the dark theme cannot be read."""
+    return [
+        f"{node.value.lineno}: type={node.value.value!r}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.keyword)
+        and node.arg == "type"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == "primary"
+    ]
+
+
+def upward(sources: dict[str, str]) -> list[str]:
+    """Imports of dpcore that point up the floors, or into a room that has none.
+
+    Args:
+        sources: source texts by their path from the root, all below `dpcore/`.
+    """
+    found = []
+    for path, names in _inner_imports(sources).items():
+        own = room(module_name(path))
+        found += [
+            f"{path} (floor {floor(own)}) imports {name} (floor {floor(room(name))})"
+            for name in names
+            if floor(room(name)) > floor(own)
+        ]
+    return found
+
+
+def room_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Which room imports which other room."""
+    graph: dict[str, set[str]] = {}
+    for path, names in _inner_imports(sources).items():
+        own = room(module_name(path))
+        graph.setdefault(own, set()).update({room(name) for name in names} - {own, ""})
+    return graph
+
+
+def _inner_imports(sources: dict[str, str]) -> dict[str, list[str]]:
+    modules = {module_name(path) for path in sources}
+    places = modules | {f"dpcore.{room(module)}" for module in modules}
+    inner = {}
+    for path, source in sources.items():
+        named = imports(source, module_name(path), path.endswith("__init__.py"))
+        known = (name if name in places else name.rpartition(".")[0] for name in named)
+        inner[path] = [name for name in dict.fromkeys(known) if name in places]
+    return inner
+
+
+def machine_paths(text: str) -> list[str]:
+    """Lines that hold a path of one machine or the host name of a package registry."""
+    return [
+        f"{number}: {line.strip()[:100]}"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if MACHINE_PATH.search(line) or REGISTRY_HOST.search(line)
+    ]

@@ -1,0 +1,231 @@
+"""The whole repository keeps the rules of the house, whichever folders it has by now."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from graphlib import TopologicalSorter
+
+import pytest
+
+from tests import rules
+from tests.needs import ROOT
+
+TOP_LEVEL = {
+    "LICENSE",
+    "README.md",
+    "app.py",
+    "data",
+    "dpcore",
+    "pages",
+    "pyproject.toml",
+    "requirements-dev.txt",
+    "requirements.txt",
+    "tests",
+}
+INSTALL_AND_RUN = "pip install -r requirements.txt && streamlit run app.py"
+INSTALL_AND_TEST = "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest"
+LONGEST_FILE = 320
+IMPORT_SECONDS = 0.3
+# Distribution names of modules that are called otherwise.
+DISTRIBUTION = {
+    "axe_playwright_python": "axe-playwright-python",
+    "faiss": "faiss-cpu",
+    "sklearn": "scikit-learn",
+    "umap": "umap-learn",
+}
+# What a module of the engine may import when it is itself imported; all else is imported late.
+LIGHT = {"dpcore", "numpy", "scipy"}
+LIGHT_IN = {"plots": {"pandas", "plotly"}}
+
+
+def listed() -> list[str]:
+    """Paths from the root of every file that is tracked, or new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+        paths = answer.stdout.rstrip("\0").split("\0")
+    except (OSError, subprocess.CalledProcessError):  # an unpacked archive, or no git
+        hidden = re.compile(r"(^|/)(\.(?!ci/|streamlit/)|__pycache__|.*\.egg-info/|venv/)")
+        files = (str(path.relative_to(ROOT)) for path in ROOT.rglob("*"))
+        paths = [name for name in files if not hidden.search(name)]
+    return sorted({name for name in paths if (ROOT / name).is_file()})
+
+
+FILES = listed()
+SOURCES = {
+    name: (ROOT / name).read_text(encoding="utf-8") for name in FILES if name.endswith(".py")
+}
+ENGINE = {name: text for name, text in SOURCES.items() if name.startswith("dpcore/")}
+APP = {name: text for name, text in SOURCES.items() if re.match(r"app\.py$|pages/", name)}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+
+
+def breaches(sources: dict[str, str], rule: Callable[[str], list[str]]) -> list[str]:
+    """Every breach of a rule, with the file it is in."""
+    return [f"{name}:{breach}" for name, text in sources.items() for breach in rule(text)]
+
+
+def requirements(name: str) -> list[str]:
+    """The requirements of a file, without comments."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    return sorted(line for line in lines if line and not line.startswith("#"))
+
+
+def third_party(name: str) -> str:
+    """The distribution that a module belongs to, or nothing for our own and the library's."""
+    top = name.split(".")[0]
+    if top in sys.stdlib_module_names or top in {"", "dpcore", "pages", "tests"}:
+        return ""
+    return DISTRIBUTION.get(top, top)
+
+
+def declared(specifiers: list[str]) -> set[str]:
+    """Names without version ranges."""
+    return {re.match(r"[\w-]+", entry).group() for entry in specifiers}
+
+
+def test_top_level_holds_nothing_else() -> None:
+    tops = {name.split("/")[0] for name in FILES}
+    assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
+
+
+def test_no_pickle_raw_html_or_global_random_state() -> None:
+    assert not breaches(SOURCES, rules.forbidden)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "from joblib import load",
+        "np.load(p, allow_pickle=True)",
+        "np.load(p, allow_pickle=trusted)",
+        "st.markdown(t, unsafe_allow_html=True)",
+        "np.random.seed(1)",
+        "numpy.random.rand(3)",
+        "from numpy.random import normal",
+    ],
+)
+def test_the_rule_finds_what_is_forbidden(source: str) -> None:
+    assert len(rules.forbidden(source)) == 1
+
+
+def test_the_rule_allows_generators_and_safe_loading() -> None:
+    source = "import numpy as np\nr = np.random.default_rng(1)\nnp.load(p, allow_pickle=False)"
+    assert rules.forbidden(source) == []
+
+
+def test_no_machine_path_and_no_registry_host() -> None:
+    texts = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in FILES
+        if re.search(r"\.(py|md|toml|txt|ya?ml|json|cfg|sh)$|^\.ci/", name)
+        and (ROOT / name).stat().st_size < 1_000_000
+    }
+    assert not breaches(texts, rules.machine_paths)
+
+
+@pytest.mark.parametrize("folder", ["tmp", "work", "home/someone", "root"])
+def test_the_rule_finds_machine_paths(folder: str) -> None:
+    assert rules.machine_paths(f'open("/{folder}/x")')
+    assert not rules.machine_paths(f"https://example.org/{folder}/x and ./{folder}/x")
+
+
+def test_files_are_short() -> None:
+    lengths = {name: text.count("\n") for name, text in (ENGINE | APP).items()}
+    assert not {name: lines for name, lines in lengths.items() if lines >= LONGEST_FILE}
+
+
+def test_the_engine_never_imports_the_app_or_its_framework() -> None:
+    barred = {"streamlit", "app", "pages", "tests"}
+    assert not breaches(
+        ENGINE, lambda text: [n for n in rules.imports(text) if n.split(".")[0] in barred]
+    )
+
+
+def test_the_engine_imports_heavy_packages_late() -> None:
+    found = []
+    for name, text in ENGINE.items():
+        allowed = LIGHT | LIGHT_IN.get(rules.room(rules.module_name(name)), set())
+        tops = {entry.split(".")[0] for entry in rules.imports_at_load(text)}
+        found += [f"{name}: {top}" for top in sorted(tops - allowed) if third_party(top)]
+    assert not found
+
+
+def test_imports_point_down_the_floors() -> None:
+    assert not rules.upward(ENGINE)
+
+
+def test_the_rule_finds_upward_imports_and_unknown_rooms() -> None:
+    sources = {
+        "dpcore/noise/radial.py": "from dpcore.lexicon import cache",
+        "dpcore/lexicon/cache.py": "from ..noise import radial\nfrom dpcore import limits",
+        "dpcore/limits.py": "def f():\n    import dpcore.noise.radial",
+    }
+    found = rules.upward(sources)
+    assert len(found) == 2
+    assert all(entry.startswith("dpcore/noise/radial.py (floor 0)") for entry in found)
+    with pytest.raises(KeyError, match="on no floor"):
+        rules.upward({"dpcore/attic/box.py": "import dpcore.attic.box"})
+
+
+def test_rooms_form_no_circle() -> None:
+    list(TopologicalSorter(rules.room_graph(ENGINE)).static_order())  # raises CycleError
+
+
+def test_pages_use_no_primary_button() -> None:
+    assert not breaches(APP, rules.primary_buttons)
+
+
+def test_every_package_that_is_imported_is_required() -> None:
+    runtime = PROJECT["project"]["dependencies"] + [
+        entry for extra, entries in EXTRAS.items() if extra != "dev" for entry in entries
+    ]
+    for sources, names in (
+        (ENGINE | APP, declared(runtime)),
+        (SOURCES, declared(runtime + EXTRAS["dev"])),
+    ):
+        used = {third_party(n) for text in sources.values() for n in rules.imports(text)}
+        assert used - {""} <= names
+
+
+def test_requirement_files_agree_with_the_package() -> None:
+    assert requirements("requirements.txt") == sorted(
+        PROJECT["project"]["dependencies"] + EXTRAS["app"]
+    )
+    assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
+
+
+def test_requirement_files_and_extras_that_are_named_exist() -> None:
+    for name, text in (ENGINE | APP).items():
+        for file in re.findall(r"requirements[\w-]*\.txt", text):
+            assert (ROOT / file).is_file(), f"{name} names {file}"
+        for extra in re.findall(r"pip install [\"']?(?:dpcore|\.)\[([\w-]+)\]", text):
+            assert extra in EXTRAS, f"{name} names the extra {extra}"
+
+
+def test_readme_says_how_to_run_and_how_to_test() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert lines.count(INSTALL_AND_RUN) == 1
+    assert lines.count(INSTALL_AND_TEST) == 1
+
+
+def test_importing_the_engine_is_light_and_quick() -> None:
+    program = (
+        "import sys, time, numpy; before = set(sys.modules); start = time.perf_counter();"
+        "import dpcore; print(time.perf_counter() - start);"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    seconds, loaded = [], set()
+    for _ in range(3):  # the fastest of three: a busy machine slows a run, nothing hastens one
+        answer = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True
+        )
+        first, second = answer.stdout.splitlines()
+        seconds.append(float(first))
+        loaded |= set(second.split())
+    assert loaded - set(sys.stdlib_module_names) == {"dpcore"}
+    assert min(seconds) <= IMPORT_SECONDS
