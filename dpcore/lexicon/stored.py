@@ -60,7 +60,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(
             name=str(fields["name"]),
             words=int(fields["words"]),
-            dimension=int(fields["dimension"]),
+            dimension=int(fields["dimensions"]),
             sha256={name: str(fields["sha256"][name]) for name in (VECTORS, WORDS)},
             facts=fields,
         )
@@ -129,7 +129,7 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
                 **facts,
                 "name": lexicon.name,
                 "words": len(lexicon),
-                "dimension": lexicon.dimension,
+                "dimensions": lexicon.dimension,
                 "fingerprint": lexicon.fingerprint,
                 "sha256": {name: sha256_of_file(temporary / name) for name in (VECTORS, WORDS)},
             }

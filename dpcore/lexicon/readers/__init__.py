@@ -1,0 +1,100 @@
+"""Reading vector files of any common format; the format is told from the content, not the name.
+
+Text (GloVe, word2vec text, fastText .vec), word2vec binary, .npz, and .npy with a vocabulary
+beside it; text and binary plain, in gzip, or in a zip archive (ARCHIVE.zip::MEMBER names a member
+where there are several). Files are streamed: besides the vectors themselves (n x d x 4 bytes,
+480 MB for 400,000 x 300) and the words, a reader holds about 130 MB. Measured on two cores,
+400,000 x 300 from 1.1 GB of text: PLACEHOLDER.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import silent
+from dpcore.lexicon.readers.arrays import is_array_file, read_arrays
+from dpcore.lexicon.readers.binary import looks_binary, read_binary
+from dpcore.lexicon.readers.stream import ByteSource
+from dpcore.lexicon.readers.text import read_text
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.progress import Progress
+    from dpcore.lexicon.readers.rows import RawVectors
+    from dpcore.lexicon.rows import DroppedRows
+
+__all__ = ["ReadReport", "read_lexicon"]
+
+_FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """How a file was read.
+
+    Attributes:
+        format: the format found, in words.
+        rows: rows read, before any was dropped.
+        dropped: rows that the lexicon does not hold, by reason.
+    """
+
+    format: str
+    rows: int
+    dropped: DroppedRows
+
+
+def read_lexicon(
+    location: str | Path,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    name: str | None = None,
+) -> tuple[Lexicon, ReadReport]:
+    """Read a vector file.
+
+    Args:
+        location: the path, with ::MEMBER for a member of a zip archive.
+        limit: read at most this many rows.
+        progress: called with ("reading", bytes done, bytes in all).
+        name: the lexicon's name; the file's name if None.
+
+    Returns:
+        The lexicon and how it was read.
+
+    Raises:
+        LexiconError: the file is missing, of no known format, cut or malformed; the message names
+            the line or row.
+    """
+    text, _, member = str(location).partition("::")
+    path = Path(text).expanduser()
+    try:
+        raw = _read(path, member, limit, progress or silent)
+    except OSError as error:
+        raise LexiconError(
+            f"{path} cannot be read ({error.strerror or 'input error'})"
+        ) from None
+    if not raw.words:
+        raise LexiconError(f"{path} is empty: it holds no word vectors")
+    lexicon, dropped = Lexicon.build(name or path.name, raw.words, raw.vectors)
+    dropped = dataclasses.replace(dropped, undecodable=raw.undecodable)
+    return lexicon, ReadReport(raw.format, len(raw.words) + raw.undecodable, dropped)
+
+
+def _read(path: Path, member: str, limit: int | None, progress: Progress) -> RawVectors:
+    if not member and is_array_file(path):
+        return read_arrays(path, limit)
+    with ByteSource(path, member, progress) as source:
+        start = source.peek()
+        if not start:
+            raise LexiconError(f"{source.label} is empty: it holds no word vectors")
+        if start.startswith(_FASTTEXT_MODEL):
+            raise LexiconError(
+                f"{source.label} is a fastText model (.bin): use its word vectors (.vec)"
+            )
+        if looks_binary(start):
+            return read_binary(source, limit)
+        return read_text(source, limit)

@@ -1,0 +1,76 @@
+"""Gathering rows of an unknown number without holding them twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Above glibc's largest threshold for mapped blocks (32 MiB), so that freeing one gives its memory
+# back at once.
+_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class RawVectors:
+    """The rows of a file.
+
+    Attributes:
+        words: as they were found, with repetitions.
+        vectors: shape (len(words), d), float32, finite, read-only.
+        format: the format, in words.
+        undecodable: rows left out because their word is not UTF-8.
+    """
+
+    words: list[str]
+    vectors: NDArray[np.float32]
+    format: str
+    undecodable: int = 0
+
+
+class RowGatherer:
+    """Appends rows; `finish` joins them, freeing each part as it is copied."""
+
+    def __init__(self, dimension: int) -> None:
+        """Start with no row."""
+        self._dimension = dimension
+        self._rows_per_block = max(1, _BLOCK_BYTES // (4 * dimension))
+        self._blocks: list[NDArray[np.float32]] = []
+        self._used = self._rows_per_block
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Return the number of rows so far."""
+        return self._count
+
+    def add(self, rows: NDArray[np.float32]) -> None:
+        """Append rows of shape (m, d)."""
+        self._count += len(rows)
+        while len(rows):
+            if self._used == self._rows_per_block:
+                self._blocks.append(
+                    np.empty((self._rows_per_block, self._dimension), dtype=np.float32)
+                )
+                self._used = 0
+            room = min(len(rows), self._rows_per_block - self._used)
+            self._blocks[-1][self._used : self._used + room] = rows[:room]
+            self._used += room
+            rows = rows[room:]
+
+    def finish(self) -> NDArray[np.float32]:
+        """Return all rows as one read-only array, and forget them."""
+        result = np.empty((self._count, self._dimension), dtype=np.float32)
+        start = 0
+        self._blocks.reverse()
+        while self._blocks:
+            block = self._blocks.pop()
+            stop = min(start + len(block), self._count)
+            result[start:stop] = block[: stop - start]
+            start = stop
+        self._used, self._count = self._rows_per_block, 0
+        result.setflags(write=False)
+        return result
