@@ -1,0 +1,33 @@
+"""The errors that a person may see: each message is one sentence that says what to do."""
+
+
+class DpcoreError(ValueError):
+    """An input that the engine refuses; the message can be shown as it stands."""
+
+
+class ParameterError(DpcoreError):
+    """A parameter outside its admissible set."""
+
+
+class EpsilonError(ParameterError):
+    """A privacy parameter outside the mechanism's admissible range."""
+
+
+class UnknownWordError(DpcoreError):
+    """A word that the lexicon does not hold."""
+
+
+class UnknownMechanismError(DpcoreError):
+    """A mechanism name that is not in the registry."""
+
+
+class LexiconError(DpcoreError):
+    """A lexicon that cannot be found, read or trusted."""
+
+
+class TextError(DpcoreError):
+    """A text that cannot be rewritten: empty, too long, or not text."""
+
+
+class MissingPackageError(DpcoreError):
+    """An optional package is absent; the message holds the command that installs it."""

@@ -1,0 +1,191 @@
+"""What a mechanism promises, as data that can be compared, printed and saved.
+
+A guarantee is a bound on the privacy loss ln P(y|w) − ln P(y|w′) between two input words. Three
+kinds occur in the literature on private text, and their ε are not the same quantity:
+
+* metric privacy: loss ≤ ε·d(w, w′) (Chatzikokolakis et al. 2013);
+* pure local privacy: loss ≤ ε for every pair (Kasiviswanathan et al. 2011);
+* approximate local privacy: P(S|w) ≤ e^ε P(S|w′) + δ for every pair and every set S.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from dpcore.errors import ParameterError
+
+
+class Status(StrEnum):
+    """What is known about a guarantee."""
+
+    PROVED = "proved"
+    """A proof is known that covers the mechanism as it is implemented here."""
+    CONDITIONAL = "conditional"
+    """It holds under a condition that these settings may not meet; the reason names it."""
+    REFUTED = "refuted"
+    """A counterexample is known; the reason names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee(ABC):
+    """A bound on the privacy loss between two words of one lexicon.
+
+    Attributes:
+        epsilon: the parameter of the bound, finite and positive.
+        status: proved, conditional or refuted.
+        reason: one sentence that says why.
+        source: where the claim or its proof stands, with the number of the theorem.
+    """
+
+    kind: ClassVar[str]
+    epsilon: float
+    status: Status
+    reason: str
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter that is not a finite positive number."""
+        if not 0 < self.epsilon < math.inf:
+            msg = f"epsilon must be a finite number > 0, got {self.epsilon}"
+            raise ParameterError(msg)
+
+    @abstractmethod
+    def loss(self, distance: float) -> float:
+        """Largest claimed privacy loss (in nats) between two words at this distance."""
+
+    @property
+    @abstractmethod
+    def statement(self) -> str:
+        """The promise in one sentence of everyday terms and numbers."""
+
+    @abstractmethod
+    def for_tokens(self, tokens: int) -> str:
+        """The promise for a whole text whose tokens get independent noise."""
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form: kind, parameters, status, reason, source and statement."""
+        return {
+            "kind": self.kind,
+            "epsilon": self.epsilon,
+            "status": str(self.status),
+            "reason": self.reason,
+            "source": self.source,
+            "statement": self.statement,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricPrivacy(Guarantee):
+    """Loss ≤ ε·d(w, w′) for all words, for the named metric d.
+
+    `euclidean_factor` converts: ε·euclidean_factor·‖φ_w − φ_w′‖₂ bounds the same loss, so that
+    mechanisms over different metrics can be compared.
+    """
+
+    kind: ClassVar[str] = "metric"
+    metric: str = "euclidean"
+    euclidean_factor: float = 1.0
+
+    def loss(self, distance: float) -> float:
+        """ε·d, with d in the guarantee's own metric."""
+        return self.epsilon * distance
+
+    @property
+    def statement(self) -> str:
+        """The promise in one sentence."""
+        return (
+            f"Whatever word comes out, any two words at {self.metric} distance d explain it "
+            f"within a factor of e^({self.epsilon:.4g}·d)."
+        )
+
+    def for_tokens(self, tokens: int) -> str:
+        """Losses add up over tokens: ε times the sum of the distances."""
+        return (
+            f"For two texts of the same {tokens} protected words, the factor is at most "
+            f"e^({self.epsilon:.4g}·D), D the sum of the {tokens} distances."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form, with the metric."""
+        return super().to_dict() | {
+            "metric": self.metric,
+            "euclidean_factor": self.euclidean_factor,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PureLocalPrivacy(Guarantee):
+    """Loss ≤ ε for every two words, near or far."""
+
+    kind: ClassVar[str] = "pure-local"
+
+    def loss(self, distance: float) -> float:
+        """ε for two different words, 0 for a word and itself."""
+        return self.epsilon if distance > 0 else 0.0
+
+    @property
+    def statement(self) -> str:
+        """The promise in one sentence."""
+        return (
+            "Whatever word comes out, any two words of the vocabulary explain it within a factor "
+            f"of e^{self.epsilon:.4g}."
+        )
+
+    def for_tokens(self, tokens: int) -> str:
+        """Losses add up over tokens: ℓ·ε."""
+        return (
+            f"For two texts of {tokens} protected words, the factor is at most "
+            f"e^({tokens}·{self.epsilon:.4g}) = e^{tokens * self.epsilon:.4g}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApproximateLocalPrivacy(Guarantee):
+    """P(S|w) ≤ e^ε P(S|w′) + δ for every two words and every set of outputs.
+
+    δ is carried as its natural logarithm: 4^−1700 is not a float64.
+    """
+
+    kind: ClassVar[str] = "approximate-local"
+    log_delta: float
+
+    def __post_init__(self) -> None:
+        """Refuse δ outside (0, 1)."""
+        super().__post_init__()
+        if not -math.inf < self.log_delta < 0:
+            msg = f"ln(delta) must be finite and below 0, got {self.log_delta}"
+            raise ParameterError(msg)
+
+    def loss(self, distance: float) -> float:
+        """ε for two different words (up to the failure probability δ)."""
+        return self.epsilon if distance > 0 else 0.0
+
+    @property
+    def delta_text(self) -> str:
+        """δ as a person reads it, also where it underflows a float."""
+        exponent = self.log_delta / math.log(10)
+        return f"{math.exp(self.log_delta):.3g}" if exponent > -300 else f"10^{exponent:.1f}"
+
+    @property
+    def statement(self) -> str:
+        """The promise in one sentence."""
+        return (
+            "Any two words of the vocabulary explain any set of outputs within a factor of "
+            f"e^{self.epsilon:.4g}, up to a probability of δ = {self.delta_text}."
+        )
+
+    def for_tokens(self, tokens: int) -> str:
+        """Basic composition: ℓ·ε and ℓ·δ."""
+        exponent = (self.log_delta + math.log(max(tokens, 1))) / math.log(10)
+        return (
+            f"For two texts of {tokens} protected words: ε = {tokens * self.epsilon:.4g}, "
+            f"δ = 10^{exponent:.1f} (sums over the words)."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form, with ln δ."""
+        return super().to_dict() | {"log_delta": self.log_delta, "delta": self.delta_text}

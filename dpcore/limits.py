@@ -1,0 +1,21 @@
+"""Every limit of the laboratory, in one place; past one of them a refusal names the number."""
+
+# Text
+MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page
+MAX_TEXT_TOKENS = 200  # of a text typed into a page
+MAX_FILE_CHARACTERS = 50_000_000  # of a file rewritten by the command line
+MAX_FILE_TOKENS = 10_000_000  # of a file rewritten by the command line
+
+# Lexicons
+MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 3,000,000)
+MAX_DIMENSION = 4_096
+MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request
+NEIGHBOUR_TABLE_WIDTH = 128
+
+# Draws
+MAX_DRAWS = 100_000  # of one word, by the command line
+PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
+MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
+
+# Uploads
+MAX_UPLOAD_MEGABYTES = 10

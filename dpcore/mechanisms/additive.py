@@ -1,0 +1,313 @@
+"""Mechanisms that add noise to a word's vector and publish the nearest word.
+
+A `RadialMechanism` adds z = s(ε)·r·u to an origin and returns the nearest target. What differs
+between the members is the family of (r, u), the scale s(ε), and the space: the origins and
+targets (clipped or projected vectors) in place of the lexicon's own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.neighbours import NeighbourIndex, nearest
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms import rays
+from dpcore.mechanisms.envelope import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    Lines,
+    Steps,
+    lower_envelope,
+)
+from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.mechanism import EpsilonMeaning, Mechanism, parameter
+from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.noise.radial import Radial, directions, radii, radius_cdf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RadialMechanism(Mechanism):
+    """Nearest target to origin + s(ε)·r·u.
+
+    ε→0 gives the law of argmax_y ⟨u, τ_y⟩ (independent of the word, but not uniform); ε→∞ gives
+    the target nearest to the origin.
+    """
+
+    family: ClassVar[Radial]
+    keep: ClassVar[int] = 1
+    """How many nearest targets the output depends on."""
+    accepts_approximate_search: ClassVar[bool] = True
+
+    # -- what a member may change -----------------------------------------------------------------
+
+    @abstractmethod
+    def scale(self, epsilon: float) -> float:
+        """s(ε) > 0, decreasing."""
+
+    @abstractmethod
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """The ε with this scale, elementwise (the inverse of `scale`)."""
+
+    @property
+    def targets(self) -> Float32Array:
+        """The public points that the noisy vector is compared with, shape (n, p)."""
+        return self.lexicon.vectors
+
+    @property
+    def origins(self) -> Float32Array:
+        """The points that the noise is added to, shape (n, p)."""
+        return self.lexicon.vectors
+
+    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """Noise directions, shape (count, p)."""
+        return directions(rng, self.family, count, self.targets.shape[1])
+
+    def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
+        """The output as a step function of the noise length t, one row a ray."""
+        return lower_envelope(candidates)
+
+    def choose(self, rng: np.random.Generator, noisy: FloatArray) -> IntArray:
+        """The output for each noisy vector: the nearest target."""
+        return nearest(self.targets, noisy)
+
+    # -- the protocol -------------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """Dimension p of the noise."""
+        return int(self.targets.shape[1])
+
+    @cached_property
+    def norm(self) -> float:
+        """Largest norm of a target."""
+        return rays.largest_norm(self.targets)
+
+    @property
+    def in_lexicon_space(self) -> bool:
+        """Whether origins and targets are the lexicon's own vectors."""
+        return self.targets is self.lexicon.vectors and self.origins is self.lexicon.vectors
+
+    def rankings(
+        self, words: IntArray, known: Sequence[Ranking] | None = None
+    ) -> Sequence[Ranking]:
+        """The targets by distance from the origin of each entry of `words`."""
+        if known is not None and self.in_lexicon_space:
+            return known
+        distinct, back = np.unique(words, return_inverse=True)
+        found = rank(self.targets, self.origins[distinct])
+        return [found[i] for i in back]
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
+
+        An approximate index is allowed: it sees only the noisy vector (post-processing).
+        """
+        words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
+        if index is not None and (not self.in_lexicon_space or self.keep > 1):
+            msg = f"{self.short} with these settings searches its own points: use no index"
+            raise ParameterError(msg)
+        outputs = np.empty(words.size, dtype=np.int64)
+        step = Effort().batch
+        for i in range(0, words.size, step):
+            part = words[i : i + step]
+            unit = self.directions(rng, part.size)
+            length = scale * radii(rng, self.family, part.size, self.dimension)
+            noisy = self.origins[part] + unit * length[:, None]
+            if index is None:
+                outputs[i : i + step] = self.choose(rng, noisy)
+            else:
+                outputs[i : i + step] = index.search(noisy.astype(np.float32), 1)[0][:, 0]
+        return outputs
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,  # noqa: ARG002 - exact at every ε
+    ) -> EpsilonPaths:
+        """One draw per entry of `words` and its output at every ε, with exact breaks."""
+        words = self.check_words(words)
+        unit = self.directions(rng, words.size)
+        radius = radii(rng, self.family, words.size, self.dimension)
+        known = self.rankings(words, rankings)
+        if words.size > 1 and np.all(words == words[0]):
+            found = rays.from_word(unit, self.targets, known[0], keep=self.keep, norm=self.norm)
+        else:
+            found = rays.from_words(unit, self.targets, known, keep=self.keep, norm=self.norm)
+        steps = self.steps(rng, found, unit)
+        scales = steps.thresholds / radius[:, None]
+        return in_epsilon(words, scales, steps.targets, self.epsilon_of)
+
+    def bundle(self, rng: np.random.Generator, count: int) -> rays.Bundle:
+        """Directions that the laws of many words can share (they do not depend on a word)."""
+        return rays.Bundle(self.directions(rng, count), self.targets)
+
+    def law(
+        self,
+        word: int,
+        epsilons: FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+        bundle: rays.Bundle | None = None,
+    ) -> Law:
+        """Rao–Blackwell estimate: directions are drawn, the radius is integrated out.
+
+        P(y|w) = E_u Σ_k [F(t_{k+1}/s) − F(t_k/s)] 1{y_k = y}, F the law of the radius: a smooth
+        function of ε from one set of directions. A `bundle` of directions can be shared by the
+        laws of many words; otherwise `rng` draws `effort.directions` of them.
+        """
+        values, effort = self.check_epsilons(epsilons), effort or Effort()
+        if rng is None:
+            msg = f"the law of {self.short} is estimated: give a random generator"
+            raise ParameterError(msg)
+        words = self.check_words([word])
+        known = self.rankings(words, None if ranking is None else [ranking])[0]
+        if bundle is None:
+            unit = self.directions(rng, effort.directions)
+            found = rays.from_word(unit, self.targets, known, keep=self.keep, norm=self.norm)
+        else:
+            unit, found = bundle.unit, bundle.from_word(known, keep=self.keep)
+        steps = self.steps(rng, found, unit)
+        scales = np.array([self.scale(float(value)) for value in values])
+        outputs, probabilities, error = self._integrate(steps, scales)
+        method = f"Rao–Blackwell over {unit.shape[0]} directions"
+        return Law(int(words[0]), values, outputs, probabilities, False, error, method)
+
+    def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
+        """Mass of the radius between the thresholds, gathered by output."""
+        rays_count, pieces = steps.targets.shape
+        key = np.arange(rays_count)[:, None] * np.int64(self.targets.shape[0]) + steps.targets
+        pairs, slot = np.unique(key, return_inverse=True)
+        slot = slot.reshape(-1)
+        outputs, column = np.unique(pairs % self.targets.shape[0], return_inverse=True)
+        probabilities = np.empty((scales.size, outputs.size))
+        error = 0.0
+        for e, scale in enumerate(scales):
+            below = radius_cdf(self.family, steps.thresholds / scale, self.dimension)
+            edges = np.concatenate(
+                (np.zeros((rays_count, 1)), below, np.ones((rays_count, 1))), axis=1
+            )
+            mass = np.bincount(slot, np.diff(edges, axis=1).reshape(-1), minlength=pairs.size)
+            mean = np.bincount(column, mass, minlength=outputs.size) / rays_count
+            square = np.bincount(column, mass**2, minlength=outputs.size) / rays_count
+            probabilities[e] = mean
+            variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
+            error = max(error, float(np.sqrt(variance.max())))
+        return outputs, probabilities, error
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MultivariateLaplace(RadialMechanism):
+    """Madlib, CMP: z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
+
+    key: ClassVar[str] = "madlib.v1"
+    short: ClassVar[str] = "madlib"
+    title: ClassVar[str] = "Multivariate Laplace (Madlib)"
+    summary: ClassVar[str] = "Moves the word's vector in a random direction; takes the nearest word"
+    source: ClassVar[str] = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
+    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
+    family: ClassVar[Radial] = Radial.L2LAPLACE
+
+    def scale(self, epsilon: float) -> float:
+        """1/ε."""
+        return 1.0 / epsilon
+
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """1/s."""
+        return 1.0 / scale
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Metric privacy, proved: the triangle inequality on the log-density."""
+        return MetricPrivacy(
+            epsilon=self.check_epsilon(epsilon),
+            status=Status.PROVED,
+            reason="The log-density of the noise changes by at most ε times the distance moved.",
+            source=self.source,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mahalanobis(MultivariateLaplace):
+    """Elliptical noise ∝ exp(−ε‖z‖_RM), ‖z‖_RM² = zᵀS⁻¹z, S = λΣ + (1−λ)I.
+
+    Σ is the covariance of the vocabulary scaled to trace d. Pure ε·d_RM; in Euclidean terms
+    ε/√λ_min(S). λ = 0 is the multivariate Laplace mechanism.
+    """
+
+    key: ClassVar[str] = "mahalanobis.v1"
+    short: ClassVar[str] = "mahalanobis"
+    title: ClassVar[str] = "Regularised Mahalanobis"
+    summary: ClassVar[str] = "As Madlib, with noise stretched along the vocabulary's own spread"
+    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
+
+    lam: float = parameter(
+        0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"
+    )
+
+    @cached_property
+    def _spectrum(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues (ascending) and eigenvectors of S."""
+        vectors = self.lexicon.vectors
+        mean = vectors.mean(axis=0, dtype=np.float64)
+        total = np.zeros((vectors.shape[1], vectors.shape[1]))
+        for i in range(0, vectors.shape[0], 4096):
+            part = vectors[i : i + 4096] - mean
+            total += part.T @ part
+        total *= vectors.shape[1] / np.trace(total)
+        shape = self.lam * total + (1.0 - self.lam) * np.eye(vectors.shape[1])
+        values, axes = np.linalg.eigh(shape)
+        if not values[0] > 1e-12:
+            msg = (
+                f"the noise shape of mahalanobis is singular (smallest eigenvalue {values[0]:.3g}, "
+                "needs > 1e-12): choose a smaller lam"
+            )
+            raise ParameterError(msg)
+        return values, axes
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """λ_min(S): the Euclidean guarantee is ε/√λ_min(S)."""
+        return float(self._spectrum[0][0])
+
+    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """S^{1/2} u with u on the unit sphere, not normalised again, shape (count, d)."""
+        unit = super().directions(rng, count)
+        if self.lam == 0:
+            return unit
+        values, axes = self._spectrum
+        return np.asarray(((unit @ axes) * np.sqrt(values)) @ axes.T)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Metric privacy in the regularised Mahalanobis metric, proved."""
+        factor = 1.0 if self.lam == 0 else 1.0 / np.sqrt(self.smallest_eigenvalue)
+        return MetricPrivacy(
+            epsilon=self.check_epsilon(epsilon),
+            metric="regularised Mahalanobis",
+            euclidean_factor=float(factor),
+            status=Status.PROVED,
+            reason=(
+                "As for multivariate Laplace, in the metric of the public covariance; in Euclidean "
+                f"distance its parameter is {epsilon * factor:.4g}."
+            ),
+            source=self.source,
+        )

@@ -1,0 +1,80 @@
+"""The law of a mechanism's output: for one word, the probability of each output at each ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to work: it changes the error of an estimate, never a guarantee.
+
+    Attributes:
+        directions: noise directions of a Rao–Blackwell estimate, or draws of a plain one.
+        batch: rows of one matrix product.
+    """
+
+    directions: int = 400
+    batch: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse an effort that cannot estimate anything."""
+        if not (self.directions >= 2 and self.batch >= 1):
+            msg = (
+                "effort needs at least 2 directions and a batch of at least 1, "
+                f"got {self.directions} and {self.batch}"
+            )
+            raise ParameterError(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """P(output | word) at several ε.
+
+    Attributes:
+        word: index of the input word.
+        epsilons: the privacy parameters, shape (E,).
+        outputs: indices of the m words with a stated probability, shape (m,), ascending.
+        probabilities: shape (E, m), float64; rows sum to 1 up to `error`.
+        exact: whether the probabilities are computed (closed form or quadrature) or estimated.
+        error: if exact, a bound on the absolute error of an entry; otherwise the largest
+            standard error of an entry.
+        method: closed form, quadrature, Rao–Blackwell over N directions, N draws.
+    """
+
+    word: int
+    epsilons: FloatArray
+    outputs: IntArray
+    probabilities: FloatArray
+    exact: bool
+    error: float
+    method: str
+
+    def stay(self) -> FloatArray:
+        """Nw: the probability that the word stays, shape (E,)."""
+        column = np.searchsorted(self.outputs, self.word)
+        if column < self.outputs.size and self.outputs[column] == self.word:
+            return self.probabilities[:, column]
+        return np.zeros(self.epsilons.size)
+
+    def top(self, count: int, at: int = 0) -> list[tuple[int, float]]:
+        """The most likely outputs at the `at`-th ε with their probabilities, most likely first."""
+        row = self.probabilities[at]
+        count = min(count, row.size)
+        best = np.argpartition(-row, count - 1)[:count] if count < row.size else np.arange(count)
+        best = best[np.lexsort((self.outputs[best], -row[best]))]
+        return [(int(self.outputs[j]), float(row[j])) for j in best if row[j] > 0]
+
+    def dense(self, vocabulary: int) -> FloatArray:
+        """The same law over the whole vocabulary, shape (E, n)."""
+        full = np.zeros((self.epsilons.size, vocabulary))
+        full[:, self.outputs] = self.probabilities
+        return full

@@ -1,0 +1,233 @@
+"""The one protocol of all word mechanisms.
+
+A `Mechanism` is a family indexed by ε over one lexicon: everything but ε is fixed when it is
+made (and public). It answers four questions: what is promised at ε (`guarantee`), what comes out
+(`sample`, for release), what *would* come out of one noise draw at every ε (`paths`, for looking
+only), and with which probability (`law`).
+
+Never release outputs of one draw at two ε: the noise cancels. That is why `paths` and `sample`
+are different methods.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.errors import EpsilonError, ParameterError
+
+if TYPE_CHECKING:
+    from dpcore.guarantee import Guarantee
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+    from dpcore.mechanisms.path import EpsilonPaths
+
+
+class EpsilonMeaning(StrEnum):
+    """What ε multiplies; mechanisms with different meanings never share an axis silently."""
+
+    METRIC = "metric"
+    """Loss ≤ ε·d(w, w′): ε per unit of distance."""
+    METRIC_LOG = "metric-log"
+    """As METRIC, but useful only at huge values: its axis is ln ε."""
+    LOCAL = "local"
+    """Loss ≤ ε between any two words."""
+    LOCAL_APPROXIMATE = "local-approximate"
+    """Loss ≤ ε between any two words, up to a failure probability δ."""
+
+
+@dataclass(frozen=True)
+class EpsilonRange:
+    """The open interval of admissible ε, with the reason for each end."""
+
+    low: float = 0.0
+    high: float = math.inf
+    low_reason: str = ""
+    high_reason: str = ""
+
+    def __contains__(self, epsilon: float) -> bool:
+        """Whether ε is a finite number strictly inside."""
+        return bool(self.low < epsilon < self.high and epsilon < math.inf)
+
+
+def parameter(
+    default: Any,  # noqa: ANN401 - a field of any type, like dataclasses.field
+    *,
+    help: str,  # noqa: A002 - the word a reader of a command line expects
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[str] | None = None,
+) -> Any:  # noqa: ANN401
+    """A parameter of a mechanism: a dataclass field with its help and its closed bounds."""
+    return field(
+        default=default,
+        metadata={"help": help, "low": low, "high": high, "choices": choices},
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mechanism(ABC):
+    """A family of randomised maps from words to words, indexed by ε.
+
+    Attributes:
+        lexicon: words and vectors, public and fixed before any private text is read.
+    """
+
+    key: ClassVar[str]
+    """Versioned registry key: a changed formula is a new key."""
+    short: ClassVar[str]
+    """Name on the command line and in links."""
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    """One sentence for a person who has not read the paper."""
+    source: ClassVar[str]
+    meaning: ClassVar[EpsilonMeaning]
+    accepts_approximate_search: ClassVar[bool] = False
+    """True only if the search sees nothing but the noisy vector (post-processing)."""
+    exact_law: ClassVar[bool] = False
+    """Whether `law` computes the probabilities instead of estimating them."""
+
+    lexicon: Lexicon
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    @classmethod
+    def parameters(cls) -> dict[str, dict[str, Any]]:
+        """Name, type, default, help and bounds of each parameter, in order."""
+        return {
+            f.name: {"default": f.default, "type": f.type, **f.metadata}
+            for f in fields(cls)
+            if f.name != "lexicon" and f.default is not MISSING and f.metadata
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """The values of this mechanism's parameters."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def __post_init__(self) -> None:
+        """Check every parameter against its declared bounds (NaN fails)."""
+        for name, declared in self.parameters().items():
+            value = getattr(self, name)
+            low, high, choices = declared["low"], declared["high"], declared["choices"]
+            if choices is not None and value not in choices:
+                msg = f"{name} of {self.short} must be one of {', '.join(choices)}, got {value}"
+                raise ParameterError(msg)
+            if value is None or (low is None and high is None):
+                continue
+            low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+            if not low <= value <= high:
+                msg = f"{name} of {self.short} must be in [{low:g}, {high:g}], got {value}"
+                raise ParameterError(msg)
+
+    # -- ε ------------------------------------------------------------------------------------
+
+    @property
+    def admissible(self) -> EpsilonRange:
+        """The values of ε for which this mechanism is defined on this lexicon."""
+        return EpsilonRange()
+
+    def check_epsilon(self, epsilon: float) -> float:
+        """ε as a float, or an `EpsilonError` that says what is allowed."""
+        try:
+            value = float(epsilon)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
+        allowed = self.admissible
+        if value in allowed:
+            return value
+        if not 0 < value < math.inf:
+            msg = f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}"
+        elif not value > allowed.low:
+            msg = (
+                f"epsilon of {self.short} must be > {allowed.low:.6g} for this lexicon "
+                f"({allowed.low_reason}), got {value:g}"
+            )
+        else:
+            msg = (
+                f"epsilon of {self.short} must be < {allowed.high:.6g} for these settings "
+                f"({allowed.high_reason}), got {value:g}"
+            )
+        raise EpsilonError(msg)
+
+    def check_epsilons(self, epsilons: FloatArray | Sequence[float]) -> FloatArray:
+        """A one-dimensional array of admissible ε, checked one by one."""
+        values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        for value in values:
+            self.check_epsilon(float(value))
+        return values
+
+    def check_words(self, words: IntArray | Sequence[int]) -> IntArray:
+        """Word indices as a one-dimensional int64 array inside the vocabulary."""
+        indices = np.atleast_1d(np.asarray(words, dtype=np.int64))
+        if not (indices.ndim == 1 and np.all((indices >= 0) & (indices < len(self.lexicon)))):
+            msg = f"word indices must lie in 0..{len(self.lexicon) - 1}"
+            raise ParameterError(msg)
+        return indices
+
+    def check_index(self, index: NeighbourIndex | None) -> None:
+        """Refuse an approximate index where it would break the guarantee."""
+        if index is None or index.exact or self.accepts_approximate_search:
+            return
+        msg = (
+            f"{self.short} selects among true neighbours of the private word: an approximate "
+            "index would break its guarantee; use an exact one"
+        )
+        raise ParameterError(msg)
+
+    # -- the four questions ---------------------------------------------------------------------
+
+    @abstractmethod
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """What is promised at ε, with its status."""
+
+    @abstractmethod
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One output per entry of `words` (k,), each with fresh independent noise: for release."""
+
+    @abstractmethod
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry of `words` (k,), its output as a function of ε: for looking only.
+
+        Args:
+            rng: source of randomness.
+            words: word indices, shape (k,).
+            rankings: the vocabulary by Euclidean distance from each entry, if already known.
+            epsilons: the grid on which a mechanism without exact breakpoints is evaluated.
+        """
+
+    @abstractmethod
+    def law(
+        self,
+        word: int,
+        epsilons: FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+    ) -> Law:
+        """The output distribution of one word at each ε: exact, or an estimate that says so.
+
+        An estimate needs `rng`; an exact law ignores it.
+        """
