@@ -71,6 +71,17 @@ class RadialMechanism(Mechanism):
         """Noise directions, shape (count, p)."""
         return directions(rng, self.family, count, self.targets.shape[1])
 
+    @property
+    def direction_key(self) -> tuple[object, ...]:
+        """Equal for two mechanisms whose directions and targets can be shared."""
+        sphere = self.family is not Radial.LAPLACE
+        return (sphere, self.lexicon.fingerprint, self._target_key)
+
+    @property
+    def _target_key(self) -> object:
+        """What distinguishes the targets from the lexicon's own vectors."""
+        return None if self.targets is self.lexicon.vectors else (self.key, *self.settings().items())
+
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
         """The output as a step function of the noise length t, one row a ray."""
         return lower_envelope(candidates)
@@ -296,6 +307,11 @@ class Mahalanobis(MultivariateLaplace):
             return unit
         values, axes = self._spectrum
         return np.asarray(((unit @ axes) * np.sqrt(values)) @ axes.T)
+
+    @property
+    def direction_key(self) -> tuple[object, ...]:
+        """Directions of the ellipsoid are shared only by mechanisms with the same λ."""
+        return (*super().direction_key, self.lam)
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy in the regularised Mahalanobis metric, proved."""

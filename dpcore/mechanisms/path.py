@@ -7,7 +7,7 @@ observer solve for the word (MECHANISMS: φ_w = (ε₁z₁ − ε₂z₂)/(ε₁
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,26 @@ class EpsilonPaths:
                 pieces.append(Piece(start, end, output))
             start = end
         return pieces
+
+    @classmethod
+    def join(cls, parts: Sequence[EpsilonPaths]) -> EpsilonPaths:
+        """The draws of several groups as one, over the range that all of them know."""
+        width = max(part.breaks.shape[1] for part in parts)
+
+        def widen(part: EpsilonPaths) -> tuple[FloatArray, IntArray]:
+            missing = width - part.breaks.shape[1]
+            breaks = np.pad(part.breaks, ((0, 0), (0, missing)), constant_values=math.inf)
+            return breaks, np.pad(part.outputs, ((0, 0), (0, missing)), mode="edge")
+
+        wide = [widen(part) for part in parts]
+        return cls(
+            np.concatenate([part.words for part in parts]),
+            np.concatenate([breaks for breaks, _ in wide]),
+            np.concatenate([outputs for _, outputs in wide]),
+            max(part.low for part in parts),
+            min(part.high for part in parts),
+            all(part.exact for part in parts),
+        )
 
     @classmethod
     def of_grid(

@@ -56,6 +56,13 @@ class Vickrey(Mahalanobis):
             return super().directions(rng, count)
         return super(Mahalanobis, self).directions(rng, count)
 
+    @property
+    def direction_key(self) -> tuple[object, ...]:
+        """As for the mechanism of the noise."""
+        if self.noise == "mahalanobis":
+            return super().direction_key
+        return super(Mahalanobis, self).direction_key
+
     def guarantee(self, epsilon: float) -> Guarantee:
         """The guarantee of the noise (post-processing)."""
         if self.noise == "mahalanobis":

@@ -1,0 +1,256 @@
+"""A sentence under a mechanism: one noise draw at every ε for looking, fresh noise for release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
+from dpcore.mechanisms.path import EpsilonPaths, Piece
+from dpcore.rewrite.assembly import assemble, write_slots
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.randomness import generator
+from dpcore.rewrite.tokens import Token, tokenize
+from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, encode
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.mechanisms.path import FloatArray, IntArray
+
+_SEGMENT = 64  # words that share one matrix product
+_REMEMBERED = 512  # words whose neighbours a sentence keeps; a longer text asks again
+
+
+@dataclass(frozen=True)
+class TokenRewrite:
+    """One place of the text, before and after.
+
+    Attributes:
+        input: the token as it was read (the part of it, if it was split).
+        output: what is written in its place; "" if it was dropped.
+        changed: whether the word is another one (capital letters aside).
+        in_vocabulary: whether the lexicon holds it; True for released punctuation.
+        role: protected, unknown or released.
+        before: the white space before it.
+        slot: its number among the places that a mechanism fills, or −1.
+    """
+
+    input: str
+    output: str
+    changed: bool
+    in_vocabulary: bool
+    role: Role
+    before: str
+    slot: int
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A rewritten text: its tokens in order, and the text that they make."""
+
+    tokens: tuple[TokenRewrite, ...]
+    text: str
+
+    @property
+    def changed(self) -> int:
+        """How many tokens have another word in their place."""
+        return sum(token.changed for token in self.tokens)
+
+
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    """A text, what is protected in it, and the neighbours of its words.
+
+    The neighbours are computed once and shared by all mechanisms; they live as long as this
+    object does, and nothing else keeps what was typed.
+    """
+
+    tokens: tuple[Token, ...]
+    encoding: Encoding
+    lexicon: Lexicon
+    _rankings: dict[int, Ranking] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def words(self) -> IntArray:
+        """Lexicon index of each open slot, shape (k,); −1 for a word outside the vocabulary."""
+        return np.array([slot.index for slot in self.encoding.open_slots], dtype=np.int64)
+
+    @property
+    def protected(self) -> int:
+        """How many places are protected: those that a mechanism fills."""
+        return int(self.words.size)
+
+    def rankings(self, words: IntArray) -> list[Ranking]:
+        """The vocabulary by Euclidean distance from each word; computed once for each."""
+        new = np.array([w for w in np.unique(words) if int(w) not in self._rankings], np.int64)
+        if new.size:
+            if len(self._rankings) + new.size > _REMEMBERED:
+                self._rankings.clear()
+                new = np.unique(words)
+            found = rank(self.lexicon.vectors, self.lexicon.vectors[new])
+            self._rankings.update(zip(new.tolist(), found, strict=True))
+        return [self._rankings[int(w)] for w in words]
+
+    def inputs(self, seed: int | None, number: int = 0) -> IntArray:
+        """The mechanism's input at each open slot: an unknown word has a random stand-in."""
+        return self.encoding.draw(generator(seed, "unknown word", number))
+
+    def write(self, outputs: Sequence[int] | IntArray) -> Rewrite:
+        """Put output words (lexicon indices, one for each open slot) into the text."""
+        words = [self.lexicon.words[int(i)] for i in outputs]
+        return _rewrite(self, words)
+
+
+def prepare(
+    text: str,
+    lexicon: Lexicon,
+    *,
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
+    keep_stop_words: bool = False,
+    case_policy: CasePolicy = CasePolicy.KEEP,
+    max_characters: int = MAX_TEXT_CHARACTERS,
+    max_tokens: int = MAX_TEXT_TOKENS,
+) -> Sentence:
+    """Read a text: tokens, roles, lexicon indices.
+
+    Raises:
+        TextError: it is empty, too long, or not text, or a word is refused by the policy.
+    """
+    check_text(text, max_characters=max_characters, max_tokens=max_tokens)
+    tokens = tuple(tokenize(text))
+    encoding = encode(
+        tokens,
+        lexicon,
+        policy=policy,
+        keep_stop_words=keep_stop_words,
+        case_policy=case_policy,
+    )
+    return Sentence(tokens, encoding, lexicon)
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceDraw:
+    """One noise draw for each word of a sentence, and what it makes of them at every ε.
+
+    For looking only: two of its outputs at two ε together reveal the words.
+    """
+
+    sentence: Sentence
+    paths: EpsilonPaths
+
+    def at(self, epsilon: float) -> Rewrite:
+        """The rewritten sentence at ε: a look-up."""
+        return self.sentence.write(self.paths.at(np.array([epsilon]))[:, 0])
+
+    def pieces(self, slot: int) -> list[Piece]:
+        """What one open slot becomes over the whole range of ε."""
+        return self.paths.pieces(slot)
+
+
+def draw(
+    sentence: Sentence,
+    mechanism: Mechanism,
+    seed: int,
+    number: int = 0,
+    *,
+    epsilons: FloatArray | None = None,
+) -> SentenceDraw:
+    """Draw the noise of a sentence once, for every ε.
+
+    Args:
+        sentence: the text.
+        mechanism: over the sentence's lexicon.
+        seed: with `number`, it determines the draw.
+        number: which draw.
+        epsilons: the grid of a mechanism whose paths are not exact.
+    """
+    words = sentence.inputs(seed, number)
+    parts: list[EpsilonPaths] = []
+    for start in range(0, max(words.size, 1), _SEGMENT):
+        part = words[start : start + _SEGMENT]
+        rng = generator(seed, mechanism.key, number, start // _SEGMENT)
+        rankings = sentence.rankings(part)
+        parts.append(mechanism.paths(rng, part, rankings=rankings, epsilons=epsilons))
+    return SentenceDraw(sentence, EpsilonPaths.join(parts))
+
+
+def redraw(
+    sentence: Sentence,
+    mechanism: Mechanism,
+    seed: int,
+    draws: int,
+    *,
+    epsilons: FloatArray | None = None,
+) -> list[EpsilonPaths]:
+    """Many independent draws of each open slot: one `EpsilonPaths` of `draws` rows a slot."""
+    inputs = np.stack([sentence.inputs(seed, number) for number in range(draws)])
+    found: list[EpsilonPaths] = []
+    for slot in range(sentence.protected):
+        words = inputs[:, slot]
+        rng = generator(seed, mechanism.key, "slot", slot)
+        rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
+        found.append(mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons))
+    return found
+
+
+def release(
+    sentence: Sentence, mechanism: Mechanism, epsilon: float, rng: np.random.Generator
+) -> Rewrite:
+    """Rewrite with fresh noise at one ε: the only output that may leave the house.
+
+    Args:
+        sentence: the text.
+        mechanism: over the sentence's lexicon.
+        epsilon: the privacy parameter.
+        rng: unpredictable (`generator(None)`) unless the run is an experiment.
+    """
+    words = sentence.encoding.draw(rng)
+    return sentence.write(mechanism.sample(rng, words, epsilon))
+
+
+def _rewrite(sentence: Sentence, words: list[str]) -> Rewrite:
+    encoding, lexicon = sentence.encoding, sentence.lexicon
+    written = write_slots(encoding, words)
+    parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(sentence.tokens))
+    result: list[TokenRewrite] = []
+    done = 0
+    number = 0
+    for slot, (before, output) in zip(encoding.slots, written, strict=True):
+        result.extend(_dropped(sentence, done, slot.source))
+        done = slot.source + 1
+        text = sentence.tokens[slot.source].text
+        if parts[slot.source] > 1:
+            text = lexicon.words[slot.index] if slot.index >= 0 else slot.text
+        word = words[number] if slot.is_open else None
+        changed = slot.role is Role.UNKNOWN
+        if slot.role is Role.PROTECTED:
+            changed = word != lexicon.words[slot.index]
+        result.append(
+            TokenRewrite(
+                input=text,
+                output=output,
+                changed=changed,
+                in_vocabulary=slot.role is not Role.UNKNOWN,
+                role=slot.role,
+                before=before,
+                slot=number if slot.is_open else -1,
+            )
+        )
+        number += slot.is_open
+    result.extend(_dropped(sentence, done, len(sentence.tokens)))
+    return Rewrite(tuple(result), assemble(encoding, words))
+
+
+def _dropped(sentence: Sentence, start: int, stop: int) -> list[TokenRewrite]:
+    """The tokens from `start` to `stop` that left no slot: unknown words under DROP."""
+    return [
+        TokenRewrite(token.text, "", True, False, Role.UNKNOWN, "", -1)
+        for token in sentence.tokens[start:stop]
+    ]
