@@ -20,7 +20,7 @@ st.markdown("Text with [a link](#a-small-script).")
 words = st.slider("Words", 0, 10, 3)
 time.sleep(0.4)
 st.text(f"seen {words}")
-st.button("Draw", type="primary")
+st.button("Draw")
 if st.button("Fail"):
     raise ValueError("the secret word")
 """
