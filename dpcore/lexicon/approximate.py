@@ -1,0 +1,98 @@
+"""An approximate index, for mechanisms whose guarantee does not depend on the search.
+
+A mechanism that adds noise to a vector and then looks for a word near the result only
+post-processes: whichever words the search misses, the privacy guarantee stays, and only the
+output distribution (utility) changes. A mechanism that *selects among* the neighbours found
+(TEM, truncated Gumbel) loses its guarantee when a candidate is missed, so it refuses every index
+whose `exact` is False.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.neighbours import checked_queries, refine
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+_LINKS = 32
+_CONSTRUCTION = 80
+_SEARCH = 128
+_SPARE = 8
+
+
+class ApproximateIndex:
+    """HNSW: a graph walked greedily; fast for hundreds of thousands of words, and may miss some.
+
+    The distances of the words it finds are true float64 distances. The graph is kept in the cache
+    (building it takes minutes for 400,000 words), checked by its SHA-256, and rebuilt when it is
+    damaged or was made by another version of FAISS; a graph from anywhere else is never read.
+
+    Args:
+        lexicon: the lexicon; its metric must be Euclidean.
+
+    Raises:
+        LexiconError: the metric is not Euclidean.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Read the graph from the cache, or build and keep it."""
+        import faiss
+
+        if lexicon.metric is not Metric.EUCLIDEAN:
+            raise LexiconError(
+                f"the approximate index is Euclidean, this lexicon is {lexicon.metric.value}"
+            )
+        self._vectors = lexicon.vectors
+        kept = recall(lexicon.fingerprint, "hnsw")
+        if kept is not None and kept.facts.get("faiss") == faiss.__version__:
+            self._graph: Any = faiss.deserialize_index(np.array(kept.arrays["graph"]))
+            self.from_cache = True
+        else:
+            self._graph = faiss.IndexHNSWFlat(lexicon.dimension, _LINKS)
+            self._graph.hnsw.efConstruction = _CONSTRUCTION
+            self._graph.add(lexicon.vectors)
+            graph = Kept({"graph": faiss.serialize_index(self._graph)}, {"faiss": faiss.__version__})
+            keep(lexicon.fingerprint, "hnsw", graph)
+            self.from_cache = False
+
+    @property
+    def exact(self) -> bool:
+        """False: a nearer word may have been missed."""
+        return False
+
+    def search(
+        self, queries: ArrayLike, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Near words of each query, probably the nearest.
+
+        Args:
+            queries: points, shape (k, d), finite.
+            count: how many, 1 to n.
+
+        Returns:
+            Indices (int64) and true distances (float64), both of shape (k, count), nearest first.
+
+        Raises:
+            ParameterError: an argument is outside its range.
+        """
+        import faiss
+
+        points = checked_queries(queries, self._vectors, count)
+        wanted = min(count + _SPARE, len(self._vectors))
+        settings = faiss.SearchParametersHNSW(efSearch=max(_SEARCH, 2 * wanted))
+        _, candidates = self._graph.search(points.astype(np.float32), wanted, params=settings)
+        # The walk may end with too few words (-1 in the rest): answer those queries by force.
+        short = np.flatnonzero((candidates < 0).any(axis=1))
+        for row in short:
+            all_of_them = distances(self._vectors, points[row : row + 1])[0]
+            candidates[row] = np.argsort(all_of_them, kind="stable")[:wanted]
+        return refine(self._vectors, points, candidates, count)

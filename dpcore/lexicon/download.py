@@ -1,0 +1,204 @@
+"""Downloading a large file: resumed where it was cut, accepted only if its checksum is right."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import ssl
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.cache import sha256_of_file
+from dpcore.lexicon.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpcore.lexicon.progress import Progress
+
+_BLOCK = 2**20
+_TRIES = 4
+_TIMEOUT_SECONDS = 60
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class _Cut(Exception):
+    """The connection failed; what came is kept, and another try may go on from there."""
+
+
+class _Refused(Exception):
+    """This address will not give the file, however often it is asked."""
+
+
+def download(
+    urls: Sequence[str],
+    target: Path,
+    size: int,
+    sha256: str,
+    progress: Progress | None = None,
+    *,
+    pause: float = 1.0,
+) -> Path:
+    """Get a file of known size and checksum.
+
+    What has arrived is kept beside `target` (.part) when the connection is cut, the process
+    stops or there is no network, and the next call asks for the rest only. A cut connection is
+    taken up again until four tries in a row bring nothing; then the next address has its turn.
+
+    Args:
+        urls: addresses of the same file, tried in order.
+        target: where to put it; returned at once if it is there with the right checksum.
+        size: its bytes.
+        sha256: its checksum, hexadecimal.
+        progress: called with ("downloading", bytes so far, size).
+        pause: seconds before the first repetition; doubled for each further one.
+
+    Returns:
+        `target`.
+
+    Raises:
+        LexiconError: no address gave the right file, or the folder cannot be written.
+    """
+    if target.is_file() and target.stat().st_size == size and sha256_of_file(target) == sha256:
+        return target
+    part = target.with_name(target.name + ".part")
+    report = progress or silent
+    failures: list[str] = []
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("ab") as file, _alone(file, target):
+            right = any(_complete(url, file, size, sha256, report, pause, failures) for url in urls)
+            kept = file.seek(0, os.SEEK_END)
+        if right:
+            os.replace(part, target)
+            return target
+        if not kept:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise LexiconError(f"cannot write {part} ({error.strerror or error})") from None
+    rest = f"; {kept:,} of {size:,} bytes are kept for the next try" if kept else ""
+    raise LexiconError(f"could not download {target.name}: {'; '.join(failures)}{rest}")
+
+
+def _complete(
+    url: str,
+    file: IO[bytes],
+    size: int,
+    sha256: str,
+    progress: Progress,
+    pause: float,
+    failures: list[str],
+) -> bool:
+    """Complete the file from one address; if not, say why in `failures`."""
+    begun = file.seek(0, os.SEEK_END) > 0
+    try:
+        _from_one(url, file, size, progress, pause)
+        progress("checking", size, size)
+        if sha256_of_file(Path(file.name)) == sha256:
+            return True
+        file.truncate(0)
+        if begun:  # the beginning may have been the wrong part: take all from here
+            return _complete(url, file, size, sha256, progress, pause, failures)
+        failures.append(f"{_host(url)} served a wrong file (its SHA-256 differs)")
+    except (_Cut, _Refused) as error:
+        failures.append(f"{_host(url)}: {error}")
+    return False
+
+
+def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: float) -> None:
+    """Append to the file until it has `size` bytes."""
+    idle = 0
+    while True:
+        have = file.seek(0, os.SEEK_END)
+        if have > size:
+            file.truncate(0)
+            have = 0
+        if have == size:
+            return
+        try:
+            _once(url, file, have, size, progress)
+        except _Cut:
+            idle = 0 if file.seek(0, os.SEEK_END) > have else idle + 1
+            if idle == _TRIES:
+                raise
+            time.sleep(pause * 2.0 ** max(idle - 1, 0))
+
+
+def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -> None:
+    request = urllib.request.Request(url, headers={"User-Agent": "dpcore"})  # noqa: S310 - from our own table
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - as above
+            have = _start(answer, file, have, size)
+            while have < size:
+                block = answer.read(min(_BLOCK, size - have))
+                if not block:
+                    raise _Cut("the connection was cut")
+                file.write(block)
+                have += len(block)
+                progress("downloading", have, size)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 416:  # the file there is shorter than what is here
+                file.truncate(0)
+                raise _Refused("it serves another file") from None
+            if error.code in (429, 500, 502, 503, 504):
+                raise _Cut(f"HTTP status {error.code}") from None
+            raise _Refused(f"HTTP status {error.code}") from None
+    except urllib.error.URLError as error:
+        raise _Cut(f"cannot be reached ({_reason(error.reason)}); is there a network?") from None
+    except http.client.HTTPException as error:
+        raise _Cut(f"the connection was cut ({type(error).__name__})") from None
+    except (ConnectionError, TimeoutError, ssl.SSLError) as error:
+        raise _Cut(f"the connection was cut ({_reason(error)})") from None
+
+
+def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: int) -> int:
+    """Where the answer goes on from; the file is emptied if it begins anew."""
+    if answer.status == 206:
+        found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+        if found and int(found[1]) == have and int(found[2]) == size:
+            return have
+        file.truncate(0)
+        raise _Refused("it serves another file (wrong size)")
+    length = answer.headers.get("Content-Length")
+    if length is not None and length.isdigit() and int(length) != size:
+        raise _Refused(f"it serves another file ({int(length):,} bytes instead of {size:,})")
+    file.truncate(0)
+    file.seek(0)
+    return 0
+
+
+def _reason(error: object) -> str:
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or url
+
+
+@contextlib.contextmanager
+def _alone(file: IO[bytes], target: Path) -> Iterator[None]:
+    """Hold the partial file against a second process, where the system can."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: a second download fails at the checksum instead
+        yield
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise LexiconError(f"another process is downloading {target.name} already") from None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)

@@ -1,0 +1,98 @@
+"""What there is to know about a lexicon, and about all of them, as plain JSON values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.cache import cache_status, kinds_kept, recall
+from dpcore.lexicon.catalogue import available
+from dpcore.lexicon.sources import SOURCES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+
+def list_lexicons() -> dict[str, Any]:
+    """The lexicons that can be loaded by name, the public ones that can be fetched, the cache."""
+    here = [
+        {
+            "name": entry.name,
+            "title": entry.manifest.facts.get("title") or entry.manifest.name,
+            "words": entry.manifest.words,
+            "dimension": entry.manifest.dimension,
+            "bundled": entry.bundled,
+            "folder": str(entry.folder),
+        }
+        for entry in available()
+    ]
+    public = [
+        {
+            "key": source.key,
+            "title": source.title,
+            "words": source.words,
+            "dimensions": sorted(source.members),
+            "download_bytes": source.size,
+            "licence": source.licence,
+            "page": source.page,
+        }
+        for source in SOURCES.values()
+    ]
+    return {"lexicons": here, "fetchable": public, "cache": cache_facts()}
+
+
+def cache_facts() -> dict[str, Any]:
+    """The cache folder and whether it can be used."""
+    status = cache_status()
+    return {"folder": str(status.folder), "writable": status.writable, "reason": status.reason}
+
+
+def describe(lexicon: Lexicon) -> dict[str, Any]:
+    """Size, fingerprint, norms, extent, and what is kept for it in the cache.
+
+    The extent is looked up or computed (see `Lexicon.extent`); the distances to the nearest
+    neighbour are given if the neighbour table has been built.
+    """
+    extent = lexicon.extent
+    kept = {}
+    for kind in kinds_kept(lexicon.fingerprint):
+        kept[kind] = "ok" if recall(lexicon.fingerprint, kind) else "damaged: rebuilt when used"
+    facts: dict[str, Any] = {
+        "name": lexicon.name,
+        "words": len(lexicon),
+        "dimension": lexicon.dimension,
+        "metric": lexicon.metric.value,
+        "fingerprint": lexicon.fingerprint,
+        "vector_bytes": lexicon.vectors.nbytes,
+        "largest_norm": lexicon.largest_norm,
+        "extent": extent.as_json(),
+        "kept": kept,
+        "cache": cache_facts(),
+    }
+    if kept.get("neighbours") == "ok" and len(lexicon) > 1:
+        nearest = lexicon.neighbours(2).distances[:, 1]
+        quartiles = np.quantile(nearest, (0.25, 0.5, 0.75))
+        facts["nearest_neighbour_quartiles"] = [float(q) for q in quartiles]
+    return facts
+
+
+def similarity(lexicon: Lexicon, pairs: Path) -> list[dict[str, Any]]:
+    """Word-similarity scores: see `dpcore.lexicon.train.quality.word_similarity`.
+
+    Raises:
+        LexiconError: the file cannot be read or lacks a column.
+    """
+    from dpcore.lexicon.train.quality import word_similarity
+
+    try:
+        scores = word_similarity(lexicon.words, lexicon.vectors, pairs)
+    except OSError as error:
+        raise LexiconError(f"{pairs} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise LexiconError(f"{pairs} is no table of word pairs: {error}") from None
+    return [dataclasses.asdict(score) for score in scores]
