@@ -1,0 +1,1 @@
+"""The trainer of the bundled lexicon; needed to make it, never to use it."""

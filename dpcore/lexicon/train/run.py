@@ -1,0 +1,185 @@
+"""Training from beginning to end: texts in, `vectors.npy`, `words.txt`, `manifest.json` out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.lexicon.progress import silent
+from dpcore.lexicon.train import combine, encoder, output, wordnet
+from dpcore.lexicon.train.corpus import tokenise
+from dpcore.lexicon.train.counts import cooccurrences
+from dpcore.lexicon.train.packages import need, versions
+from dpcore.lexicon.train.pmi import factorise, positive_pmi
+from dpcore.lexicon.train.quality import word_similarity
+from dpcore.lexicon.train.sources import SOURCES, sha256
+from dpcore.lexicon.train.vocabulary import select, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.progress import Progress
+    from dpcore.lexicon.train.plan import TrainingPlan
+    from dpcore.lexicon.train.sources import Source
+
+SIMILARITY = "word_similarity.csv"
+
+
+def train(
+    plan: TrainingPlan,
+    data: Path,
+    out: Path,
+    progress: Progress | None = None,
+    *,
+    sources: Sequence[Source] = SOURCES,
+    threads: int = 2,
+) -> dict[str, Any]:
+    """Make a lexicon.
+
+    The choice of words and all counts are exact and depend on the texts and the plan alone. The
+    singular value decomposition, the encoder and the PCA run in floating point: the same machine,
+    packages and number of threads give the same bytes, another may change the last bits.
+
+    Args:
+        plan: What to make.
+        data: Folder that holds the files of `sources`.
+        out: Folder to write into; it is made if it is absent.
+        progress: Called with (stage, done, total); total 0 means that it is not known.
+        sources: The texts; one of them must be named "oewn" (WordNet).
+        threads: Threads of the encoder.
+
+    Returns:
+        The manifest, as it is written to `manifest.json`.
+
+    Raises:
+        LexiconError: An input file is absent.
+        MissingPackageError: A package that the trainer needs is not installed; the message
+            holds the command that installs it.
+    """
+    report = progress or silent
+    paths = {source.name: source.path(data) for source in sources}
+    for package in ("pandas", "scipy"):
+        need(package)
+    if plan.encoder:
+        encoder.model_file()  # before minutes of counting, not after them
+    out.mkdir(parents=True, exist_ok=True)
+
+    dictionary = wordnet.read(paths["oewn"])
+    corpus = tokenise(
+        [source.documents(data) for source in sources],
+        dictionary.compounds,
+        lambda done: report("reading texts", done, 0),
+    )
+    report("choosing words", 0, 1)
+    chosen = select(corpus, statistics(corpus, sources), dictionary, plan.selection)
+    words = [corpus.forms[form] for form in chosen]
+    row_of = np.full(len(corpus.forms), -1, np.int32)
+    row_of[chosen] = np.arange(len(chosen), dtype=np.int32)
+    report("choosing words", 1, 1)
+
+    words, blocks = _blocks(plan, words, row_of[corpus.ids], corpus.segments, report, threads)
+    report("joining", 0, 1)
+    weights = (1.0, plan.encoder_weight)[: len(blocks)]
+    vectors = combine.side_by_side(blocks, weights, plan.dimensions)
+    words, scaled, scale = _scaled(words, vectors, plan.nearest_distance)
+    report("joining", 1, 1)
+
+    output.write_vectors(out, words, scaled)
+    manifest = _manifest(plan, words, scaled, scale, data, out, sources)
+    output.write_manifest(out, manifest)
+    return manifest
+
+
+def _blocks(
+    plan: TrainingPlan,
+    words: list[str],
+    ids: NDArray[np.int32],
+    segments: NDArray[np.int32],
+    report: Progress,
+    threads: int,
+) -> tuple[list[str], list[NDArray[np.float32]]]:
+    """Return the words that have a vector, and the blocks of vectors to be joined."""
+    counted = cooccurrences(
+        ids, segments, len(words), plan.window, lambda d, t: report("counting", d, t)
+    )
+    report("factorising", 0, 0)
+    information = positive_pmi(counted, plan.context_exponent, plan.shift)
+    vectors = factorise(information, plan.svd_dimensions, plan.singular_power, plan.seed)
+    # A word that never stands near another more often than by chance has no direction.
+    kept = np.flatnonzero(np.diff(information.indptr))
+    words = [words[row] for row in kept]
+    blocks = [vectors[kept]]
+    if plan.encoder:
+        encoded = encoder.encode(words, threads, lambda d, t: report("encoding words", d, t))
+        blocks.append(combine.centred_unit_rows(encoded))
+    return words, blocks
+
+
+def _scaled(
+    words: list[str], vectors: NDArray[np.float32], nearest_distance: float
+) -> tuple[list[str], NDArray[np.float16], float]:
+    """Scale to the wanted median nearest-neighbour distance; drop rows that rounding merges.
+
+    Of words that share a row after rounding to float16, the most frequent one stays.
+    """
+    scale = nearest_distance / float(np.median(combine.nearest_distances(vectors)))
+    rounded = (vectors * np.float32(scale)).astype(np.float16)
+    _, first = np.unique(rounded, axis=0, return_index=True)
+    kept = np.sort(first)
+    return [words[row] for row in kept], rounded[kept], scale
+
+
+def _manifest(
+    plan: TrainingPlan,
+    words: list[str],
+    vectors: NDArray[np.float16],
+    scale: float,
+    data: Path,
+    out: Path,
+    sources: Sequence[Source],
+) -> dict[str, Any]:
+    origins = [
+        {
+            "name": source.name,
+            "file": source.file,
+            "licence": source.licence,
+            "credit": source.credit,
+            "used": source.used,
+            "sha256": sha256(source.path(data)),
+        }
+        for source in sources
+    ]
+    if plan.encoder:
+        origins.append(
+            {
+                "name": "all-MiniLM-L6-v2",
+                "file": encoder.FILE,
+                "licence": encoder.LICENCE,
+                "credit": "sentence-transformers/all-MiniLM-L6-v2",
+                "used": "vectors of single words, distilled",
+                "sha256": sha256(encoder.model_file()),
+            }
+        )
+    pairs = data / SIMILARITY
+    scores = word_similarity(words, vectors, pairs) if pairs.is_file() else []
+    return {
+        "name": plan.name,
+        "words": len(words),
+        "dimensions": int(vectors.shape[1]),
+        "dtype": str(vectors.dtype),
+        "metric": "euclidean",
+        "order": "balanced frequency, highest first",
+        "seed": plan.seed,
+        "scale": scale,
+        "median_nearest_distance": float(np.median(combine.nearest_distances(vectors))),
+        "quality": [dataclasses.asdict(score) for score in scores],
+        "plan": dataclasses.asdict(plan),
+        "sources": origins,
+        "versions": versions(),
+        "sha256": {name: sha256(out / name) for name in (output.VECTORS, output.WORDS)},
+    }

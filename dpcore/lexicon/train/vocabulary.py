@@ -1,0 +1,169 @@
+"""Which words the lexicon holds.
+
+Words are ranked by *balanced frequency*: occurrences weighted by source, because an
+encyclopedia is a hundred times larger than all conversation here and would crowd it out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.lexicon.train.wanted import WANTED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.train.corpus import Corpus
+    from dpcore.lexicon.train.sources import Source
+    from dpcore.lexicon.train.wordnet import WordNetWords
+
+WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+NUMBERS = frozenset(
+    [str(n) for n in (*range(32), *range(40, 100, 10), 100, 200, 500, 1000)]
+    + [str(year) for year in range(1990, 2027)]
+    + [f"{day}{_ENDINGS.get(day, 'th')}" for day in range(1, 32)]
+)
+# A word that stands in lower case less often than this is used as a name.
+NAME_SHARE = 0.2
+ONE_LETTER = frozenset("ai")
+# What the extraction of wiki, mail and web text leaves behind.
+DEBRIS = frozenset(
+    "nbsp px jpg jpeg png svg gif html htm http https www href colspan rowspan cellpadding "
+    "bgcolor infobox img src ecp nan isbn doi pdf ref refs".split()
+)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Counts for F forms.
+
+    Attributes:
+        balanced: Shape (F,): weighted occurrences.
+        documents: Shape (F,): number of documents that hold the form, caseless sources left out.
+        lower_share: Shape (F,): share of occurrences in lower case, among sources with case;
+            1 for a form that only caseless sources hold.
+    """
+
+    balanced: NDArray[np.float64]
+    documents: NDArray[np.int64]
+    lower_share: NDArray[np.float64]
+
+
+def statistics(corpus: Corpus, sources: Sequence[Source]) -> Statistics:
+    """Count every form of `corpus`, whose tokens come from `sources` in that order."""
+    size = len(corpus.forms)
+    balanced = np.zeros(size)
+    cased = np.zeros(size)
+    lower = np.zeros(size)
+    documents = np.zeros(size, np.int64)
+    for source, begin, end in zip(sources, corpus.bounds[:-1], corpus.bounds[1:], strict=True):
+        ids = corpus.ids[begin:end]
+        balanced += source.weight * np.bincount(ids, minlength=size)
+        if not source.lower_only:
+            cased += np.bincount(ids, minlength=size)
+            lower += np.bincount(ids[~corpus.capitals[begin:end]], minlength=size)
+            keys = np.unique(corpus.documents[begin:end].astype(np.int64) * max(size, 1) + ids)
+            documents += np.bincount(keys % max(size, 1), minlength=size)
+    share = np.divide(lower, cased, out=np.ones(size), where=cased > 0)
+    return Statistics(balanced, documents, share)
+
+
+def well_formed(word: str) -> bool:
+    """Say whether a string looks like a word.
+
+    True for the chosen numbers, for "a" and "i", and for 2 to 20 ASCII letters with optional inner
+    apostrophes and hyphens that are neither markup, a Roman numeral nor a drawn-out cry.
+    """
+    if word in NUMBERS or word in ONE_LETTER:
+        return True
+    if not WORD.fullmatch(word) or not 2 <= len(word) <= 20 or word in DEBRIS:
+        return False
+    # One or two letters three times over are an address or a groan; i, v and x alone make a
+    # Roman numeral.
+    return not re.search(r"(..?)\1\1", word) and not re.fullmatch(r"[ivx]+", word)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How the vocabulary is chosen.
+
+    Attributes:
+        words: How many words at most.
+        min_documents: Least number of documents that hold a word that WordNet knows.
+        min_documents_unknown: The same for any other word; threefold up to three letters.
+        everyday_factor: Multiplies the balanced frequency of everyday words.
+        name_factor: Multiplies that of words that mostly stand with a capital letter; twice as
+            much if WordNet lists them.
+        doubtful_factor: Multiplies that of words of two letters, most of which are
+            abbreviations, and of compounds with a hyphen.
+        inflection_factor: Multiplies that of regular inflections, such as plurals.
+    """
+
+    words: int = 25_000
+    min_documents: int = 3
+    min_documents_unknown: int = 15
+    everyday_factor: float = 3.0
+    name_factor: float = 0.25
+    doubtful_factor: float = 0.4
+    inflection_factor: float = 0.6
+
+
+def _factor(word: str, lower_share: float, wordnet: WordNetWords, rule: Selection) -> float:
+    """Return what the balanced frequency of an admitted word is multiplied by."""
+    if word in NUMBERS:
+        return 1.0
+    factor = 1.0
+    if lower_share < NAME_SHARE:
+        factor = rule.name_factor * (2.0 if word in wordnet.proper else 1.0)
+    elif wordnet.chatty(word):
+        factor = rule.everyday_factor
+    if len(word) == 2 or "-" in word:
+        factor *= rule.doubtful_factor
+    if word not in wordnet.common and wordnet.knows(word):
+        factor *= rule.inflection_factor
+    return factor
+
+
+def select(corpus: Corpus, counts: Statistics, wordnet: WordNetWords, rule: Selection) -> list[int]:
+    """Choose the vocabulary.
+
+    The words of `WANTED` are admitted if they occur at all, any other form if it is well formed,
+    is not marked as an insult and stands in enough documents. Of the latter, those of highest
+    adjusted balanced frequency are chosen.
+
+    Args:
+        corpus: Only its forms are read.
+        counts: Statistics of `corpus`.
+        wordnet: Dictionary words.
+        rule: The plan's part on words.
+
+    Returns:
+        Form indices, highest balanced frequency (not adjusted) first; ties alphabetically.
+    """
+    admitted = []
+    for form, word in enumerate(corpus.forms):
+        if word in WANTED:
+            admitted.append((float("-inf"), word, form))
+            continue
+        if counts.documents[form] < rule.min_documents or not well_formed(word):
+            continue
+        known = word in NUMBERS or word in wordnet.proper or wordnet.knows(word)
+        if not known:
+            # Short unknown words are mostly initials that one person or field uses often.
+            needed = rule.min_documents_unknown * (3 if len(word) <= 3 else 1)
+            if counts.documents[form] < needed:
+                continue
+        if wordnet.insult(word):
+            continue
+        factor = _factor(word, float(counts.lower_share[form]), wordnet, rule)
+        admitted.append((-factor * counts.balanced[form], word, form))
+    admitted.sort()
+    chosen = [form for _, _, form in admitted[: rule.words]]
+    return sorted(chosen, key=lambda form: (-counts.balanced[form], corpus.forms[form]))

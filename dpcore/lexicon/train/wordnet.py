@@ -1,0 +1,157 @@
+"""What the trainer takes from Open English WordNet apart from its glosses.
+
+Which strings are words, which hyphenated compounds are one word, and which words a dictionary
+marks as insults: so that no list of insults has to be stored in this repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.lexicon.train.packages import need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_DIGIT = re.compile(r"\d")
+_INSULT = re.compile(
+    r"\b(?:offensive|obscene|vulgar|slur|disparaging|derogatory|insulting)\b[^;]*"
+    r"\b(?:terms?|words?|names?|slang)\b"
+    r"|\((?:[^)]*\b)?(?:offensive|obscene|vulgar|ethnic slur|slur|disparaging|derogatory)\b[^)]*\)"
+    r"|^(?:ethnic slur|obscene|vulgar slang)"
+)
+# Marked by the pattern, but far more often a name, a dish or a creature.
+_HARMLESS = frozenset("fairy hillbilly jerry mick mickey mongrel runt taco".split())
+# Coarse words that the dictionary does not mark or marks in a minority of their senses: the first
+# eight hexadecimal digits of their SHA-256, so that they need not stand here.
+_COARSE = frozenset(
+    (
+        "00188428 0033728f 044eb98b 05b71b93 0c64f3ba 0f28c496 0fcb77e9 11cf8376 13a465fc "
+        "158869a9 16ea09fc 17a110e5 17bde8b4 1e02eec4 2062f800 22fc75e6 262f86db 26578569 "
+        "27a62b68 27eb0c4a 30a989af 31506a84 333f7618 37b57d55 3b1e0d7c 3ff99471 402f7ebd "
+        "41b4d5e8 45cd3e1b 45fb7c3b 46505206 522788b6 566f532d 594810ad 5a9d9dce 613ddd9a "
+        "63333e4b 6556c1a5 665cb762 6ac3c336 6cfcdedf 6dbe0f85 70aafb42 7122c9a1 819837a1 "
+        "82159dd0 85266837 85fc17f7 886d51e9 89133bc0 8f5083e3 92a9bf81 937d56e4 94a2b576 "
+        "94a877e2 96c91fa8 984b5c6e 986c9900 98b52c4b 9915ba2d 99e367bc 9ae315a9 a24efab8 "
+        "a40ccba8 acc96930 b04a8a40 b690cdbe bb61ef40 bbf8bb78 bd331fb1 bdb1cc25 be72176c "
+        "c1cabb6f c22f315f c2c3b68b c905e73d ca05283d cc020323 ccff74c2 d75a838d da884392 "
+        "daec0c23 dc2abe4e dd14a884 dd92623b e7282d82 e7b98c6a f1a5fb56 f59e28f8 f9d0d9b1 "
+        "fb96c276 "
+    ).split()
+)
+# Kinds of words that conversation is full of and an encyclopedia is not.
+_EVERYDAY = frozenset(
+    "adj.all adv.all noun.food noun.feeling noun.time noun.state noun.possession verb.emotion "
+    "verb.communication verb.cognition verb.consumption verb.perception verb.body verb.social "
+    "noun.communication noun.body".split()
+)
+_ENDINGS = (
+    ("s", ""),
+    ("es", ""),
+    ("ies", "y"),
+    ("ed", ""),
+    ("ed", "e"),
+    ("ied", "y"),
+    ("ing", ""),
+    ("ing", "e"),
+    ("er", ""),
+    ("er", "e"),
+    ("ier", "y"),
+    ("est", ""),
+    ("est", "e"),
+    ("iest", "y"),
+    ("ly", ""),
+    ("ily", "y"),
+    ("n't", ""),
+)
+
+
+@dataclass(frozen=True)
+class WordNetWords:
+    """Single words of WordNet.
+
+    Attributes:
+        common: Lemmas written in lower case.
+        proper: Lemmas that are only written with a capital, lower-cased.
+        insults: Words at least half of whose senses the dictionary marks as insulting.
+        compounds: Lemmas with a hyphen and without a digit, lower-cased.
+        everyday: Common lemmas of the kinds that conversation is full of.
+    """
+
+    common: frozenset[str]
+    proper: frozenset[str]
+    insults: frozenset[str]
+    compounds: frozenset[str]
+    everyday: frozenset[str]
+
+    def knows(self, word: str) -> bool:
+        """Say whether `word` is a common lemma or a regular inflection of one."""
+        return word in self.common or any(stem in self.common for stem in stems(word))
+
+    def chatty(self, word: str) -> bool:
+        """Say whether `word` or its regular stem is an everyday word."""
+        return word in self.everyday or any(stem in self.everyday for stem in stems(word))
+
+    def insult(self, word: str) -> bool:
+        """Say whether `word` or its regular stem is marked as insulting, or coarse."""
+        if word in self.insults or _digest(word) in _COARSE:
+            return True
+        return word not in self.common and any(stem in self.insults for stem in stems(word))
+
+
+def stems(word: str) -> list[str]:
+    """Return the forms that regular English endings could have been put on."""
+    found = []
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            stem = word[: len(word) - len(ending)] + replacement
+            found.append(stem)
+            if not replacement and len(stem) > 3 and stem[-1] == stem[-2]:
+                found.append(stem[:-1])
+    return found
+
+
+def _digest(word: str) -> str:
+    return hashlib.sha256(word.encode()).hexdigest()[:8]
+
+
+def collect(synsets: Iterable[tuple[str, str, str]]) -> WordNetWords:
+    """Collect single words from (members joined by "|", gloss, lexicographer file) triples."""
+    lower: set[str] = set()
+    upper: set[str] = set()
+    everyday: set[str] = set()
+    senses: defaultdict[str, int] = defaultdict(int)
+    insulting: defaultdict[str, int] = defaultdict(int)
+    for members, gloss, kind in synsets:
+        marked = _INSULT.search(gloss) is not None
+        for member in members.split("|"):
+            if " " in member:
+                continue
+            word = member.lower()
+            (lower if member == word else upper).add(word)
+            if member == word and kind in _EVERYDAY:
+                everyday.add(word)
+            senses[word] += 1
+            insulting[word] += marked
+    return WordNetWords(
+        frozenset(lower),
+        frozenset(upper - lower),
+        frozenset(
+            word
+            for word, times in insulting.items()
+            if times and 2 * times >= senses[word] and word not in _HARMLESS
+        ),
+        frozenset(word for word in lower | upper if "-" in word and not _DIGIT.search(word)),
+        frozenset(everyday),
+    )
+
+
+def read(path: Path) -> WordNetWords:
+    """Read the WordNet table (columns `members`, `gloss` and `lexfile`)."""
+    frame = need("pandas").read_parquet(path, columns=["members", "gloss", "lexfile"])
+    return collect(zip(frame["members"], frame["gloss"], frame["lexfile"], strict=True))
