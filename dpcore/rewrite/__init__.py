@@ -1,0 +1,1 @@
+"""From a text to lexicon indices and back: tokens, casing, unknown words, spacing."""

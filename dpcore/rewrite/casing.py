@@ -1,0 +1,161 @@
+"""Capital letters: what of them is released, and how it is put back.
+
+How a word is capitalised says something about it: a capital inside a sentence marks a name. Only
+three patterns are ever released, so that "iPhone" or "McDonald" cannot be told by its shape.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpcore.rewrite.tokens import Kind, plain_space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.rewrite.tokens import Token
+
+
+class Case(StrEnum):
+    """The capitalisation of a word."""
+
+    LOWER = "lower"
+    TITLE = "title"
+    UPPER = "upper"
+    MIXED = "mixed"
+
+
+class CasePolicy(StrEnum):
+    """What is released about capital letters."""
+
+    KEEP = "keep"
+    SENTENCE = "sentence"
+
+
+CASE_RELEASES = {
+    CasePolicy.KEEP: (
+        "which words begin with a capital letter and which are all in capitals "
+        "(a capital inside a sentence often marks a name)"
+    ),
+    CasePolicy.SENTENCE: (
+        "nothing about capital letters: the first word of every sentence gets one, "
+        "wherever the text had them"
+    ),
+}
+"""For each policy, what it releases, to be shown to users."""
+
+_PRONOUN = frozenset(["i", "i'm", "i've", "i'll", "i'd"])
+_SENTENCE_END = frozenset(".!?")
+# Between the end of a sentence and the next word these may stand.
+_TRANSPARENT = frozenset("\"'“”„‘’‚«»‹›()[]{}-‐‑–—¿¡")
+
+
+def _cased(word: str) -> list[str]:
+    """Return the letters that have an upper and a lower case."""
+    return [letter for letter in word if letter.lower() != letter.upper()]
+
+
+def shape_of(word: str) -> Case:
+    """Return how a word is capitalised.
+
+    Args:
+        word: Any string.
+
+    Returns:
+        LOWER also where there is no cased letter at all, TITLE for a single capital letter.
+    """
+    capital = [letter != letter.lower() for letter in _cased(word)]
+    if not any(capital):
+        return Case.LOWER
+    if all(capital) and len(capital) > 1:
+        return Case.UPPER
+    return Case.TITLE if capital[0] and not any(capital[1:]) else Case.MIXED
+
+
+def released_case(word: str) -> Case:
+    """Return the pattern that is released for a word: LOWER, TITLE or UPPER, never MIXED."""
+    shape = shape_of(word)
+    if shape is not Case.MIXED:
+        return shape
+    first = _cased(word)[0]
+    return Case.TITLE if first != first.lower() else Case.LOWER
+
+
+def apply(case: Case, word: str) -> str:
+    """Write a word with a given capitalisation.
+
+    Args:
+        case: LOWER leaves the word as the lexicon has it. MIXED is refused by `released_case`
+            and treated as LOWER.
+        word: Any string.
+
+    Returns:
+        The word; the pronoun "I" and its contractions always have their capital.
+    """
+    if case is Case.UPPER:
+        return word.upper()
+    if case is Case.TITLE or word in _PRONOUN:
+        for place, letter in enumerate(word):
+            if letter.isalnum():
+                return word[:place] + letter.title() + word[place + 1 :]
+    return word
+
+
+def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
+    """Say which tokens are the first word of a sentence.
+
+    Args:
+        tokens: Tokens of one text.
+
+    Returns:
+        One flag a token, computed from released information only: kinds of punctuation, paragraph
+        breaks and places of words.
+    """
+    flags: list[bool] = []
+    fresh = True
+    for token in tokens:
+        if plain_space(token.before) == "\n\n":
+            fresh = True
+        if token.kind is not Kind.PUNCTUATION:
+            flags.append(fresh)
+            fresh = False
+            continue
+        flags.append(False)
+        if token.text in _SENTENCE_END:
+            fresh = True
+        elif token.text not in _TRANSPARENT:
+            fresh = False
+    return tuple(flags)
+
+
+def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, ...]:
+    """Return the capitalisation with which each token will be written.
+
+    Args:
+        tokens: Tokens of one text.
+        policy: What may be released.
+
+    Returns:
+        One of LOWER, TITLE and UPPER for each token. Under SENTENCE it depends on no letter of
+        any word.
+    """
+    starts = sentence_starts(tokens)
+    if CasePolicy(policy) is CasePolicy.SENTENCE:
+        return tuple(Case.TITLE if start else Case.LOWER for start in starts)
+    words = [place for place, token in enumerate(tokens) if token.kind is Kind.WORD]
+    cases = [Case.TITLE if start else Case.LOWER for start in starts]
+    shapes = [released_case(tokens[place].text) for place in words]
+    for number, place in enumerate(words):
+        text = tokens[place].text.replace("’", "'")
+        # A single capital letter looks alike in a title and in capitals: its neighbours decide.
+        around = shapes[max(number - 1, 0) : number] + shapes[number + 1 : number + 2]
+        shouted = bool(around) and all(shape is Case.UPPER for shape in around)
+        if len(text) == 1 and shapes[number] is Case.TITLE and shouted:
+            cases[place] = Case.UPPER
+        elif text[0] == "I" and text.lower() in _PRONOUN:
+            # Its capital says nothing about a name and must not move to another word.
+            continue
+        elif _cased(text):
+            cases[place] = shapes[number]
+    return tuple(cases)

@@ -1,0 +1,317 @@
+"""From tokens to lexicon indices: what is protected, what is unknown, what is released.
+
+The result of `encode` holds no character of an unknown word, so that whatever is done with it
+afterwards cannot publish one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpcore.errors import TextError
+from dpcore.rewrite.casing import CASE_RELEASES, Case, CasePolicy, released_case, released_cases
+from dpcore.rewrite.english import CLITICS, STOP_WORDS
+from dpcore.rewrite.lookup import canonical, split_word
+from dpcore.rewrite.tokens import Kind, Token, plain_space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+
+class Vocabulary(Protocol):
+    """What is needed of a lexicon."""
+
+    def __len__(self) -> int:
+        """Return the number of words n."""
+
+    def __contains__(self, word: object) -> bool:
+        """Say whether it holds a word."""
+
+    def index(self, word: str) -> int:
+        """Return the place of a word that it holds."""
+
+
+class UnknownWordPolicy(StrEnum):
+    """What becomes of a word outside the vocabulary; part of the guarantee."""
+
+    REPLACE = "replace"
+    MASK = "mask"
+    DROP = "drop"
+    REJECT = "reject"
+
+
+class Role(StrEnum):
+    """What becomes of a token."""
+
+    PROTECTED = "protected"
+    UNKNOWN = "unknown"
+    RELEASED = "released"
+
+
+MASK = "[…]"
+"""What stands for an unknown word under the policy MASK."""
+
+# A mark that follows a word without a space; the rest may also open something.
+_CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
+_NAMED = 10  # positions named in a refusal
+
+RELEASED = (
+    "the number of words after splitting, and their order",
+    "punctuation marks from a fixed list, repetitions included, and the hyphens of a compound "
+    "that is not in the vocabulary while all its parts are",
+    "the possessive ending 's of a word whose possessive is not in the vocabulary",
+    "line breaks, paragraph breaks, and where there is a space (not which or how many)",
+)
+"""What is released unchanged, whatever the options."""
+
+_STOP_WORDS_RELEASED = (
+    "function words such as 'the' are released unchanged: "
+    "their presence and position are not protected"
+)
+_POLICIES = {
+    UnknownWordPolicy.REPLACE: (
+        "a word outside the vocabulary is exchanged for a word drawn uniformly at random and then "
+        "rewritten like any other: the output is independent of which unknown word it was, and "
+        "that it was unknown is protected as much as the two most distant words of the lexicon are"
+    ),
+    UnknownWordPolicy.MASK: (
+        f"a word outside the vocabulary becomes {MASK}: which word it was stays hidden, but "
+        "everybody sees that an unknown word stood there"
+    ),
+    UnknownWordPolicy.DROP: (
+        "a word outside the vocabulary is left out: which word it was stays hidden, but the text "
+        "gets shorter, and the marks around a gap can show that a word is missing"
+    ),
+    UnknownWordPolicy.REJECT: (
+        "a text with a word outside the vocabulary is refused: that a text was accepted shows "
+        "that all its words are in the vocabulary"
+    ),
+}
+
+
+def describe(policy: UnknownWordPolicy) -> str:
+    """Return one sentence that says what a policy does and what it reveals."""
+    return _POLICIES[UnknownWordPolicy(policy)]
+
+
+def released_description(
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
+    *,
+    keep_stop_words: bool = False,
+    case_policy: CasePolicy = CasePolicy.KEEP,
+) -> tuple[str, ...]:
+    """Say in plain sentences what a rewritten text tells about the original without protection.
+
+    Args:
+        policy: What becomes of unknown words.
+        keep_stop_words: Whether function words are released.
+        case_policy: What is released about capital letters.
+    """
+    stop_words = (_STOP_WORDS_RELEASED,) if keep_stop_words else ()
+    return (*RELEASED, CASE_RELEASES[CasePolicy(case_policy)], *stop_words, describe(policy))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place of the text to be written.
+
+    Attributes:
+        source: Number of the token that it comes from, counted from 0; the parts of a split
+            word have the same.
+        role: What becomes of it.
+        before: White space before it, as `plain_space` gives it.
+        case: How its output is capitalised: LOWER, TITLE or UPPER.
+        index: Place in the lexicon of a protected word, else -1.
+        text: What is written, if that is fixed: a released token or the mask; else "".
+        joined: Whether it is an ending of the slot before, such as "n't".
+    """
+
+    source: int
+    role: Role
+    before: str
+    case: Case
+    index: int
+    text: str
+    joined: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a mechanism decides what is written here."""
+        return not self.text
+
+    @property
+    def is_word(self) -> bool:
+        """Whether a word or the mask is written here, not a mark."""
+        return self.role is not Role.RELEASED or self.text[0].isalnum() or self.joined
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as a skeleton of released tokens with open places.
+
+    Attributes:
+        slots: Everything that will be written, in order.
+        vocabulary: Number of words n of the lexicon.
+        policy: What became of unknown words.
+        unknown: Numbers of the tokens outside the vocabulary, counted from 0.
+    """
+
+    slots: tuple[Slot, ...]
+    vocabulary: int
+    policy: UnknownWordPolicy
+    unknown: tuple[int, ...]
+
+    @cached_property
+    def open_slots(self) -> tuple[Slot, ...]:
+        """The k slots that a mechanism fills."""
+        return tuple(slot for slot in self.slots if slot.is_open)
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the words that a mechanism is to rewrite.
+
+        Under REPLACE the input of the mechanism M for an unknown word u is a uniformly random
+        word. So P(y | u) is the mean of P(y | v) over all words v: it does not depend on u, and
+        if P(y | v) <= exp(ε d(v, w)) P(y | w) for all v, then
+        P(y | u) <= exp(ε max_v d(v, w)) P(y | w), and the same the other way round. Writing the
+        random word itself would hide u as well, but not that it was unknown.
+
+        Args:
+            rng: Source of the random stand-ins, fresh for each rewriting.
+
+        Returns:
+            Shape (k,), read-only: one lexicon index for each open slot.
+        """
+        words = np.array([slot.index for slot in self.open_slots], dtype=np.int64)
+        absent = words < 0
+        words[absent] = rng.integers(self.vocabulary, size=int(absent.sum()))
+        words.setflags(write=False)
+        return words
+
+
+def _wider(first: str, second: str) -> str:
+    """Return the wider of two white spaces in the form of `plain_space`."""
+    return max(first, second, key=("", " ", "\n", "\n\n").index)
+
+
+def _without(tokens: Sequence[Token], dropped: frozenset[int]) -> list[tuple[int, Token]]:
+    """Leave tokens out; the white space before one goes to the next, except to a closing mark."""
+    kept: list[tuple[int, Token]] = []
+    carried = ""
+    for source, token in enumerate(tokens):
+        space = plain_space(token.before)
+        if source in dropped:
+            carried = _wider(carried, space)
+            continue
+        if space or token.text not in _CLOSING:
+            space = _wider(carried, space)
+        carried = ""
+        kept.append((source, replace(token, before=space)))
+    return kept
+
+
+def encode(
+    tokens: Iterable[Token],
+    lexicon: Vocabulary,
+    *,
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
+    keep_stop_words: bool = False,
+    case_policy: CasePolicy = CasePolicy.KEEP,
+) -> Encoding:
+    """Find out for every token whether it is protected, unknown or released.
+
+    A token is looked up in canonical form, as it stands and then in lower case. What is neither
+    in the lexicon nor a mark of the fixed list is unknown: names, numbers, addresses and symbols
+    alike.
+
+    Args:
+        tokens: The tokens of one text.
+        lexicon: The vocabulary.
+        policy: What becomes of unknown words.
+        keep_stop_words: Release the function words of a fixed list instead of protecting them.
+        case_policy: What is released about capital letters.
+
+    Returns:
+        The encoding; it holds no character of an unknown word.
+
+    Raises:
+        TextError: The policy is REJECT and there are unknown words; the message names their
+            positions, not the words.
+    """
+    policy, case_policy = UnknownWordPolicy(policy), CasePolicy(case_policy)
+    tokens = tuple(tokens)
+
+    def stop_word(part: str) -> bool:
+        return keep_stop_words and part.lower() in STOP_WORDS
+
+    def known(part: str) -> bool:
+        return part in lexicon or part.lower() in lexicon or stop_word(part)
+
+    def slot(source: int, place: int, part: str, before: str, case: Case) -> Slot:
+        joined = place > 0 and part.lower() in CLITICS
+        if stop_word(part):
+            return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
+        if known(part) and not (place and part == "-"):
+            index = lexicon.index(part if part in lexicon else part.lower())
+            return Slot(source, Role.PROTECTED, before, case, index, "", joined)
+        # Only the hyphens and the possessive ending that the splitting put there remain.
+        return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
+
+    parts = [
+        (token.text,) if token.kind is Kind.PUNCTUATION else split_word(canonical(token.text), known)
+        for token in tokens
+    ]
+    unknown = tuple(source for source, found in enumerate(parts) if not found)
+    if unknown and policy is UnknownWordPolicy.REJECT:
+        raise TextError(_refusal(unknown, tokens, len(lexicon)))
+    dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
+    kept = _without(tokens, dropped)
+    cases = released_cases([token for _, token in kept], case_policy)
+    slots: list[Slot] = []
+    for (source, token), case in zip(kept, cases, strict=True):
+        if token.kind is Kind.PUNCTUATION:
+            slots.append(Slot(source, Role.RELEASED, token.before, case, -1, token.text, False))
+        elif not parts[source]:
+            fixed = MASK if policy is UnknownWordPolicy.MASK else ""
+            slots.append(Slot(source, Role.UNKNOWN, token.before, case, -1, fixed, False))
+        else:
+            slots.extend(
+                slot(source, place, part, "" if place else token.before, part_case)
+                for place, (part, part_case) in enumerate(
+                    zip(parts[source], _part_cases(parts[source], case, case_policy), strict=True)
+                )
+            )
+    return Encoding(tuple(slots), len(lexicon), policy, unknown)
+
+
+def _part_cases(parts: Sequence[str], case: Case, policy: CasePolicy) -> list[Case]:
+    """Return the capitalisation of the parts of a word that has `case` as a whole."""
+    if case is Case.UPPER:
+        return [case] * len(parts)
+    keep = policy is CasePolicy.KEEP
+    return [case, *(released_case(part) if keep else Case.LOWER for part in parts[1:])]
+
+
+def _refusal(unknown: Sequence[int], tokens: Sequence[Token], vocabulary: int) -> str:
+    """Return the message of the policy REJECT."""
+    number = 0
+    places: list[str] = []
+    absent = frozenset(unknown)
+    for source, token in enumerate(tokens):
+        number += token.kind is not Kind.PUNCTUATION
+        if source in absent:
+            places.append(f"{number:,}")
+    shown = ", ".join(places[:_NAMED])
+    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    one = len(places) == 1
+    return (
+        f"{'word' if one else 'words'} {shown}{more} of the text {'is' if one else 'are'} not "
+        f"among the {vocabulary:,} words of the lexicon; exchange {'it' if one else 'them'} or "
+        f"choose another policy than 'reject': replace, mask or drop"
+    )
