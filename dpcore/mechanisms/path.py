@@ -124,8 +124,9 @@ def in_epsilon(
         epsilon_of: decreasing map from a scale t > 0 to the ε with that scale.
     """
     finite = np.isfinite(thresholds)
-    breaks = np.full_like(thresholds, -math.inf)
-    breaks[finite] = epsilon_of(thresholds[finite])
+    breaks = np.where(finite, math.inf, -math.inf)
+    positive = finite & (thresholds > 0)  # at t = 0 the break lies at ε = ∞
+    breaks[positive] = epsilon_of(thresholds[positive])
     # Descending t is ascending ε: the padding comes first and goes to the end. Its outputs
     # repeat the word that holds for the largest t, so a leading −inf break changes nothing.
     flipped = breaks[:, ::-1]

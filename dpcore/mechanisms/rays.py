@@ -28,7 +28,7 @@ from dpcore.mechanisms.envelope import (
     running_maxima,
 )
 
-_FARTHEST = 64  # targets a ray whose reach is remembered by a bundle
+_FARTHEST = 256  # targets a ray whose reach is remembered by a bundle: more make a word look less far
 
 
 def largest_norm(vectors: Float32Array) -> float:
