@@ -167,7 +167,7 @@ def _mechanisms(options: argparse.Namespace) -> int:
     from dpcore.mechanisms.registry import MECHANISMS
 
     lexicon: Lexicon = load(options.lexicon)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for key, kind in MECHANISMS.items():
         allowed = kind(lexicon=lexicon).admissible
         rows.append(
@@ -245,9 +245,7 @@ def _rewrite(options: argparse.Namespace) -> int:
         import numpy as np
 
         _at_least(options.draw, 0, "--draw")
-        drawn = draw(
-            sentence, mechanism, options.seed, options.draw, epsilons=np.array([epsilon])
-        )
+        drawn = draw(sentence, mechanism, options.seed, options.draw, epsilons=np.array([epsilon]))
         rewritten = drawn.at(epsilon)
     guarantee = mechanism.guarantee(epsilon)
     if not options.json:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpcore.errors import ParameterError
 from dpcore.rewrite.casing import apply
 from dpcore.rewrite.english import CLITICS
-from dpcore.rewrite.vocabulary import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 APOSTROPHES = "'’"
 HYPHENS = "-‐‑"
-MARKS = ".,;:!?…¿¡\"“”„‘‚«»‹›()[]{}–—/" + APOSTROPHES + HYPHENS
+MARKS = '.,;:!?…¿¡"“”„‘‚«»‹›()[]{}–—/' + APOSTROPHES + HYPHENS
 """The characters that are punctuation: the only ones, beside white space, released as they are."""
 
 
@@ -186,13 +186,13 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 
 
 def plain_space(space: str) -> str:
-    """Reduce white space to what a reader sees, so that it cannot carry anything else.
+    r"""Reduce white space to what a reader sees, so that it cannot carry anything else.
 
     Args:
         space: White space and invisible characters, such as `Token.before`.
 
     Returns:
-        "", " ", "\\n" or "\\n\\n".
+        "", " ", "\n" or "\n\n".
     """
     breaks = len(_LINE_BREAK.findall(space))
     if breaks:

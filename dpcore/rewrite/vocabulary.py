@@ -14,15 +14,36 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcore.errors import TextError
-from dpcore.rewrite.casing import CASE_RELEASES, Case, CasePolicy, released_case, released_cases
+from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
 from dpcore.rewrite.english import CLITICS, STOP_WORDS
 from dpcore.rewrite.lookup import canonical, split_word
+from dpcore.rewrite.policy import (
+    MASK,
+    RELEASED,
+    UnknownWordPolicy,
+    describe,
+    released_description,
+)
 from dpcore.rewrite.tokens import Kind, Token, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+
+
+__all__ = [
+    "MASK",
+    "RELEASED",
+    "Encoding",
+    "Role",
+    "Slot",
+    "UnknownWordPolicy",
+    "Vocabulary",
+    "describe",
+    "encode",
+    "released_description",
+]
 
 
 class Vocabulary(Protocol):
@@ -38,84 +59,9 @@ class Vocabulary(Protocol):
         """Return the place of a word that it holds."""
 
 
-class UnknownWordPolicy(StrEnum):
-    """What becomes of a word outside the vocabulary; part of the guarantee."""
-
-    REPLACE = "replace"
-    MASK = "mask"
-    DROP = "drop"
-    REJECT = "reject"
-
-
-class Role(StrEnum):
-    """What becomes of a token."""
-
-    PROTECTED = "protected"
-    UNKNOWN = "unknown"
-    RELEASED = "released"
-
-
-MASK = "[…]"
-"""What stands for an unknown word under the policy MASK."""
-
 # A mark that follows a word without a space; the rest may also open something.
 _CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
 _NAMED = 10  # positions named in a refusal
-
-RELEASED = (
-    "the number of words after splitting, and their order",
-    "punctuation marks from a fixed list, repetitions included, and the hyphens of a compound "
-    "that is not in the vocabulary while all its parts are",
-    "the possessive ending 's of a word whose possessive is not in the vocabulary",
-    "line breaks, paragraph breaks, and where there is a space (not which or how many)",
-)
-"""What is released unchanged, whatever the options."""
-
-_STOP_WORDS_RELEASED = (
-    "function words such as 'the' are released unchanged: "
-    "their presence and position are not protected"
-)
-_POLICIES = {
-    UnknownWordPolicy.REPLACE: (
-        "a word outside the vocabulary is exchanged for a word drawn uniformly at random and then "
-        "rewritten like any other: the output is independent of which unknown word it was, and "
-        "that it was unknown is protected as much as the two most distant words of the lexicon are"
-    ),
-    UnknownWordPolicy.MASK: (
-        f"a word outside the vocabulary becomes {MASK}: which word it was stays hidden, but "
-        "everybody sees that an unknown word stood there"
-    ),
-    UnknownWordPolicy.DROP: (
-        "a word outside the vocabulary is left out: which word it was stays hidden, but the text "
-        "gets shorter, and the marks around a gap can show that a word is missing"
-    ),
-    UnknownWordPolicy.REJECT: (
-        "a text with a word outside the vocabulary is refused: that a text was accepted shows "
-        "that all its words are in the vocabulary"
-    ),
-}
-
-
-def describe(policy: UnknownWordPolicy) -> str:
-    """Return one sentence that says what a policy does and what it reveals."""
-    return _POLICIES[UnknownWordPolicy(policy)]
-
-
-def released_description(
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    *,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
-) -> tuple[str, ...]:
-    """Say in plain sentences what a rewritten text tells about the original without protection.
-
-    Args:
-        policy: What becomes of unknown words.
-        keep_stop_words: Whether function words are released.
-        case_policy: What is released about capital letters.
-    """
-    stop_words = (_STOP_WORDS_RELEASED,) if keep_stop_words else ()
-    return (*RELEASED, CASE_RELEASES[CasePolicy(case_policy)], *stop_words, describe(policy))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +210,9 @@ def encode(
         return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
 
     parts = [
-        (token.text,) if token.kind is Kind.PUNCTUATION else split_word(canonical(token.text), known)
+        (token.text,)
+        if token.kind is Kind.PUNCTUATION
+        else split_word(canonical(token.text), known)
         for token in tokens
     ]
     unknown = tuple(source for source, found in enumerate(parts) if not found)
