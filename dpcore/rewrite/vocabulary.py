@@ -59,6 +59,14 @@ class Vocabulary(Protocol):
         """Return the place of a word that it holds."""
 
 
+class Role(StrEnum):
+    """What becomes of a token."""
+
+    PROTECTED = "protected"
+    UNKNOWN = "unknown"
+    RELEASED = "released"
+
+
 # A mark that follows a word without a space; the rest may also open something.
 _CLOSING = frozenset(".,;:!?)]}\"'’”»/") | {"…", "..."}
 _NAMED = 10  # positions named in a refusal

@@ -1,0 +1,78 @@
+"""What becomes of a word outside the vocabulary, and what a rewritten text gives away.
+
+The sentences are part of the guarantee: they are shown wherever a text is rewritten.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
+
+
+class UnknownWordPolicy(StrEnum):
+    """What becomes of a word outside the vocabulary; part of the guarantee."""
+
+    REPLACE = "replace"
+    MASK = "mask"
+    DROP = "drop"
+    REJECT = "reject"
+
+
+MASK = "[…]"
+"""What stands for an unknown word under the policy MASK."""
+
+RELEASED = (
+    "the number of words after splitting, and their order",
+    "punctuation marks from a fixed list, repetitions included, and the hyphens of a compound "
+    "that is not in the vocabulary while all its parts are",
+    "the possessive ending 's of a word whose possessive is not in the vocabulary",
+    "line breaks, paragraph breaks, and where there is a space (not which or how many)",
+)
+"""What is released unchanged, whatever the options."""
+
+_STOP_WORDS_RELEASED = (
+    "function words such as 'the' are released unchanged: "
+    "their presence and position are not protected"
+)
+_POLICIES = {
+    UnknownWordPolicy.REPLACE: (
+        "a word outside the vocabulary is exchanged for a word drawn uniformly at random and then "
+        "rewritten like any other: the output is independent of which unknown word it was, and "
+        "that it was unknown is protected as much as the two most distant words of the lexicon are"
+    ),
+    UnknownWordPolicy.MASK: (
+        f"a word outside the vocabulary becomes {MASK}: which word it was stays hidden, but "
+        "everybody sees that an unknown word stood there"
+    ),
+    UnknownWordPolicy.DROP: (
+        "a word outside the vocabulary is left out: which word it was stays hidden, but the text "
+        "gets shorter, and the marks around a gap can show that a word is missing"
+    ),
+    UnknownWordPolicy.REJECT: (
+        "a text with a word outside the vocabulary is refused: that a text was accepted shows "
+        "that all its words are in the vocabulary"
+    ),
+}
+
+
+def describe(policy: UnknownWordPolicy) -> str:
+    """Return one sentence that says what a policy does and what it reveals."""
+    return _POLICIES[UnknownWordPolicy(policy)]
+
+
+def released_description(
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
+    *,
+    keep_stop_words: bool = False,
+    case_policy: CasePolicy = CasePolicy.KEEP,
+) -> tuple[str, ...]:
+    """Say in plain sentences what a rewritten text tells about the original without protection.
+
+    Args:
+        policy: What becomes of unknown words.
+        keep_stop_words: Whether function words are released.
+        case_policy: What is released about capital letters.
+    """
+    stop_words = (_STOP_WORDS_RELEASED,) if keep_stop_words else ()
+    return (*RELEASED, CASE_RELEASES[CasePolicy(case_policy)], *stop_words, describe(policy))
