@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        return int(options.handler(options))
     except DpcoreError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("mechanisms", help="list the mechanisms and their parameters")
     _common(command)
-    command.set_defaults(run=_mechanisms)
+    command.set_defaults(handler=_mechanisms)
 
     command = commands.add_parser("rewrite", help="rewrite a text under a mechanism")
     _mechanism(command, epsilon=True)
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=("keep", "sentence"),
         help="capital letters: keep their pattern, or only at sentence beginnings (default keep)",
     )
-    command.set_defaults(run=_rewrite)
+    command.set_defaults(handler=_rewrite)
 
     command = commands.add_parser("distribution", help="the probability of each output of a word")
     _mechanism(command, epsilon=True)
@@ -91,13 +91,13 @@ def _parser() -> argparse.ArgumentParser:
         "--draws", type=int, default=1000, metavar="N", help="directions or draws of an estimate"
     )
     _seed(command, "of an estimated distribution (default 0)")
-    command.set_defaults(run=_distribution)
+    command.set_defaults(handler=_distribution)
 
     command = commands.add_parser("path", help="what one noise draw makes of a word at every ε")
     _mechanism(command, epsilon=False)
     command.add_argument("--word", required=True)
     _seed(command, "of the draw (default 0)")
-    command.set_defaults(run=_path)
+    command.set_defaults(handler=_path)
 
     register(commands)
     return parser
