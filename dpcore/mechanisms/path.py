@@ -74,6 +74,12 @@ class EpsilonPaths:
         return pieces
 
     @classmethod
+    def none(cls) -> EpsilonPaths:
+        """The paths of no word at all."""
+        empty = np.empty(0, dtype=np.int64)
+        return cls(empty, np.empty((0, 0)), np.empty((0, 1), dtype=np.int64))
+
+    @classmethod
     def join(cls, parts: Sequence[EpsilonPaths]) -> EpsilonPaths:
         """The draws of several groups as one, over the range that all of them know."""
         width = max(part.breaks.shape[1] for part in parts)

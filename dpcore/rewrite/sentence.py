@@ -173,7 +173,9 @@ def draw(
     """
     words = sentence.inputs(seed, number)
     parts: list[EpsilonPaths] = []
-    for start in range(0, max(words.size, 1), _SEGMENT):
+    if not words.size:  # marks alone: there is nothing to rewrite
+        return SentenceDraw(sentence, EpsilonPaths.none())
+    for start in range(0, words.size, _SEGMENT):
         part = words[start : start + _SEGMENT]
         rng = generator(seed, mechanism.key, number, start // _SEGMENT)
         rankings = sentence.rankings(part)
@@ -211,8 +213,9 @@ def release(
         epsilon: the privacy parameter.
         rng: unpredictable (`generator(None)`) unless the run is an experiment.
     """
+    mechanism.check_epsilon(epsilon)
     words = sentence.encoding.draw(rng)
-    return sentence.write(mechanism.sample(rng, words, epsilon))
+    return sentence.write(mechanism.sample(rng, words, epsilon) if words.size else words)
 
 
 def _rewrite(sentence: Sentence, words: list[str]) -> Rewrite:

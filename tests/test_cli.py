@@ -1,0 +1,241 @@
+"""The command line: JSON with stable fields, and one sentence for every wrong input."""
+
+import json
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcore.cli import main
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.rewrite.sentence import draw, prepare
+
+ROOT = Path(__file__).parents[1]
+SHORT = [kind.short for kind in MECHANISMS.values()]
+GUARANTEE = {"kind", "epsilon", "status", "reason", "source", "statement"}
+
+
+def run(capsys, *arguments):
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def result(capsys, *arguments):
+    code, out, err = run(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    """A small word2vec text file: any vector file works wherever a lexicon is asked for."""
+    path = tmp_path_factory.mktemp("lexicon") / "small.vec"
+    rows = np.random.default_rng(0).standard_normal((300, 8))
+    words = ["weather", "terrible", "doctor", *(f"word{i}" for i in range(297))]
+    lines = [f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)]
+    path.write_text("300 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def admissible(name, vectors):
+    allowed = create(name, load(vectors)).admissible
+    return str(min(max(2.0 * allowed.low, 3.0), 0.5 * allowed.high))
+
+
+def test_mechanisms_lists_every_key_with_its_parameters(capsys):
+    listing = result(capsys, "mechanisms")["mechanisms"]
+    assert [row["key"] for row in listing] == list(MECHANISMS)
+    for row in listing:
+        assert row["parameters"].keys() == MECHANISMS[row["key"]].parameters().keys()
+        assert all((row["title"], row["summary"], row["source"]))
+    _, out, _ = run(capsys, "mechanisms")
+    assert all(name in out for name in SHORT)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_distribution_sums_to_one_and_says_whether_it_is_exact(capsys, vectors, name):
+    found = result(
+        capsys, "distribution", "--mechanism", name, "--epsilon", admissible(name, vectors),
+        "--word", "doctor", "--lexicon", vectors, "--draws", "50",
+    )  # fmt: skip
+    assert found["mechanism"].startswith(name + ".v")
+    assert isinstance(found["exact"], bool)
+    assert sum(found["probabilities"]) == pytest.approx(1, abs=1e-6)
+    assert found["probabilities"] == sorted(found["probabilities"], reverse=True)
+    assert len(found["words"]) == len(set(found["words"])) == len(found["probabilities"])
+    assert found["guarantee"].keys() >= GUARANTEE
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_path_covers_a_range_of_epsilon_without_gaps(capsys, vectors, name):
+    found = result(
+        capsys, "path", "--mechanism", name, "--word", "doctor", "--seed", "3",
+        "--lexicon", vectors,
+    )  # fmt: skip
+    pieces = found["pieces"]
+    for before, after in pairwise(pieces):
+        assert before["to_epsilon"] == after["from_epsilon"]
+        assert before["output"] != after["output"]
+    if found["exact"]:
+        assert pieces[0]["from_epsilon"] == 0
+        assert pieces[-1]["to_epsilon"] is None
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_rewrite_says_what_became_of_each_token(capsys, vectors, name):
+    found = result(
+        capsys, "rewrite", "--mechanism", name, "--epsilon", admissible(name, vectors),
+        "--text", "Terrible weather, Qwertz!", "--lexicon", vectors,
+    )  # fmt: skip
+    assert [t["input"] for t in found["tokens"]] == ["Terrible", "weather", ",", "Qwertz", "!"]
+    assert [t["in_vocabulary"] for t in found["tokens"]] == [True, True, True, False, True]
+    assert all(t.keys() >= {"input", "output", "changed", "in_vocabulary"} for t in found["tokens"])
+    assert "qwertz" not in found["text"].lower()
+    assert found["guarantee"].keys() >= GUARANTEE
+    assert found["experiment"] is False
+    assert found["released"]
+
+
+def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(capsys, vectors):
+    options = (
+        "rewrite", "--mechanism", "tem", "--epsilon", "0.1", "--lexicon", vectors,
+        "--text", "terrible weather doctor terrible weather doctor",
+    )  # fmt: skip
+    seeded = result(capsys, *options, "--seed", "9", "--draw", "2")
+    lexicon = load(vectors)
+    sentence = prepare(options[-1], lexicon)
+    assert seeded["text"] == draw(sentence, create("tem", lexicon), 9, 2).at(0.1).text
+    assert seeded["experiment"] is True
+    texts = {result(capsys, *options)["text"] for _ in range(4)}
+    assert len(texts) == 4  # six words, nearly uniform over 300: a repeat has probability 1e-14
+
+
+def test_rewrite_reads_a_file_and_standard_input(capsys, vectors, tmp_path, monkeypatch):
+    file = tmp_path / "text.txt"
+    file.write_text("weather\nterrible weather\n", encoding="utf-8")
+    options = ("rewrite", "--mechanism", "madlib", "--epsilon", "1000", "--lexicon", vectors)
+    assert result(capsys, *options, "--file", str(file))["text"] == "weather\nterrible weather"
+    from_pipe = subprocess.run(
+        [sys.executable, "-m", "dpcore", *options, "--file", "-"],
+        input=b"weather", capture_output=True, cwd=ROOT, check=True,
+    )  # fmt: skip
+    assert from_pipe.stdout.decode().strip() == "weather"
+
+
+def test_parameters_are_set_by_name(capsys, vectors):
+    base = ("distribution", "--epsilon", "5", "--word", "doctor", "--lexicon", vectors)
+    found = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")
+    assert found["parameters"]["beta"] == 0.25
+    found = result(
+        capsys, *base, "--mechanism", "vickrey", "--set", "t=1", "--set", "noise=mahalanobis"
+    )
+    assert (found["parameters"]["t"], found["parameters"]["noise"]) == (1.0, "mahalanobis")
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("epsilon", ["0", "nan", "-1", "1e400", "inf", "lots", ""])
+def test_a_wrong_epsilon_is_one_sentence(capsys, vectors, name, epsilon):
+    code, out, err = run(
+        capsys, "rewrite", "--mechanism", name, f"--epsilon={epsilon}", "--text", "weather",
+        "--lexicon", vectors,
+    )  # fmt: skip
+    assert (code, out) == (2, "")
+    assert re.fullmatch(r"error: epsilon .*\n", err)
+
+
+WRONG = {
+    "the gap of the truncated Gumbel formula": (
+        ["--mechanism", "truncated-gumbel", "--epsilon", "14"],
+        r"epsilon of truncated-gumbel must be > 16\.\d+ .*",
+    ),
+    "r of TrLaplace above 1": (
+        ["--mechanism", "trlaplace", "--epsilon", "9"],
+        r"epsilon of trlaplace must be < 8\.66.*r = .*< 1.*",
+    ),
+    "an unknown mechanism": (["--mechanism", "magic", "--epsilon", "1"], ".*known are madlib.*"),
+    "an unknown parameter": (
+        ["--mechanism", "tem", "--epsilon", "1", "--set", "gamma=2"],
+        ".*no parameter 'gamma'.*beta.*",
+    ),
+    "a parameter that is no number": (
+        ["--mechanism", "tem", "--epsilon", "1", "--set", "beta=x"],
+        "beta of tem must be a number.*",
+    ),
+    "a parameter that is not a number": (
+        ["--mechanism", "tem", "--epsilon", "1", "--set", "beta=nan"],
+        "beta .*got nan.*",
+    ),
+    "a setting without =": (
+        ["--mechanism", "tem", "--epsilon", "1", "--set", "beta"],
+        "--set takes NAME=VALUE.*",
+    ),
+    "cosine, which is no metric": (
+        ["--mechanism", "tem", "--epsilon", "1", "--set", "metric=cosine"],
+        ".*metric.*angular.*",
+    ),
+    "an unknown lexicon": (
+        ["--mechanism", "tem", "--epsilon", "1", "--lexicon", "no-such-lexicon"],
+        ".*no-such-lexicon.*",
+    ),
+    "a negative seed": (["--mechanism", "tem", "--epsilon", "1", "--seed", "-4"], ".*seed.*"),
+    "a negative draw": (
+        ["--mechanism", "tem", "--epsilon", "1", "--seed", "4", "--draw", "-1"],
+        "--draw must be.*",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_option_is_one_sentence(capsys, name):
+    arguments, message = WRONG[name]
+    code, out, err = run(capsys, "rewrite", "--text", "weather", *arguments)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(f"error: {message}\n", err), err
+
+
+@pytest.mark.parametrize("command", ["distribution", "path"])
+def test_an_unknown_word_is_said_with_close_ones(capsys, command):
+    epsilon = ["--epsilon", "1"] if command == "distribution" else []
+    code, _, err = run(capsys, command, "--mechanism", "tem", *epsilon, "--word", "terible")
+    assert code == 2
+    assert "terrible" in err
+
+
+def test_a_file_that_is_missing_binary_or_empty_is_one_sentence(capsys, tmp_path):
+    binary, empty = tmp_path / "binary", tmp_path / "empty"
+    binary.write_bytes(b"\x00\xff\xfe")
+    empty.write_bytes(b"")
+    for file in (tmp_path / "absent", binary, empty, tmp_path):
+        code, out, err = run(
+            capsys, "rewrite", "--mechanism", "tem", "--epsilon", "1", "--file", str(file)
+        )
+        assert (code, out) == (2, "")
+        assert re.fullmatch(r"error: [^\n]+\n", err)
+
+
+def test_a_vector_file_cut_in_the_middle_is_one_sentence(capsys, vectors, tmp_path):
+    cut = tmp_path / "cut.vec"
+    cut.write_bytes(Path(vectors).read_bytes()[:5000])
+    code, _, err = run(
+        capsys, "rewrite", "--mechanism", "tem", "--epsilon", "1", "--text", "a",
+        "--lexicon", str(cut),
+    )  # fmt: skip
+    assert code == 2
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+
+
+def test_a_wrong_command_line_has_no_traceback():
+    for arguments in (["nonsense"], ["rewrite"], ["path", "--mechanism", "tem", "--seed", "x"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "dpcore", *arguments],
+            capture_output=True, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert "usage:" in done.stderr
