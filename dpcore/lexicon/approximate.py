@@ -60,8 +60,9 @@ class ApproximateIndex:
             self._graph = faiss.IndexHNSWFlat(lexicon.dimension, _LINKS)
             self._graph.hnsw.efConstruction = _CONSTRUCTION
             self._graph.add(lexicon.vectors)
-            graph = Kept({"graph": faiss.serialize_index(self._graph)}, {"faiss": faiss.__version__})
-            keep(lexicon.fingerprint, "hnsw", graph)
+            graph = faiss.serialize_index(self._graph)
+            made_by = {"faiss": faiss.__version__}
+            keep(lexicon.fingerprint, "hnsw", Kept({"graph": graph}, made_by))
             self.from_cache = False
 
     @property
@@ -88,7 +89,8 @@ class ApproximateIndex:
 
         points = checked_queries(queries, self._vectors, count)
         wanted = min(count + _SPARE, len(self._vectors))
-        settings = faiss.SearchParametersHNSW(efSearch=max(_SEARCH, 2 * wanted))
+        effort = max(_SEARCH, 2 * wanted)
+        settings: Any = vars(faiss)["SearchParametersHNSW"](efSearch=effort)
         _, candidates = self._graph.search(points.astype(np.float32), wanted, params=settings)
         # The walk may end with too few words (-1 in the rest): answer those queries by force.
         short = np.flatnonzero((candidates < 0).any(axis=1))

@@ -53,7 +53,7 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DPCORE_CACHE")
     if chosen:
         return Path(chosen)
-    home = Path(os.path.expanduser("~"))
+    home = Path("~").expanduser()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":

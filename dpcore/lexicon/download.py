@@ -29,11 +29,11 @@ _TIMEOUT_SECONDS = 60
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
-class _Cut(Exception):
+class _CutError(Exception):
     """The connection failed; what came is kept, and another try may go on from there."""
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """This address will not give the file, however often it is asked."""
 
 
@@ -107,7 +107,7 @@ def _complete(
         if begun:  # the beginning may have been the wrong part: take all from here
             return _complete(url, file, size, sha256, progress, pause, failures)
         failures.append(f"{_host(url)} served a wrong file (its SHA-256 differs)")
-    except (_Cut, _Refused) as error:
+    except (_CutError, _RefusedError) as error:
         failures.append(f"{_host(url)}: {error}")
     return False
 
@@ -124,7 +124,7 @@ def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: f
             return
         try:
             _once(url, file, have, size, progress)
-        except _Cut:
+        except _CutError:
             idle = 0 if file.seek(0, os.SEEK_END) > have else idle + 1
             if idle == _TRIES:
                 raise
@@ -132,16 +132,19 @@ def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: f
 
 
 def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "dpcore"})  # noqa: S310 - from our own table
-    if have:
-        request.add_header("Range", f"bytes={have}-")
+    headers = {"User-Agent": "dpcore", **({"Range": f"bytes={have}-"} if have else {})}
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise _RefusedError("not an http address")
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - as above
+        with urllib.request.urlopen(  # noqa: S310 - checked above
+            request, timeout=_TIMEOUT_SECONDS
+        ) as answer:
             have = _start(answer, file, have, size)
             while have < size:
                 block = answer.read(min(_BLOCK, size - have))
                 if not block:
-                    raise _Cut("the connection was cut")
+                    raise _CutError("the connection was cut")
                 file.write(block)
                 have += len(block)
                 progress("downloading", have, size)
@@ -149,16 +152,16 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
         with error:
             if error.code == 416:  # the file there is shorter than what is here
                 file.truncate(0)
-                raise _Refused("it serves another file") from None
+                raise _RefusedError("it serves another file") from None
             if error.code in (429, 500, 502, 503, 504):
-                raise _Cut(f"HTTP status {error.code}") from None
-            raise _Refused(f"HTTP status {error.code}") from None
+                raise _CutError(f"HTTP status {error.code}") from None
+            raise _RefusedError(f"HTTP status {error.code}") from None
     except urllib.error.URLError as error:
-        raise _Cut(f"cannot be reached ({_reason(error.reason)}); is there a network?") from None
+        raise _CutError(f"cannot be reached ({_reason(error.reason)}); is there a network?") from None
     except http.client.HTTPException as error:
-        raise _Cut(f"the connection was cut ({type(error).__name__})") from None
+        raise _CutError(f"the connection was cut ({type(error).__name__})") from None
     except (ConnectionError, TimeoutError, ssl.SSLError) as error:
-        raise _Cut(f"the connection was cut ({_reason(error)})") from None
+        raise _CutError(f"the connection was cut ({_reason(error)})") from None
 
 
 def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: int) -> int:
@@ -168,10 +171,10 @@ def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: i
         if found and int(found[1]) == have and int(found[2]) == size:
             return have
         file.truncate(0)
-        raise _Refused("it serves another file (wrong size)")
+        raise _RefusedError("it serves another file (wrong size)")
     length = answer.headers.get("Content-Length")
     if length is not None and length.isdigit() and int(length) != size:
-        raise _Refused(f"it serves another file ({int(length):,} bytes instead of {size:,})")
+        raise _RefusedError(f"it serves another file ({int(length):,} bytes instead of {size:,})")
     file.truncate(0)
     file.seek(0)
     return 0

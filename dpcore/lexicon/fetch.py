@@ -12,7 +12,7 @@ from dpcore.lexicon.cache import cache_folder, cache_status
 from dpcore.lexicon.catalogue import DEFAULT_NAME, added_folder
 from dpcore.lexicon.download import download
 from dpcore.lexicon.readers import read_lexicon
-from dpcore.lexicon.sources import Source, source_named
+from dpcore.lexicon.sources import SOURCES, Source, source_named
 from dpcore.lexicon.stored import write_stored
 
 if TYPE_CHECKING:
@@ -108,10 +108,7 @@ def fetch(
         LexiconError: there is no such source, no network, no room, a wrong file was served, or
             as `add`.
     """
-    if sources is None or key not in sources:
-        source = source_named(key)
-    else:
-        source = sources[key]
+    source = source_named(key, SOURCES if sources is None else sources)
     wanted, member = source.member(dimension)
     usual = wanted == source.dimension
     chosen = name or (source.key if usual else f"{source.key}-{wanted}d")

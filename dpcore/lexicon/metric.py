@@ -112,10 +112,10 @@ def paired_distances(
         )
     difference = np.abs(a - b)
     if metric is Metric.EUCLIDEAN:
-        return np.sqrt(np.asarray(np.einsum("ij,ij->i", difference, difference)))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))
     if metric is Metric.MANHATTAN:
         return np.asarray(difference.sum(axis=1))
-    return np.asarray(difference.max(axis=1, initial=0.0))
+    return np.asarray(difference.max(axis=1, initial=0.0), dtype=np.float64)
 
 
 def _checked(vectors: NDArray[np.float32], origins: ArrayLike) -> NDArray[np.float64]:

@@ -19,6 +19,8 @@ _PAIR_BYTES = 16 * 2**20
 _FLOAT32_UNIT = 2.0**-24
 # Beyond this a float32 square may overflow, and all is done in float64.
 _LARGEST_FLOAT32_LENGTH = 1e15
+# In lengths of the longest word: from here on ‖x‖² - 2 x·q is the more accurate comparison.
+_FAR = 4.0
 
 
 def product_error(dimension: int) -> float:
@@ -39,9 +41,11 @@ def nearest(
     """The word nearest to each query.
 
     For the Euclidean metric a float32 matrix product gives ‖x‖²/2 - x·q with a proved error
-    bound; every word within the bound of the best one is compared again in float64 by its squared
-    difference. The answer is therefore that of float64 brute force, and does not depend on the
-    batch, the BLAS or the number of threads.
+    bound; every word within the bound of the best one is compared again in float64. The answer is
+    therefore that of float64 brute force, and does not depend on the batch, the BLAS or the
+    number of threads. Near the words, float64 compares squared differences ‖x - q‖²; for a query
+    more than four times as far from the origin as any word it compares ‖x‖² - 2 x·q, which differs
+    by a constant and still tells the words apart where ‖q‖² has swallowed them (strong noise).
 
     Args:
         vectors: the words, shape (n, d), finite.
@@ -93,11 +97,32 @@ class NearestSearch:
             block = points[start : start + step]
             with np.errstate(over="ignore"):
                 reach = np.sqrt(_squared_lengths(block))
-            if euclidean and self._fits and reach.max() < _LARGEST_FLOAT32_LENGTH:
+            if not euclidean:
+                result[start : start + step] = distances(vectors, block, metric).argmin(axis=1)
+            elif self._fits and reach.max() < _LARGEST_FLOAT32_LENGTH:
                 result[start : start + step] = self._screened(block, reach)
             else:
-                result[start : start + step] = distances(vectors, block, metric).argmin(axis=1)
+                every = np.arange(len(vectors))
+                for i, point in enumerate(block):
+                    squares = self._compare(np.broadcast_to(point, (len(every), point.size)), every)
+                    result[start + i] = squares.argmin()
         return result
+
+    def _compare(
+        self, points: NDArray[np.float64], words: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """For pairs of a point and a word: squared distance, or less by ‖q‖² where q is far."""
+        found = np.empty(len(words))
+        step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
+        for start in range(0, len(words), step):
+            part = slice(start, start + step)
+            q = points[part]
+            x = self._vectors[words[part]].astype(np.float64)
+            far = np.abs(q).max(axis=1) > _FAR * self._largest
+            left = np.where(far[:, None], x, x - q)
+            right = np.where(far[:, None], x - 2.0 * q, left)
+            found[part] = np.einsum("ij,ij->i", left, right)
+        return found
 
     def _screened(
         self, points: NDArray[np.float64], reach: NDArray[np.float64]
@@ -111,11 +136,7 @@ class NearestSearch:
             (score.min(axis=1).astype(np.float64) + slack).astype(np.float32), np.float32(np.inf)
         )
         which, candidate = np.nonzero(score <= threshold[:, None])
-        squares = np.empty(len(which))
-        step = max(1, _PAIR_BYTES // (8 * vectors.shape[1]))
-        for start in range(0, len(which), step):
-            part = slice(start, start + step)
-            squares[part] = _squared_lengths(points[which[part]] - vectors[candidate[part]])
+        squares = self._compare(points[which], candidate)
         order = np.lexsort((candidate, squares, which))
         firsts = np.searchsorted(which, np.arange(len(points)))
         return np.asarray(candidate[order][firsts], dtype=np.int64)

@@ -130,15 +130,15 @@ SOURCES: dict[str, Source] = {
 }
 
 
-def source_named(key: str) -> Source:
-    """The source of this name.
+def source_named(key: str, sources: Mapping[str, Source] = SOURCES) -> Source:
+    """The source of this name in the table.
 
     Raises:
         LexiconError: there is none.
     """
     try:
-        return SOURCES[key]
+        return sources[key]
     except KeyError:
         raise LexiconError(
-            f"no source is called {key[:40]!r}: there are {', '.join(SOURCES)}"
+            f"no source is called {key[:40]!r}: there are {', '.join(sources)}"
         ) from None

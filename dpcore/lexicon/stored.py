@@ -7,6 +7,7 @@ not read).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -154,9 +155,7 @@ def _put(temporary: Path, folder: Path) -> None:
                 raise
         # A folder cannot be replaced in one step: move the old one aside first.
         aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-old-"))
-        try:
+        with contextlib.suppress(OSError):  # another process was faster
             os.rename(folder, aside / "old")
-        except OSError:
-            pass  # another process was faster
         shutil.rmtree(aside, ignore_errors=True)
     raise OSError(0, "another process keeps replacing it")

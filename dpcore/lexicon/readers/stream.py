@@ -6,7 +6,7 @@ import gzip
 import os
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from dpcore.errors import LexiconError
 
@@ -61,7 +61,7 @@ class ByteSource:
         elif member:
             raise LexiconError(f"{self.label}: only a zip archive has members")
         elif magic[:2] == b"\x1f\x8b":
-            self._stream = gzip.GzipFile(fileobj=self._file)
+            self._stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._file))
 
     def _choose(self, archive: zipfile.ZipFile, member: str) -> str:
         names = [

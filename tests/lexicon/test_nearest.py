@@ -1,0 +1,84 @@
+"""The nearest word against float64 brute force."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.nearest import nearest, product_error
+
+
+def by_force(vectors, queries):
+    """Least ‖x‖² - 2 x·q in extended precision; of equal ones the lowest index."""
+    x, q = vectors.astype(np.longdouble), queries.astype(np.longdouble)
+    return ((x * x).sum(axis=1) - 2 * (q @ x.T)).argmin(axis=1)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 1.0, 1e3, 1e7, 1e12, 1e20])
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+def test_nearest_equals_brute_force(noise, offset, rng):
+    vectors = (rng().standard_normal((700, 24)) + offset).astype(np.float32)
+    queries = vectors[:150] + noise * rng(1).standard_normal((150, 24))
+    assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries))
+
+
+def test_near_duplicates_are_told_apart_far_from_the_origin(rng):
+    base = (rng().standard_normal((40, 16)) + 1000).astype(np.float32)
+    twins = base.copy()
+    twins[:, 0] = np.nextafter(base[:, 0], np.float32(np.inf))
+    vectors = np.concatenate((base, twins))
+    assert nearest(vectors, vectors).tolist() == list(range(80))
+    # Float32 alone gets this wrong, or the test would show nothing.
+    scores = (vectors * vectors).sum(axis=1) / 2 - vectors @ vectors.T
+    assert (scores.argmin(axis=1) != np.arange(80)).any()
+
+
+def test_ties_take_the_lowest_index():
+    corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=np.float32)
+    queries = np.array([[0, 0], [0, -0.5], [-3, 0], [0, 1e8]])
+    assert nearest(corners, queries).tolist() == [0, 1, 2, 0]
+
+
+def test_the_answer_is_free_of_the_batch(rng):
+    vectors = rng().standard_normal((300, 8)).astype(np.float32)
+    queries = 30 * rng(1).standard_normal((101, 8))
+    whole = nearest(vectors, queries)
+    assert whole.tolist() == [int(nearest(vectors, query[None])[0]) for query in queries]
+
+
+def test_huge_values_do_not_overflow():
+    vectors = np.array([[1e20, 0], [0, 1e20], [0, 0]], dtype=np.float32)
+    queries = np.array([[9e19, 1], [-1e25, 1e30], [1, 1]])
+    assert nearest(vectors, queries).tolist() == [0, 1, 2]
+    small = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    assert nearest(small, [[-1e30, 1e30], [1e200, -1e200]]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_other_metrics(metric, rng):
+    vectors = rng().standard_normal((90, 6)).astype(np.float32)
+    queries = rng(1).standard_normal((25, 6))
+    expected = distances(vectors, queries, metric).argmin(axis=1)
+    assert np.array_equal(nearest(vectors, queries, metric), expected)
+    lexicon = Lexicon("some", [f"w{i}" for i in range(90)], vectors, metric)
+    assert np.array_equal(lexicon.nearest(queries), expected)
+
+
+def test_no_query_and_bad_queries():
+    vectors = np.eye(3, dtype=np.float32)
+    assert nearest(vectors, np.empty((0, 3))).shape == (0,)
+    with pytest.raises(ParameterError, match="finite"):
+        nearest(vectors, [[np.nan, 0, 0]])
+    with pytest.raises(ParameterError, match=r"\(k, 3\), got \(1, 2\)"):
+        nearest(vectors, [[0, 0]])
+
+
+@pytest.mark.parametrize("dimension", [1, 50, 300])
+def test_the_error_bound_of_a_float32_product_holds(dimension, rng):
+    a = rng().standard_normal((200, dimension))
+    b = rng(1).standard_normal((200, dimension)).astype(np.float32)
+    single = (a.astype(np.float32) @ b.T).astype(np.float64)
+    double = a @ b.T.astype(np.float64)
+    reach = np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b.astype(float), axis=1)
+    assert (np.abs(single - double) <= product_error(dimension) * reach).all()

@@ -1,0 +1,147 @@
+"""Exact and approximate indices, and the table of neighbours, against brute force."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import LexiconError, ParameterError
+from dpcore.lexicon.approximate import ApproximateIndex
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.neighbours import ExactIndex
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def by_force(vectors, queries, count):
+    table = distances(vectors, queries)
+    order = np.argsort(table, axis=1, kind="stable")[:, :count]
+    return order, np.take_along_axis(table, order, axis=1)
+
+
+def lexicon_of(vectors):
+    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("count", [1, 10, 128])
+def test_the_exact_index_answers_as_brute_force_does(noise, count, rng):
+    vectors = (rng().standard_normal((900, 20)) + 10).astype(np.float32)
+    queries = vectors[::9] + noise * rng(1).standard_normal((100, 20))
+    indices, found = ExactIndex(vectors).search(queries, count)
+    expected, lengths = by_force(vectors, queries, count)
+    assert np.array_equal(indices, expected)
+    np.testing.assert_allclose(found, lengths, rtol=1e-13, atol=0)
+
+
+def test_ties_and_near_duplicates_far_from_the_origin(rng):
+    # A lattice has many equal distances; the twins differ by one step of float32 at 1000.
+    axis = np.arange(-2, 3, dtype=np.float32)
+    lattice = np.stack(np.meshgrid(axis, axis, axis, axis), axis=-1).reshape(-1, 4) + 1000
+    twins = lattice[:100].copy()
+    twins[:, 3] = np.nextafter(twins[:, 3], np.float32(np.inf))
+    vectors = rng().permutation(np.concatenate((lattice, twins)))
+    indices, found = ExactIndex(vectors).search(vectors, 40)
+    expected, lengths = by_force(vectors, vectors, 40)
+    assert np.array_equal(indices, expected)
+    np.testing.assert_allclose(found, lengths, rtol=1e-13, atol=0)
+    assert (indices[:, 0] == np.arange(len(vectors))).all()
+    assert (found[:, 0] == 0).all()
+
+
+def test_all_words_can_be_asked_for():
+    vectors = np.eye(5, dtype=np.float32)
+    indices, found = ExactIndex(vectors).search(np.zeros((1, 5)), 5)
+    assert indices.tolist() == [[0, 1, 2, 3, 4]]
+    assert found.tolist() == [[1.0] * 5]
+
+
+def test_bad_arguments():
+    index = ExactIndex(np.eye(5, dtype=np.float32))
+    for count in (0, 6):
+        with pytest.raises(ParameterError, match="1 to 5"):
+            index.search(np.zeros((1, 5)), count)
+    with pytest.raises(ParameterError, match="finite"):
+        index.search(np.full((1, 5), np.inf), 1)
+    with pytest.raises(ParameterError, match=r"\(k, 5\)"):
+        index.search(np.zeros((1, 4)), 1)
+
+
+def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng):
+    vectors = rng().standard_normal((2000, 16)).astype(np.float32)
+    index = ApproximateIndex(lexicon_of(vectors))
+    assert not index.exact
+    assert ExactIndex(vectors).exact
+    queries = vectors[:300] + 0.3 * rng(1).standard_normal((300, 16))
+    indices, found = index.search(queries, 10)
+    table = distances(vectors, queries)
+    assert indices.shape == found.shape == (300, 10)
+    np.testing.assert_allclose(found, np.take_along_axis(table, indices, axis=1), rtol=1e-12)
+    assert (np.diff(found, axis=1) >= 0).all()
+    # HNSW promises no recall. With these settings at 2,000 words it is above 0.99; below one half
+    # the index would be broken, not unlucky.
+    expected, _ = by_force(vectors, queries, 10)
+    recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(indices, expected, strict=True)])
+    assert recall > 0.5
+
+
+def test_the_approximate_index_is_kept_and_rebuilt_when_damaged(rng, cache):
+    lexicon = lexicon_of(rng().standard_normal((300, 8)).astype(np.float32))
+    first = ApproximateIndex(lexicon)
+    again = ApproximateIndex(lexicon)
+    assert (first.from_cache, again.from_cache) == (False, True)
+    queries = rng(1).standard_normal((20, 8))
+    assert np.array_equal(first.search(queries, 5)[0], again.search(queries, 5)[0])
+    (path,) = cache.rglob("hnsw.bin")
+    damaged = bytearray(path.read_bytes())
+    damaged[-100] ^= 1
+    path.write_bytes(damaged)
+    assert not ApproximateIndex(lexicon).from_cache
+    assert ApproximateIndex(lexicon).from_cache
+
+
+def test_the_approximate_index_answers_for_every_word_asked_for(rng):
+    vectors = rng().standard_normal((50, 4)).astype(np.float32)
+    indices, _ = ApproximateIndex(lexicon_of(vectors)).search(vectors[:3], 50)
+    assert (np.sort(indices, axis=1) == np.arange(50)).all()
+    with pytest.raises(LexiconError, match="Euclidean"):
+        ApproximateIndex(lexicon_of(vectors).with_metric(Metric.MANHATTAN))
+
+
+def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(rng, cache):
+    vectors = rng().standard_normal((260, 6)).astype(np.float32)
+    seen = []
+    table = lexicon_of(vectors).neighbours(progress=lambda *step: seen.append(step))
+    assert seen[-1] == ("neighbours", 260, 260)
+    expected, lengths = by_force(vectors, vectors, 128)
+    assert np.array_equal(table.indices, expected)
+    assert np.array_equal(table.distances, lengths.astype(np.float32))
+    assert (table.indices.dtype, table.distances.dtype) == (np.int32, np.float32)
+    for array in (table.indices, table.distances):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 1
+
+    def no_progress(*step):
+        raise AssertionError("computed again")
+
+    kept = lexicon_of(vectors).neighbours(7, no_progress)
+    assert np.array_equal(kept.indices, expected[:, :7])
+    (path,) = cache.rglob("neighbours.bin")
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:], b""):
+        path.write_bytes(broken)
+        assert np.array_equal(lexicon_of(vectors).neighbours(3).indices, expected[:, :3])
+        assert path.read_bytes() == whole
+
+
+def test_a_small_lexicon_has_a_narrow_table_and_bad_widths_are_refused():
+    lexicon = lexicon_of(np.eye(3, dtype=np.float32))
+    assert lexicon.neighbours().indices.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+    for count in (0, 129):
+        with pytest.raises(ParameterError, match="1 to 128"):
+            lexicon.neighbours(count)
+    with pytest.raises(ParameterError, match="Euclidean"):
+        lexicon.with_metric(Metric.CHEBYSHEV).neighbours()
