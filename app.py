@@ -1,0 +1,11 @@
+"""Word Privacy Lab: `streamlit run app.py`. The router; what a page shows is in `pages/`."""
+
+import streamlit as st
+
+from pages.shared.frame import TITLE, open_frame
+from pages.shared.warmup import warm_up
+
+st.set_page_config(page_title=TITLE, page_icon="🔏", layout="wide")
+page = open_frame()
+warm_up()
+page.run()

@@ -1,0 +1,120 @@
+"""Sentences under figures and sliders, written from the numbers that the figures show."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.plots.layout import factor_text, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | None) -> str:
+    """What a value of ε bounds, in numbers.
+
+    Args:
+        meaning: of ε.
+        epsilon: its value.
+        nearest: typical distance of a word of the text to its nearest neighbour; None if unknown.
+    """
+    if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
+        return (
+            f"ε = {number(epsilon)}: an output can speak for one word against any other by a factor "
+            f"of at most e^{number(epsilon)} = {factor_text(epsilon)}."
+        )
+    if nearest is None:
+        return f"ε = {number(epsilon)} per unit of distance."
+    return (
+        f"ε = {number(epsilon)}: an output can speak for a word against its nearest neighbour "
+        f"(typically {nearest:.3g} away) by a factor of at most "
+        f"e^({number(epsilon)} × {nearest:.3g}) = {factor_text(epsilon * nearest)}."
+    )
+
+
+def strip_caption(table: pd.DataFrame) -> str:
+    """What the ε-strip shows: from which ε on the word stays, for each mechanism.
+
+    Args:
+        table: the columns of `dpcore.plots.strip`, one word.
+    """
+    word = str(table["word"].iloc[0])
+    said = []
+    for _, rows in table.groupby("mechanism", sort=False):
+        title = str(rows["title"].iloc[0])
+        last = rows.iloc[-1]
+        others = rows.loc[rows["output"] != word, "output"].nunique()
+        if last["output"] == word:
+            start = float(last["from_epsilon"])
+            said.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
+        else:
+            said.append(f"{title}: never stays in this range, {_others(others)}")
+    return f"What this draw makes of “{word}”. " + "; ".join(said) + "."
+
+
+def _others(count: int) -> str:
+    if count == 0:
+        return "no other word"
+    return "1 other word" if count == 1 else f"{count} other words"
+
+
+def law_caption(table: pd.DataFrame, stay: float, method: str) -> str:
+    """What the bars of the likely outputs show.
+
+    Args:
+        table: the columns of `dpcore.plots.law`, one word and mechanism.
+        stay: probability that the word stays.
+        method: how the probabilities were found.
+    """
+    word = str(table["word"].iloc[0])
+    best = table.iloc[0]
+    shown = float(table["probability"].sum())
+    how = "exact" if bool(table["exact"].all()) else "estimated"
+    first = (
+        f"“{word}” stays with probability {stay:.3g}"
+        if best["output"] == word
+        else f"“{word}” most likely becomes “{best['output']}” "
+        f"({float(best['probability']):.3g}, {float(best['distance']):.3g} away); "
+        f"it stays with probability {stay:.3g}"
+    )
+    rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
+    error = "" if how == "exact" else f", ± {2 * float(table['error'].max()):.2g} (2 s.e.)"
+    return f"{first}; {rest}. {how.capitalize()}: {method}{error}."
+
+
+def odds_sentence(row: pd.Series) -> str:
+    """One row of the odds table as a sentence.
+
+    Args:
+        row: the columns of `dpcore.plots.odds`.
+    """
+    word, other, output = row["word"], row["other"], row["output"]
+    bound = factor_text(float(row["log_bound"]))
+    promised = f"promised: at most {bound} times"
+    if row["status"] == "refuted":
+        promised = f"claimed, but refuted: at most {bound} times"
+    ratio = float(row["log_ratio"])
+    if math.isnan(ratio):
+        return f"{row['title']}: “{output}” is too rare to estimate the odds; {promised}."
+    about = "" if row["exact"] else "about "
+    favoured, against = (word, other) if ratio >= 0 else (other, word)
+    return (
+        f"{row['title']}: seeing “{output}”, “{favoured}” is {about}{factor_text(abs(ratio))} "
+        f"times more likely than “{against}”; {promised}."
+    )
+
+
+def tally_caption(word: str, kept: int, different: int, draws: int, title: str) -> str:
+    """What the tally of many draws shows.
+
+    Args:
+        word: the input.
+        kept: draws in which it stayed.
+        different: number of different outputs.
+        draws: how many draws.
+        title: of the mechanism.
+    """
+    outputs = "1 different word" if different == 1 else f"{different} different words"
+    return f"{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}."

@@ -1,0 +1,57 @@
+"""The most likely outputs of one word at one ε."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
+"""One row an output, most likely first; `error` is a standard error, or a bound on the error where
+`exact` is true; `distance` is the Euclidean distance of the output from the word."""
+
+
+def law_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw one horizontal bar an output; an estimate carries ±2 standard errors.
+
+    Args:
+        table: the columns `COLUMNS`, of one mechanism and one word.
+
+    Returns:
+        A figure; the word itself is outlined, the other outputs are filled.
+    """
+    import plotly.graph_objects as go
+
+    style = style_of(str(table["mechanism"].iloc[0]))
+    stays = (table["output"] == table["word"]).tolist()
+    labels = [
+        f"{plain(word)} (itself)" if stay else plain(word)
+        for word, stay in zip(table["output"], stays, strict=True)
+    ]
+    bars = go.Bar(
+        orientation="h",
+        x=table["probability"].tolist(),
+        y=labels,
+        customdata=table["distance"].tolist(),
+        hovertemplate="%{y}<br>probability %{x:.4g}<br>distance %{customdata:.3g}<extra></extra>",
+        marker={
+            "color": ["rgba(0,0,0,0)" if stay else style.colour for stay in stays],
+            "line": {"color": style.colour, "width": 2},
+        },
+    )
+    if not bool(table["exact"].all()):
+        bars.error_x = {"type": "data", "array": (2 * table["error"]).tolist(), "thickness": 1.5}
+    return go.Figure(
+        bars,
+        base_layout(
+            height=64 + 30 * len(table),
+            dragmode=False,
+            xaxis=axis("probability", rangemode="tozero"),
+            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+        ),
+    )

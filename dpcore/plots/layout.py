@@ -1,0 +1,84 @@
+"""What all figures have in common: margins, axes without clutter, text that cannot be markup."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+
+def plain(text: str) -> str:
+    """Text that Plotly shows as it stands: it would read tags and entities as markup."""
+    return html.escape(text, quote=False)
+
+
+def base_layout(**more: object) -> dict[str, Any]:
+    """A layout of the common settings; `more` adds to it or replaces a setting.
+
+    No font and no background are set: the page's theme gives them, light or dark.
+    """
+    settings: dict[str, Any] = {
+        "margin": {"l": 8, "r": 16, "t": 8, "b": 8},
+        "showlegend": False,
+        "bargap": 0.35,
+        "hoverlabel": {"align": "left"},
+        "uirevision": "keep",
+    }
+    return settings | more
+
+
+def axis(title: str | None = None, **more: object) -> dict[str, Any]:
+    """An axis that makes room for its labels."""
+    settings: dict[str, Any] = {"automargin": True, "zeroline": False, "showgrid": True}
+    if title is not None:
+        settings["title"] = {"text": title}
+    return settings | more
+
+
+def powers_of_ten(low: float, high: float, most: int = 8) -> tuple[list[float], list[str]]:
+    """Ticks of an axis that shows log10 of a factor: whole powers between two ends.
+
+    Returns:
+        Positions (whole numbers) and labels ("1×", "10×", "10⁶×"), `most` at the outside.
+    """
+    first, last = math.floor(low), math.ceil(high)
+    step = max(1, math.ceil((last - first) / (most - 1)))
+    start = step * math.ceil(first / step)
+    places = list(range(start, last + 1, step))
+    return [float(place) for place in places], [factor_label(place) for place in places]
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def factor_label(exponent: int) -> str:
+    """10^exponent as a factor: "1×", "10×", "1000×", "10⁶×"."""
+    if 0 <= exponent <= 3:
+        return f"{10**exponent}×"
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}×"
+
+
+def factor_text(log_factor: float) -> str:
+    """A factor e^log_factor in words that stay readable when it is huge.
+
+    Args:
+        log_factor: natural logarithm of the factor; may be infinite.
+    """
+    if math.isinf(log_factor):
+        return "any factor" if log_factor > 0 else "0"
+    if abs(log_factor) < math.log(1e4):
+        return f"{math.exp(log_factor):.3g}"
+    exponent = log_factor / math.log(10)
+    whole = math.floor(exponent)
+    mantissa = 10 ** (exponent - whole)
+    shown = f"{mantissa:.1f}"
+    if shown == "10.0":
+        shown, whole = "1.0", whole + 1
+    return f"{shown}·10{str(whole).translate(_SUPERSCRIPTS)}"
+
+
+def number(value: float) -> str:
+    """A number for running text: four digits at least, no exponent below 10¹²."""
+    if not abs(value) < 1e12:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

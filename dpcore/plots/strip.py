@@ -1,0 +1,117 @@
+"""The ε-strip: what one word becomes over the whole range of ε, one bar a mechanism."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import SCALES, style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = (
+    "mechanism",
+    "title",
+    "meaning",
+    "word",
+    "from_epsilon",
+    "to_epsilon",
+    "output",
+    "distance",
+    "exact",
+)
+"""One row a piece: `output` holds for from_epsilon ≤ ε < to_epsilon of this draw; `distance` is
+the Euclidean distance of the output from the word, `exact` whether the two ends are exact."""
+
+_ROW_PIXELS = 44
+_PANEL_PIXELS = 84
+
+
+def strip_figure(table: pd.DataFrame, ranges: dict[EpsilonMeaning, tuple[float, float]]) -> go.Figure:
+    """Draw the pieces as labelled bars; each meaning of ε has a panel and an axis of its own.
+
+    Args:
+        table: the columns `COLUMNS`; rows of one mechanism stand together.
+        ranges: the ε to show for each meaning that occurs, low and high; pieces are cut there.
+
+    Returns:
+        A figure. Pieces in which the word stays are plain outlines, the others are filled in two
+        alternating tints of the mechanism's colour.
+    """
+    import plotly.graph_objects as go
+
+    groups = [m for m in EpsilonMeaning if m in ranges and (table["meaning"] == m).any()]
+    counts = [table.loc[table["meaning"] == m, "mechanism"].nunique() for m in groups]
+    height = sum(counts) * _ROW_PIXELS + len(groups) * _PANEL_PIXELS
+    figure = go.Figure(layout=base_layout(height=height, barmode="overlay", dragmode=False))
+    top = 1.0
+    for number, (meaning, count) in enumerate(zip(groups, counts, strict=True), start=1):
+        suffix = "" if number == 1 else str(number)
+        share = (count * _ROW_PIXELS + _PANEL_PIXELS) / height
+        domain = (max(0.0, top - share + 0.72 * _PANEL_PIXELS / height), top)
+        top -= share
+        low, high = (math.log10(value) for value in ranges[meaning])
+        logarithmic = meaning is EpsilonMeaning.METRIC_LOG
+        x = {"range": [low, high], "type": "log", "dtick": 1, "anchor": f"y{suffix}"}
+        if logarithmic:
+            low, high = (math.log(value) for value in ranges[meaning])
+            x = {"range": [low, high], "anchor": f"y{suffix}"}
+        figure.layout[f"xaxis{suffix}"] = axis(SCALES[meaning].axis, **x)
+        figure.layout[f"yaxis{suffix}"] = axis(
+            domain=domain, anchor=f"x{suffix}", autorange="reversed", showgrid=False, type="category"
+        )
+        part = table[table["meaning"] == meaning]
+        for key, rows in part.groupby("mechanism", sort=False):
+            figure.add_trace(_bars(str(key), rows, ranges[meaning], logarithmic, suffix))
+    return figure
+
+
+def _bars(
+    key: str, rows: pd.DataFrame, ends: tuple[float, float], logarithmic: bool, suffix: str
+) -> go.Bar:
+    import plotly.graph_objects as go
+
+    style = style_of(key)
+    inside = rows[(rows["to_epsilon"] > ends[0]) & (rows["from_epsilon"] < ends[1])]
+    start = inside["from_epsilon"].clip(lower=ends[0])
+    stop = inside["to_epsilon"].clip(upper=ends[1])
+    if logarithmic:
+        start, stop = start.map(math.log), stop.map(math.log)
+    stays = (inside["output"] == inside["word"]).tolist()
+    opacity = [0.0 if stay else (0.85, 0.55)[i % 2] for i, stay in enumerate(stays)]
+    labels = [plain(word) for word in inside["output"]]
+    span = [
+        f"{a:.3g} to {b:.3g}" if b < math.inf else f"from {a:.3g} on"
+        for a, b in zip(inside["from_epsilon"], inside["to_epsilon"], strict=True)
+    ]
+    return go.Bar(
+        orientation="h",
+        base=start.tolist(),
+        x=(stop - start).tolist(),
+        y=[f"{style.glyph} {rows['title'].iloc[0]}"] * len(inside),
+        text=labels,
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        constraintext="inside",
+        customdata=list(zip(labels, span, inside["distance"].tolist(), strict=True)),
+        hovertemplate=(
+            "<b>%{customdata[0]}</b><br>ε %{customdata[1]}<br>"
+            "distance %{customdata[2]:.3g}<extra></extra>"
+        ),
+        marker={
+            "color": [_tint(style.colour, share) for share in opacity],
+            "line": {"color": style.colour, "width": 1},
+        },
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+    )
+
+
+def _tint(colour: str, opacity: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"

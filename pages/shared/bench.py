@@ -1,0 +1,170 @@
+"""What one session holds for one text: draws, laws and promises, computed once and looked up.
+
+A bench lives in the session state and nowhere else: nothing in it is shared between people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dpcore.errors import EpsilonError
+from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.rewrite.randomness import generator
+from dpcore.rewrite.sentence import draw, redraw
+from pages.shared.groups import group_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.guarantee import Guarantee
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.law import Law
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.mechanisms.path import EpsilonPaths
+    from dpcore.rewrite.likely import SharedDirections
+    from dpcore.rewrite.sentence import Sentence, SentenceDraw
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_KEPT = 200  # entries of each memo; the oldest goes first
+_LAW_SEED = 0  # of directions that estimate a law: they protect nothing, so all may share them
+
+
+@dataclass
+class Bench:
+    """The work on one sentence.
+
+    Attributes:
+        sentence: what was typed, read under one set of options.
+        shared: public noise directions that estimate laws.
+    """
+
+    sentence: Sentence
+    shared: SharedDirections
+    _draws: dict[tuple[str, int, int], SentenceDraw] = field(default_factory=dict)
+    _many: dict[tuple[str, int, int], list[EpsilonPaths]] = field(default_factory=dict)
+    _laws: dict[tuple[str, int, float], Law] = field(default_factory=dict)
+    _promises: dict[tuple[str, float], Guarantee] = field(default_factory=dict)
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The vocabulary."""
+        return self.sentence.lexicon
+
+    def word(self, place: int) -> int:
+        """Lexicon index of the word at an open place; −1 for an unknown one."""
+        return int(self.sentence.words[place])
+
+    def label(self, place: int) -> str:
+        """The word at an open place as it was read; may be what a person typed."""
+        slot = self.sentence.encoding.open_slots[place]
+        if slot.index >= 0:
+            return self.lexicon.words[slot.index]
+        return self.sentence.tokens[slot.source].text
+
+    def first_content_word(self) -> int:
+        """The first place whose word is no function word; 0 if there is none."""
+        from dpcore.rewrite.english import STOP_WORDS
+
+        places = range(self.sentence.protected)
+        return next((i for i in places if self.label(i).lower() not in STOP_WORDS), 0)
+
+    def has_draw(self, mechanism: Mechanism, seed: int, number: int) -> bool:
+        """Whether this draw is only a look-up."""
+        return (mechanism.key, seed, number) in self._draws
+
+    def draw(self, mechanism: Mechanism, seed: int, number: int) -> SentenceDraw:
+        """One noise draw for every ε."""
+        grid = admissible(mechanism)
+        return _memo(
+            self._draws,
+            (mechanism.key, seed, number),
+            lambda: draw(self.sentence, mechanism, seed, number, epsilons=grid),
+        )
+
+    def redraw(self, mechanism: Mechanism, seed: int, draws: int) -> list[EpsilonPaths]:
+        """Many draws of each place, for every ε."""
+        grid = admissible(mechanism)
+        return _memo(
+            self._many,
+            (mechanism.key, seed, draws),
+            lambda: redraw(self.sentence, mechanism, seed, draws, epsilons=grid),
+        )
+
+    def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
+        """Whether this law is only a look-up."""
+        return (mechanism.key, word, _law_key(mechanism, epsilon)) in self._laws
+
+    def law(self, mechanism: Mechanism, word: int, epsilon: float) -> tuple[Law, int]:
+        """The law of a word, and the position of ε in it.
+
+        An estimate over shared directions is made for the whole grid at once, since one set of
+        directions serves every ε; any other law is computed for this ε alone.
+        """
+
+        def compute() -> Law:
+            ranking = self.sentence.rankings(np.array([word]))[0]
+            rng = generator(_LAW_SEED, "law", mechanism.key)
+            if isinstance(mechanism, RadialMechanism):
+                bundle = self.shared.bundle(mechanism)
+                grid = admissible(mechanism)
+                return mechanism.law(word, grid, rng=rng, ranking=ranking, bundle=bundle)
+            effort = self.shared.effort
+            return mechanism.law(word, [epsilon], rng=rng, ranking=ranking, effort=effort)
+
+        key = (mechanism.key, word, _law_key(mechanism, epsilon))
+        law = _memo(self._laws, key, compute)
+        return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
+
+    def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
+        """The guarantee at ε, or None where the mechanism is not defined."""
+        try:
+            return _memo(
+                self._promises,
+                (mechanism.key, epsilon),
+                lambda: mechanism.guarantee(epsilon),
+            )
+        except EpsilonError:
+            return None
+
+    def distance(self, word: int, outputs: list[int]) -> list[float]:
+        """True Euclidean distances of outputs from a word."""
+        from dpcore.lexicon.metric import Metric, distances
+
+        vectors = self.lexicon.vectors
+        found = distances(vectors[outputs], vectors[[word]], Metric.EUCLIDEAN)[0]
+        return [0.0 if o == word else float(d) for o, d in zip(outputs, found, strict=True)]
+
+    def neighbours(self, word: int, count: int) -> list[int]:
+        """The words nearest to a word, itself left out."""
+        order = self.sentence.rankings(np.array([word]))[0].order
+        return [int(i) for i in order[: count + 1] if i != word][:count]
+
+    def nearest_distance(self) -> float | None:
+        """Median over the known words of the distance to the nearest other word."""
+        known = self.sentence.words[self.sentence.words >= 0]
+        if not known.size:
+            return None
+        return float(np.median([r.distances[1] for r in self.sentence.rankings(known)]))
+
+
+def admissible(mechanism: Mechanism) -> np.ndarray:
+    """The ε of the slider at which a mechanism is defined, ascending."""
+    grid = group_of(mechanism.meaning).epsilons
+    return np.array([epsilon for epsilon in grid if epsilon in mechanism.admissible])
+
+
+def _law_key(mechanism: Mechanism, epsilon: float) -> float:
+    return -1.0 if isinstance(mechanism, RadialMechanism) else epsilon
+
+
+def _memo(memo: dict[K, V], key: K, compute: Callable[[], V]) -> V:
+    if key not in memo:
+        while len(memo) >= _KEPT:
+            memo.pop(next(iter(memo)))
+        memo[key] = compute()
+    return memo[key]

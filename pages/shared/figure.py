@@ -1,0 +1,36 @@
+"""A figure as every page shows it: chart, caption, text alternative, numbers, downloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared.downloads import csv_button, figure_menu
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+def show_figure(figure: go.Figure, caption: str, table: pd.DataFrame, name: str) -> None:
+    """Draw a figure with all that belongs to it.
+
+    Args:
+        figure: from `dpcore.plots`.
+        caption: what to see in it, computed from the same numbers; also its text alternative.
+        table: the numbers.
+        name: of the files and of the elements' keys.
+    """
+    st.plotly_chart(figure, key=f"figure_{name}", config=figure_menu(name), alt=caption)
+    st.text(caption)
+    with st.container(horizontal=True):
+        csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
+        shown = st.toggle(
+            "Show the numbers",
+            key=f"table_{name}",
+            help="Shows the table behind this figure. The figure itself is saved as SVG with the "
+            "camera sign that appears on it.",
+        )
+    if shown:
+        st.dataframe(table, hide_index=True, alt=caption)

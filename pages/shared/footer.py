@@ -1,0 +1,30 @@
+"""The footer: from what the page was computed, and what does not leave it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+import dpcore
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+
+def footer(words: Lexicon, seed: int, draws: str) -> None:
+    """Draw the footer.
+
+    Args:
+        words: the lexicon of the page.
+        seed: of what is shown.
+        draws: how many draws the shown numbers come from, in words.
+    """
+    st.divider()
+    # st.text: a lexicon's name is given by whoever added it and is no Markdown.
+    st.text(
+        f"Lexicon {words.name}: {len(words):,} words, {words.dimension} dimensions, "
+        f"fingerprint {words.fingerprint[:12]} · seed {seed} · {draws} · "
+        f"dpcore {dpcore.__version__}"
+    )
+    st.caption("No telemetry, no third-party request, nothing typed is stored.")

@@ -1,0 +1,39 @@
+"""The frame around every page: the list of pages, and the guard against a page without a frame.
+
+Streamlit's older convention runs `pages/x.py` directly when the first session after a start opens
+the link `/x`: `app.py` is then never run. So each page begins by asking for the frame.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+_FLAG = "framed"
+
+TITLE = "Word Privacy Lab"
+
+
+def page_list() -> list[st.Page]:
+    """All pages in the order of the menu.
+
+    The landing page has the address `/`; the hidden second entry keeps the link `/rewrite` alive.
+    No page has a Material icon: browsers would fetch it from a third party as the tab's icon.
+    """
+    rewrite = "pages/rewrite.py"
+    return [
+        st.Page(rewrite, title="Rewrite", default=True, url_path="start"),
+        st.Page(rewrite, title="Rewrite", url_path="rewrite", visibility="hidden"),
+    ]
+
+
+def open_frame() -> st.Page:
+    """Draw the menu and return the page to run; called by `app.py` alone."""
+    st.session_state[_FLAG] = True
+    return st.navigation(page_list(), position="top")
+
+
+def require_frame() -> None:
+    """Start over through `app.py` if this page was reached without it; the link is kept."""
+    if _FLAG not in st.session_state:
+        st.navigation(page_list(), position="top")
+        st.rerun()

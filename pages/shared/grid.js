@@ -1,0 +1,324 @@
+// The rewrite grid. Whatever was typed arrives as data and is only ever set as textContent, so it
+// cannot become markup. The tree is rebuilt when what it shows has changed (a few hundred nodes);
+// the focus and the open promises are put back. The likely outputs of a word are asked for when
+// somebody looks at it ("peek") and kept until the grid changes.
+
+const element = (tag, className, text) => {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+
+const percent = (p) => {
+  if (p >= 0.9995) return ">99.9 %";
+  if (p >= 0.1) return `${Math.round(100 * p)} %`;
+  return p >= 0.001 ? `${(100 * p).toFixed(1)} %` : "<0.1 %";
+};
+
+const distance = (d) => (d === null ? "–" : d === 0 ? "0 (itself)" : d.toPrecision(3));
+
+function fillCard(card, token, row, likely) {
+  card.replaceChildren();
+  const title = element("p", "card-title");
+  title.append("At this ε, ", element("b", "", token.from), " becomes");
+  card.append(title);
+  if (!likely) {
+    card.append(element("p", "card-note", "computing its likely outputs…"));
+    return;
+  }
+  const table = element("table");
+  const head = element("tr");
+  for (const name of ["output", "probability", "distance"]) {
+    const cell = element("th", "", name);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const body = element("tbody");
+  for (const [word, probability, far] of likely.outputs) {
+    const line = element("tr");
+    const chance = element("td", "chance", percent(probability));
+    const bar = element("span", "bar");
+    bar.style.width = `${Math.max(2, Math.round(48 * probability))}px`;
+    bar.style.background = row.colour;
+    chance.append(bar);
+    const name = element("td", word === token.out ? "here" : "", word);
+    line.append(name, chance, element("td", "number", distance(far)));
+    body.append(line);
+  }
+  const header = element("thead");
+  header.append(head);
+  table.append(header, body);
+  card.append(table, element("p", "card-note", likely.note));
+}
+
+function place(card, target, root) {
+  const inside = root.getBoundingClientRect();
+  const box = target.getBoundingClientRect();
+  card.hidden = false;
+  const width = card.offsetWidth;
+  const left = Math.min(Math.max(0, box.left - inside.left), Math.max(0, inside.width - width));
+  card.style.left = `${left}px`;
+  card.style.top = `${box.bottom - inside.top + 4}px`;
+}
+
+function spoken(token, row) {
+  if (token.changed) return `${token.from} became ${token.text}`;
+  return `${token.from} stayed as it is`;
+}
+
+function wordButton(token, row, state) {
+  const button = element("button", token.changed ? "word changed" : "word", token.text);
+  button.type = "button";
+  button.dataset.id = `${row.key}/${token.place}`;
+  button.dataset.place = token.place;
+  button.tabIndex = -1;
+  button.setAttribute("aria-label", spoken(token, row));
+  const selected = state.data.place === token.place;
+  if (selected) button.classList.add("same");
+  const chosen = selected && state.data.mechanism === row.key;
+  button.setAttribute("aria-pressed", chosen ? "true" : "false");
+  button.setAttribute("aria-describedby", "card");
+  const show = () => look(state, button, token, row);
+  button.addEventListener("mouseenter", show);
+  button.addEventListener("focus", show);
+  button.addEventListener("mouseleave", () => later(state));
+  button.addEventListener("blur", () => later(state));
+  button.addEventListener("click", () => {
+    clearTimeout(state.asking);
+    state.send("word", { mechanism: row.key, place: token.place });
+  });
+  return button;
+}
+
+// Show the card; ask for what is not known yet, once the look has lasted a moment.
+function look(state, button, token, row) {
+  const id = button.dataset.id;
+  clearTimeout(state.timer);
+  clearTimeout(state.asking);
+  state.shown = id;
+  state.refill = () => {
+    fillCard(state.card, token, row, state.likely.get(id));
+    place(state.card, button, state.root);
+  };
+  state.refill();
+  mark(state, token.place);
+  if (!state.likely.has(id)) {
+    state.asking = setTimeout(
+      () => state.send("peek", { mechanism: row.key, place: token.place }), 150);
+  }
+}
+
+function mark(state, place) {
+  for (const other of state.root.querySelectorAll(".word")) {
+    other.classList.toggle("near", other.dataset.place === String(place));
+  }
+}
+
+function hide(state) {
+  clearTimeout(state.timer);
+  clearTimeout(state.asking);
+  state.card.hidden = true;
+  state.shown = null;
+  mark(state, null);
+}
+
+// The card can be hovered itself, so it does not vanish at once.
+function later(state) {
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => {
+    const active = state.root.getRootNode().activeElement;
+    if (state.card.matches(":hover")) return;
+    if (active && active.dataset && active.dataset.id === state.shown) return;
+    hide(state);
+  }, 180);
+}
+
+// One tab stop a row; the arrow keys move inside it and between the rows.
+function move(event, state) {
+  const button = event.target.closest(".word");
+  if (!button) return;
+  if (event.key === "Escape") return hide(state);
+  const words = [...button.closest(".words").querySelectorAll(".word")];
+  const at = words.indexOf(button);
+  const lines = [...state.root.querySelectorAll(".words")].filter((n) => n.querySelector(".word"));
+  const line = lines.indexOf(button.closest(".words"));
+  const target = {
+    ArrowRight: () => words[at + 1],
+    ArrowLeft: () => words[at - 1],
+    Home: () => words[0],
+    End: () => words[words.length - 1],
+    ArrowDown: () => lines[line + 1] && lines[line + 1].querySelectorAll(".word")[at],
+    ArrowUp: () => lines[line - 1] && lines[line - 1].querySelectorAll(".word")[at],
+  }[event.key];
+  if (!target) return;
+  event.preventDefault();
+  const next = target();
+  if (next) focusOn(next);
+}
+
+function focusOn(button) {
+  for (const other of button.closest(".words").querySelectorAll(".word")) other.tabIndex = -1;
+  button.tabIndex = 0;
+  button.focus();
+}
+
+function promise(row, state) {
+  const details = element("details", "promise");
+  details.dataset.id = row.key;
+  details.open = state.open.has(row.key);
+  details.addEventListener("toggle", () =>
+    details.open ? state.open.add(row.key) : state.open.delete(row.key));
+  const summary = element("summary");
+  const badge = element("span", `badge ${row.status.kind}`);
+  badge.append(element("span", "icon", row.status.icon), ` ${row.status.label}`);
+  badge.firstChild.setAttribute("aria-hidden", "true");
+  summary.append(badge, element("span", "more", ` ${row.status.line}`));
+  const list = element("dl");
+  for (const [name, text] of row.promise) {
+    list.append(element("dt", "", name), element("dd", "", text));
+  }
+  details.append(summary, list);
+  return details;
+}
+
+function mechanismRow(row, state) {
+  const line = element("div", "row");
+  const head = element("div", "head");
+  const glyph = element("span", "glyph", row.glyph);
+  glyph.style.color = row.colour;
+  glyph.setAttribute("aria-hidden", "true");
+  const title = element("span", "title", row.title);
+  title.id = `title-${row.key}`;
+  head.append(glyph, title, element("span", "count", row.count));
+  const body = element("div", "body");
+  if (row.problem) {
+    body.append(element("p", "problem", row.problem));
+  } else {
+    const words = element("div", "words");
+    words.setAttribute("role", "toolbar");
+    words.setAttribute("aria-label", `${row.title}: rewritten words`);
+    let first = true;
+    for (const token of row.tokens) {
+      if (token.gap) words.append(token.gap);
+      if (token.place === undefined) {
+        words.append(element("span", token.role, token.text));
+        continue;
+      }
+      const button = wordButton(token, row, state);
+      const chosen = button.getAttribute("aria-pressed") === "true";
+      if (first || chosen) {
+        for (const other of words.querySelectorAll(".word")) other.tabIndex = -1;
+        button.tabIndex = 0;
+        first = false;
+      }
+      words.append(button);
+    }
+    body.append(words);
+    if (row.strip) body.append(strip(row));
+  }
+  body.append(promise(row, state));
+  line.append(head, body);
+  return line;
+}
+
+// What this one draw makes of the chosen word over the whole range of the slider.
+function strip(row) {
+  const figure = element("div", "strip");
+  const bar = element("div", "pieces");
+  bar.setAttribute("role", "img");
+  bar.setAttribute("aria-label", row.strip.alt);
+  row.strip.pieces.forEach(([from, to, word, stays, said], i) => {
+    const piece = element("div", stays ? "piece stays" : "piece", word);
+    piece.style.left = `${100 * from}%`;
+    piece.style.width = `${100 * (to - from)}%`;
+    piece.style.borderColor = row.colour;
+    piece.title = said;
+    if (!stays) piece.style.background = `color-mix(in srgb, ${row.colour} ${i % 2 ? 18 : 32}%, transparent)`;
+    bar.append(piece);
+  });
+  const now = element("div", "now");
+  now.style.left = `${100 * row.strip.now}%`;
+  bar.append(now);
+  const ends = element("div", "ends");
+  ends.append(element("span", "", row.strip.low), element("span", "", row.strip.high));
+  figure.append(bar, ends);
+  return figure;
+}
+
+function sourceRow(source) {
+  const line = element("div", "row source");
+  const head = element("div", "head");
+  head.append(element("span", "title", "Your text"));
+  const body = element("div", "body");
+  const words = element("p", "plain");
+  for (const token of source) {
+    if (token.gap) words.append(token.gap);
+    words.append(element("span", token.role, token.text));
+  }
+  body.append(words);
+  line.append(head, body);
+  return line;
+}
+
+function draw(state) {
+  const { data, root } = state;
+  const active = root.getRootNode().activeElement;
+  const focused = active && active.dataset ? active.dataset.id : null;
+  const inSummary = active && active.tagName === "SUMMARY" ? active.parentElement.dataset.id : null;
+  hide(state);
+  const tree = [sourceRow(data.source)];
+  for (const group of data.groups) {
+    const section = element("section");
+    section.setAttribute("aria-label", group.title);
+    const heading = element("h3");
+    heading.append(element("span", "", group.title), element("span", "epsilon", group.epsilon));
+    section.append(heading, ...group.rows.map((row) => mechanismRow(row, state)));
+    tree.push(section);
+  }
+  root.replaceChildren(...tree, state.card);
+  if (focused) {
+    const again = [...root.querySelectorAll(".word")].find((n) => n.dataset.id === focused);
+    if (again) focusOn(again);
+  } else if (inSummary) {
+    const again = [...root.querySelectorAll("details")].find((n) => n.dataset.id === inSummary);
+    if (again) again.querySelector("summary").focus();
+  }
+}
+
+const states = new WeakMap();
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  let state = states.get(parentElement);
+  if (!state) {
+    const root = element("div", "grid");
+    parentElement.append(root);
+    const card = element("div", "card");
+    card.id = "card";
+    card.setAttribute("role", "tooltip");
+    card.hidden = true;
+    state = { root, card, open: new Set(), shown: null, timer: 0, asking: 0, likely: new Map() };
+    card.addEventListener("mouseleave", () => later(state));
+    root.addEventListener("keydown", (event) => move(event, state));
+    states.set(parentElement, state);
+  }
+  const { likely, ...shown } = data;
+  const content = JSON.stringify(shown);
+  state.send = setTriggerValue;
+  const same = content === state.content;
+  if (!same) state.likely.clear();
+  for (const entry of likely) state.likely.set(entry.id, entry);
+  if (same) {
+    if (state.shown) state.refill();
+  } else {
+    state.data = data;
+    state.content = content;
+    draw(state);
+  }
+  return () => {
+    clearTimeout(state.timer);
+    state.root.remove();
+    states.delete(parentElement);
+  };
+}

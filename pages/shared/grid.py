@@ -1,0 +1,64 @@
+"""The rewrite grid: one row a mechanism, one button a word, drawn by a component of our own.
+
+Typed text reaches the browser only as data (never as HTML, CSS or script) and is set there as
+text content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+
+
+_KEY = "word_privacy_lab.grid"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        _KEY,
+        css=(_HERE / "grid.css").read_text(encoding="utf-8"),
+        js=(_HERE / "grid.js").read_text(encoding="utf-8"),
+    )
+
+
+def rewrite_grid(
+    data: dict[str, Any],
+    *,
+    key: str,
+    on_word: Callable[[str, int], None],
+    on_peek: Callable[[str, int], None],
+) -> None:
+    """Show the grid.
+
+    Args:
+        data: `source` (tokens of the text), `groups` (title, epsilon, rows), the chosen
+            `mechanism` and `place`, and `likely` (id "mechanism/place", outputs as [word,
+            probability, distance], note). A row holds key, title, glyph, colour, count, status,
+            promise, strip, and tokens or a problem; a token holds gap, text, role, and for a
+            rewritten word place, from, out and changed.
+        key: of the element.
+        on_word: called with mechanism and place when a word is chosen.
+        on_peek: the same when its likely outputs are looked at and were not in `likely`.
+    """
+
+    def heard(name: str, handler: Callable[[str, int], None]) -> Callable[[], None]:
+        def hear() -> None:
+            word = st.session_state[key][name]
+            if word is not None:
+                handler(str(word["mechanism"]), int(word["place"]))
+
+        return hear
+
+    _component()(
+        key=key,
+        data=data,
+        on_word_change=heard("word", on_word),
+        on_peek_change=heard("peek", on_peek),
+    )

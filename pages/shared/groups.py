@@ -1,0 +1,107 @@
+"""The three groups of mechanisms, each with a slider of its own: their ε are not one quantity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+
+
+def _decades(first: int, last: int) -> tuple[float, ...]:
+    grid = [float(f"{step:g}e{power}") for power in range(first, last) for step in _STEPS]
+    return (*grid, float(f"1e{last}"))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Mechanisms whose ε means the same.
+
+    Attributes:
+        name: in links: the slider is `eps_<name>`, the choice of mechanisms `<name>`.
+        title: for people.
+        explanation: one sentence on what ε bounds.
+        meanings: of ε.
+        grid: the values of the slider; of ln ε if `logarithm`.
+        start: where the slider begins, a value of `grid`.
+        logarithm: whether the slider shows ln ε.
+    """
+
+    name: str
+    title: str
+    explanation: str
+    meanings: tuple[EpsilonMeaning, ...]
+    grid: tuple[float, ...]
+    start: float
+    logarithm: bool = False
+
+    def epsilon(self, value: float) -> float:
+        """ε at a value of the slider."""
+        return math.exp(value) if self.logarithm else value
+
+    def label(self, value: float) -> str:
+        """A value of the slider as it is shown and as it stands in links."""
+        return f"{value:g}"
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """ε at each value of the slider."""
+        return tuple(self.epsilon(value) for value in self.grid)
+
+
+GROUPS = (
+    Group(
+        "metric",
+        "Metric privacy: ε per distance",
+        "The odds between two words are bounded by e^(ε × their distance): near words are "
+        "harder to tell apart than far ones.",
+        (EpsilonMeaning.METRIC,),
+        _decades(-1, 3),
+        12.0,
+    ),
+    Group(
+        "log",
+        "Metric privacy, huge ε: ln ε",
+        "The promise is the same, e^(ε × distance), but these mechanisms do something useful "
+        "only where ε is in the thousands or millions; so the slider shows its logarithm.",
+        (EpsilonMeaning.METRIC_LOG,),
+        tuple(x / 4 for x in range(8, 81)),
+        10.0,
+        logarithm=True,
+    ),
+    Group(
+        "local",
+        "Local privacy: ε for any two words",
+        "The odds between any two words of the vocabulary, near or far, are bounded by e^ε; "
+        "where a δ is shown, only up to that probability.",
+        (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE),
+        _decades(-1, 4),
+        60.0,
+    ),
+)
+
+
+def group_of(meaning: EpsilonMeaning) -> Group:
+    """The group that a meaning of ε belongs to."""
+    return next(group for group in GROUPS if meaning in group.meanings)
+
+
+def admissible_grid(group: Group, mechanisms: Iterable[Mechanism]) -> tuple[float, ...]:
+    """The values of a group's slider at which at least one of its mechanisms is defined.
+
+    The grid is the same for everybody except that A4-like mechanisms begin at the low end of
+    their domain, which depends on the lexicon.
+    """
+    if not group.logarithm:
+        return group.grid
+    low = min((mechanism.admissible.low for mechanism in mechanisms), default=0.0)
+    inside = tuple(value for value in group.grid if group.epsilon(value) > low)
+    return inside or group.grid[-1:]

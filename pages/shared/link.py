@@ -1,0 +1,63 @@
+"""Links that reproduce a view.
+
+Controls write themselves to the address (`bind="query-params"`). What is no control, such as the
+chosen word, is written here. Typed text gets into a link only when a person asks for it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from pages.shared.sidebar import Choices
+
+SEED = 2024
+"""The seed that a fresh visit begins with: the same for everybody, so that all see one draw."""
+
+
+def read_whole(name: str, low: int, high: int, default: int) -> int:
+    """A whole number from the link; `default` if it is absent, no number or out of range."""
+    text = st.query_params.get(name, "")
+    value = int(text) if text.isascii() and text.isdigit() and len(text) < 17 else default
+    return value if low <= value <= high else default
+
+
+def write(name: str, value: str, default: str) -> None:
+    """Put a value into the address, or take it out where it is the default."""
+    if value == default:
+        if name in st.query_params:
+            del st.query_params[name]
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def permalink(text: str | None = None) -> str:
+    """The link of the present view.
+
+    Args:
+        text: the typed text, to be part of the link; None leaves it out.
+    """
+    pairs = [
+        (name, value)
+        for name in st.query_params
+        if name not in {"text"} | ({"preset"} if text is not None else set())
+        for value in st.query_params.get_all(name)
+    ]
+    if text is not None:
+        pairs.append(("text", text))
+    base = (st.context.url or "").split("?")[0]
+    return f"{base}?{urlencode(pairs)}" if pairs else base
+
+
+def command(text: str, short: str, epsilon: float, seed: int, number: int, choices: Choices) -> str:
+    """The command line that prints the same rewritten sentence as one row of the grid."""
+    parts = ["python -m dpcore rewrite", "--mechanism", short, "--epsilon", f"{epsilon:.17g}"]
+    parts += ["--seed", str(seed), "--draw", str(number), "--lexicon", shlex.quote(choices.lexicon)]
+    parts += ["--unknown", str(choices.policy), "--case", str(choices.case)]
+    if choices.keep_stop_words:
+        parts.append("--keep-stop-words")
+    return " ".join([*parts, "--text", shlex.quote(text)])

@@ -1,0 +1,142 @@
+"""The data of the rewrite grid: what the component shows, as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import EpsilonError
+from dpcore.plots.style import style_of
+from dpcore.rewrite.vocabulary import Role
+
+if TYPE_CHECKING:
+    from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import Rewrite, Sentence, SentenceDraw
+    from pages.shared.bench import Bench
+    from pages.shared.groups import Group
+
+_ICONS = {"proved": "✓", "conditional": "?", "refuted": "✕"}
+TOP = 5
+
+
+def source_row(sentence: Sentence) -> list[dict[str, str]]:
+    """The tokens of the text as it was typed; unknown words are marked."""
+    unknown = set(sentence.encoding.unknown)
+    return [
+        {"gap": token.before, "text": token.text, "role": "unknown" if i in unknown else "known"}
+        for i, token in enumerate(sentence.tokens)
+    ]
+
+
+def mechanism_row(
+    bench: Bench, mechanism: Mechanism, drawn: SentenceDraw, group: Group, value: float, place: int
+) -> dict[str, Any]:
+    """One row: the rewritten words, the promise, and the ε-strip of the chosen place."""
+    epsilon = group.epsilon(value)
+    style = style_of(mechanism.key)
+    row: dict[str, Any] = {
+        "key": mechanism.key,
+        "title": mechanism.title,
+        "glyph": style.glyph,
+        "colour": style.colour,
+        "count": "",
+    }
+    try:
+        mechanism.check_epsilon(epsilon)
+    except EpsilonError as error:
+        status = {"kind": "none", "icon": "–", "label": "not defined here", "line": ""}
+        about = [["How it works", mechanism.summary], ["Source", mechanism.source]]
+        return row | {"problem": str(error), "status": status, "promise": about}
+    rewrite = drawn.at(epsilon)
+    protected = bench.sentence.protected
+    row["count"] = f"{rewrite.changed} of {protected} changed"
+    row["tokens"] = _tokens(rewrite)
+    if place < protected:
+        row["strip"] = _strip(bench, drawn, group, value, place)
+    promise = bench.promise(mechanism, epsilon)
+    return row if promise is None else row | _card(mechanism, promise, protected)
+
+
+def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> dict[str, Any]:
+    """The most likely outputs of one place, for its card."""
+    entry: dict[str, Any] = {"id": f"{mechanism.key}/{place}", "outputs": []}
+    word = bench.word(place)
+    if word < 0:
+        note = "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
+        return entry | {"note": note}
+    law, at = bench.law(mechanism, word, epsilon)
+    top = law.top(TOP, at)
+    far = bench.distance(word, [index for index, _ in top])
+    words = bench.lexicon.words
+    entry["outputs"] = [
+        [words[index], probability, distance]
+        for (index, probability), distance in zip(top, far, strict=True)
+    ]
+    exact = f"exact ({law.method})"
+    estimate = f"estimated: {law.method}, standard error up to {law.error:.2g}"
+    return entry | {"note": exact if law.exact else estimate}
+
+
+def _tokens(rewrite: Rewrite) -> list[dict[str, Any]]:
+    tokens: list[dict[str, Any]] = []
+    for token in rewrite.tokens:
+        if not token.output:
+            continue
+        entry: dict[str, Any] = {"text": token.output}
+        if token.before:
+            entry["gap"] = token.before
+        if token.slot >= 0:
+            entry |= {"place": token.slot, "from": token.input, "changed": token.changed}
+            entry["out"] = token.output.lower()
+        else:
+            entry["role"] = "unknown" if token.role is Role.UNKNOWN else "released"
+        tokens.append(entry)
+    return tokens
+
+
+def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str, Any]:
+    status = str(promise.status)
+    line = "what it promises" if status == "proved" else promise.reason
+    return {
+        "status": {"kind": status, "icon": _ICONS[status], "label": status, "line": line},
+        "promise": [
+            ["Promise for each word", promise.statement],
+            ["For this text", promise.for_tokens(protected)],
+            ["Status", f"{status}: {promise.reason}"],
+            ["Source", promise.source],
+            ["How it works", mechanism.summary],
+        ],
+    }
+
+
+def _strip(
+    bench: Bench, drawn: SentenceDraw, group: Group, value: float, place: int
+) -> dict[str, Any]:
+    """Where the pieces of one place lie on the slider's range, from 0 to 1 in ln ε."""
+    low, high = (math.log(group.epsilon(group.grid[i])) for i in (0, -1))
+
+    def where(epsilon: float) -> float:
+        if epsilon <= 0:
+            return 0.0
+        return min(1.0, max(0.0, (math.log(epsilon) - low) / (high - low)))
+
+    words, own = bench.lexicon.words, bench.word(place)
+    pieces, said = [], []
+    for piece in drawn.pieces(place):
+        start, stop = where(piece.from_epsilon), where(min(piece.to_epsilon, 1e300))
+        if not stop > start:
+            continue
+        word = words[piece.output]
+        end = f"to {piece.to_epsilon:.3g}" if stop < 1 else "on"
+        text = f"{word}: from ε = {piece.from_epsilon:.3g} {end}"
+        pieces.append([round(start, 4), round(stop, 4), word, piece.output == own, text])
+        said.append(text)
+    ends = [f"{'ln ε' if group.logarithm else 'ε'} = {group.label(group.grid[i])}" for i in (0, -1)]
+    return {
+        "pieces": pieces,
+        "now": round(where(group.epsilon(value)), 4),
+        "low": ends[0],
+        "high": ends[1],
+        "alt": "ε-strip. " + "; ".join(said),
+    }

@@ -1,0 +1,101 @@
+"""The sidebar: the vocabulary, what becomes of a text's words, and the mechanisms to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpcore.mechanisms.registry import MECHANISMS, resolve
+from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
+from dpcore.rewrite.vocabulary import UnknownWordPolicy, describe
+from pages.shared.groups import GROUPS
+from pages.shared.presets import DEFAULT_MECHANISMS
+from pages.shared.resources import lexicon_names
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen in the sidebar.
+
+    Attributes:
+        lexicon: name in the catalogue.
+        policy: for words outside the vocabulary.
+        keep_stop_words: whether function words are released.
+        case: what is released about capitals.
+        mechanisms: registry keys, in the registry's order within each group.
+    """
+
+    lexicon: str
+    policy: UnknownWordPolicy
+    keep_stop_words: bool
+    case: CasePolicy
+    mechanisms: tuple[str, ...]
+
+
+def sidebar() -> Choices:
+    """Draw the sidebar and return what is chosen; every control stands in the link."""
+    with st.sidebar:
+        mechanisms = _mechanisms()
+        st.subheader("Vocabulary", anchor=False)
+        names = lexicon_names()
+        name = st.selectbox(
+            "Lexicon",
+            names or ["default"],
+            key="lexicon",
+            bind="query-params",
+            help="The words that can come out, and the vectors that say how far apart they are. "
+            "Add others with `python -m dpcore lexicon add`.",
+        )
+        st.subheader("What becomes of the text", anchor=False)
+        policy = st.selectbox(
+            "Words outside the vocabulary",
+            [str(option) for option in UnknownWordPolicy],
+            key="unknown",
+            bind="query-params",
+            help="Names, numbers and addresses are often not in the vocabulary. They are never "
+            "passed through, because that would publish them.",
+        )
+        st.caption(_sentence(describe(UnknownWordPolicy(policy))))
+        keep = st.toggle(
+            "Leave function words as they are",
+            key="stop",
+            bind="query-params",
+            help="Words such as 'the' and 'of' stay, which reads better. It releases them: "
+            "their presence and position are then not protected.",
+        )
+        case = st.selectbox(
+            "Capital letters",
+            [str(option) for option in CasePolicy],
+            key="case",
+            bind="query-params",
+            help="keep: capitals stay where they were. sentence: only the first word of each "
+            "sentence gets one.",
+        )
+        st.caption("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
+    return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
+
+
+def _mechanisms() -> tuple[str, ...]:
+    st.subheader("Mechanisms", anchor=False)
+    chosen: list[str] = []
+    for group in GROUPS:
+        kinds = [kind for kind in MECHANISMS.values() if kind.meaning in group.meanings]
+        if not kinds:
+            continue
+        lines = "\n".join(f"- **{kind.short}**: {kind.title}. {kind.summary}." for kind in kinds)
+        names = st.pills(
+            group.title,
+            [kind.short for kind in kinds],
+            selection_mode="multi",
+            default=[kind.short for kind in kinds if kind.short in DEFAULT_MECHANISMS],
+            key=group.name,
+            bind="query-params",
+            help=f"{group.explanation}\n\n{lines}",
+        )
+        chosen += [resolve(kind.short).key for kind in kinds if kind.short in names]
+    return tuple(dict.fromkeys(chosen))
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,60 @@
+"""The sentence box with its presets. What is typed stays in the session."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.presets import DEFAULT_PRESET, PRESETS
+
+TEXT = "text"
+_PRESET = "preset"
+
+
+def text_box() -> str:
+    """Draw the presets and the box; return the text.
+
+    A link may name a preset (`preset=`) or, if its maker asked for that, hold a text (`text=`).
+    """
+    _start()
+    st.pills(
+        "Start from an example",
+        list(PRESETS),
+        default=DEFAULT_PRESET,
+        key=_PRESET,
+        bind="query-params",
+        on_change=_take_preset,
+        help="Puts an example into the box below; you can change it there.",
+    )
+    return st.text_area(
+        "Your sentence",
+        key=TEXT,
+        height=80,
+        on_change=_typed,
+        persist_state="session",
+        help="Type or paste up to 200 words, then press Ctrl+Enter or leave the box. The text "
+        "stays in this browser session: it is not stored, not logged and not put into the link.",
+    )
+
+
+def _start() -> None:
+    if TEXT in st.session_state:
+        return
+    given = st.query_params.get(TEXT)
+    preset = st.query_params.get(_PRESET, DEFAULT_PRESET)
+    if given is not None:
+        st.session_state[_PRESET] = None
+    st.session_state[TEXT] = PRESETS.get(preset, PRESETS[DEFAULT_PRESET]) if given is None else given
+
+
+def _take_preset() -> None:
+    preset = st.session_state[_PRESET]
+    if preset is not None:
+        st.session_state[TEXT] = PRESETS[preset]
+        st.query_params.pop(TEXT, None)
+
+
+def _typed() -> None:
+    """A text of one's own belongs to no preset, and an old text leaves the link."""
+    text = st.session_state[TEXT]
+    st.session_state[_PRESET] = next((n for n, t in PRESETS.items() if t == text), None)
+    st.query_params.pop(TEXT, None)

@@ -1,0 +1,44 @@
+"""Everything that is slow once, done once, before the first page is drawn."""
+
+from __future__ import annotations
+
+import gc
+
+import streamlit as st
+
+from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+from pages.shared.resources import lexicon, mechanism
+
+_SEED = 0  # of a draw that nobody sees
+
+
+@st.cache_resource(show_spinner="Starting the laboratory: loading words and mechanisms…")
+def warm_up() -> None:
+    """Import, load the bundled lexicon, run one example through the mechanisms, freeze.
+
+    Streamlit collects garbage after every run; freezing what is loaded by now keeps that
+    collection from walking all of it each time. FAISS answers single queries fastest with one
+    thread.
+    """
+    import faiss
+    import pandas  # noqa: F401 - imported here so that no click waits for it
+    import plotly.graph_objects  # noqa: F401
+
+    from dpcore.errors import DpcoreError
+    from dpcore.mechanisms.registry import MECHANISMS, resolve
+    from dpcore.rewrite.sentence import prepare
+    from pages.shared.bench import Bench
+    from pages.shared.resources import directions
+
+    faiss.omp_set_num_threads(1)
+    try:
+        words = lexicon("default")
+        bench = Bench(prepare(PRESETS[DEFAULT_PRESET], words), directions(words.fingerprint))
+        known = {kind.short for kind in MECHANISMS.values()}
+        for short in DEFAULT_MECHANISMS:
+            if short in known:
+                bench.draw(mechanism(words, resolve(short).key), _SEED, 0)
+    except DpcoreError:
+        pass  # the page meets the same error and says what to do
+    gc.collect()
+    gc.freeze()

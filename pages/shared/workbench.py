@@ -1,0 +1,186 @@
+"""The part of the Rewrite page that moves: sliders, grid, and the views below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.limits import MAX_SEED
+from dpcore.plots.captions import epsilon_reading
+from dpcore.plots.layout import number
+from pages.shared import link
+from pages.shared.grid import rewrite_grid
+from pages.shared.groups import GROUPS, Group, admissible_grid, group_of
+from pages.shared.progress import timed
+from pages.shared.rows import likely, mechanism_row, source_row
+from pages.shared.scene import Scene
+from pages.shared.views import views
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+    from pages.shared.sidebar import Choices
+
+MAX_DRAW = 9_999
+
+
+@st.fragment
+def workbench(
+    bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str
+) -> None:
+    """Sliders, grid and views; a step of a slider runs only this."""
+    values = _sliders(bench, mechanisms)
+    seed, at = _draw_controls()
+    missing = [m for m in mechanisms if not bench.has_draw(m, seed, at)]
+    for mechanism in timed("Drawing noise", missing):
+        bench.draw(mechanism, seed, at)
+    chosen, place = _chosen(bench, mechanisms)
+    groups = [
+        {
+            "title": group.title,
+            "epsilon": _shown(group, values[group.name]),
+            "rows": [
+                mechanism_row(
+                    bench, m, bench.draw(m, seed, at), group, values[group.name], place
+                )
+                for m in mechanisms
+                if m.meaning in group.meanings
+            ],
+        }
+        for group in GROUPS
+        if group.name in values
+    ]
+    rewrite_grid(
+        {
+            "source": source_row(bench.sentence),
+            "groups": groups,
+            "mechanism": chosen.key,
+            "place": place,
+            "likely": _likely(bench, mechanisms, values),
+        },
+        key="grid",
+        on_word=_choose,
+        on_peek=_peek,
+    )
+    epsilons = {m.key: _epsilon(m, values) for m in mechanisms}
+    scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, at, choices, text)
+    views(scene)
+
+
+def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
+    """One slider for each group that has a mechanism; value by name of the group."""
+    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
+    values: dict[str, float] = {}
+    nearest = bench.nearest_distance()
+    for group, column in zip(groups, st.columns(len(groups)), strict=True):
+        members = [m for m in mechanisms if m.meaning in group.meanings]
+        grid = admissible_grid(group, members)
+        with column:
+            values[group.name] = st.select_slider(
+                group.title,
+                grid,
+                value=group.start if group.start in grid else grid[len(grid) // 2],
+                format_func=group.label,
+                key=f"eps_{group.name}",
+                bind="query-params",
+                help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
+                "privacy, to the right closer meaning.",
+            )
+            left, right = st.columns(2, wrap=False)
+            left.caption("← stronger privacy")
+            right.caption("closer meaning →", text_alignment="right")
+            epsilon = group.epsilon(values[group.name])
+            st.caption(epsilon_reading(members[0].meaning, epsilon, nearest))
+    return values
+
+
+def _epsilon(mechanism: Mechanism, values: dict[str, float]) -> float:
+    group = group_of(mechanism.meaning)
+    return group.epsilon(values[group.name])
+
+
+def _draw_controls() -> tuple[int, int]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button(
+            "Draw again",
+            key="again",
+            icon=":material/casino:",
+            on_click=_again,
+            help="Takes fresh noise: the next draw of the same seed.",
+        )
+        at = st.number_input(
+            "Draw",
+            0,
+            MAX_DRAW,
+            0,
+            key="draw",
+            bind="query-params",
+            width=130,
+            help="Which draw of this seed is shown. The same seed and draw show the same words "
+            "to everybody.",
+        )
+        seed = st.number_input(
+            "Seed",
+            0,
+            MAX_SEED,
+            link.SEED,
+            key="seed",
+            bind="query-params",
+            width=200,
+            help="The start of the random numbers. It is part of the link, so a class that opens "
+            "one link sees one draw. For looking only: a release takes an unpredictable seed.",
+        )
+    return int(seed), int(at)
+
+
+def _again() -> None:
+    st.session_state["draw"] = (int(st.session_state["draw"]) + 1) % (MAX_DRAW + 1)
+
+
+def _shown(group: Group, value: float) -> str:
+    if group.logarithm:
+        return f"ln ε = {group.label(value)} (ε = {number(group.epsilon(value))})"
+    return f"ε = {value:,g}"
+
+
+def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
+    """The mechanism and the place that the strip and the views are about; kept in the link."""
+    last = max(0, bench.sentence.protected - 1)
+    first = bench.first_content_word()
+    if st.session_state.get("placed_for") is not bench:
+        fresh = "place" not in st.session_state
+        st.session_state["place"] = link.read_whole("word", 0, last, first) if fresh else first
+        st.session_state["placed_for"] = bench
+    if "via" not in st.session_state:
+        st.session_state["via"] = st.query_params.get("via", "")
+    place = min(int(st.session_state["place"]), last)
+    found = [m for m in mechanisms if m.short == st.session_state["via"]]
+    chosen = found[0] if found else mechanisms[0]
+    link.write("word", str(place), str(first))
+    link.write("via", chosen.short, mechanisms[0].short)
+    return chosen, place
+
+
+def _choose(key: str, place: int) -> None:
+    st.session_state["place"] = place
+    st.session_state["via"] = key.rsplit(".v", 1)[0]
+    _peek(key, place)
+
+
+def _peek(key: str, place: int) -> None:
+    st.session_state["looked_at"] = (key, place)
+
+
+def _likely(
+    bench: Bench, mechanisms: list[Mechanism], values: dict[str, float]
+) -> list[dict[str, Any]]:
+    """The likely outputs of the word that was looked at last."""
+    key, place = st.session_state.get("looked_at", ("", 0))
+    mechanism = next((m for m in mechanisms if m.key == key), None)
+    if mechanism is None or not 0 <= place < bench.sentence.protected:
+        return []
+    epsilon = _epsilon(mechanism, values)
+    if epsilon not in mechanism.admissible:
+        return []
+    return [likely(bench, mechanism, place, epsilon)]
