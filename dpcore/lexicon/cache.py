@@ -1,7 +1,7 @@
 """What the laboratory keeps on disk: one folder, files written whole, each with its checksum.
 
 A kept file is a JSON header line, zero padding, and the bytes of its arrays; the header holds the
-SHA-256 of those bytes and the fingerprint of the lexicon that they were computed from. It is one
+SHA-256 of all that and the fingerprint of the lexicon that it was computed from. It is one
 file, written under a temporary name and renamed, so two processes may build the same thing at
 once: the later rename wins and a reader sees the one or the other, never half of either. A file
 that does not match its checksum, or is of another lexicon, counts as absent and is rebuilt. A
@@ -138,10 +138,10 @@ def keep(fingerprint: str, kind: str, kept: Kept) -> bool:
         "magic": _MAGIC,
         "fingerprint": fingerprint,
         "kind": kind,
-        "sha256": _digest(arrays.values()),
         "arrays": listing,
         "facts": dict(kept.facts),
     }
+    header["sha256"] = _digest(header, arrays.values())
     line = json.dumps(header).encode() + b"\n"
     try:
         with replacing(_path(fingerprint, kind)) as temporary, temporary.open("wb") as file:
@@ -164,6 +164,7 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
         with path.open("rb") as file:
             line = file.readline(_HEADER_LIMIT)
         header = json.loads(line)
+        expected = header.pop("sha256")
         if (header["magic"], header["fingerprint"], header["kind"]) != (_MAGIC, fingerprint, kind):
             return None
         start = _padded(len(line))
@@ -174,10 +175,10 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
                 return None
             mapped = np.memmap(path, plain, "r", start + offset, tuple(shape))
             arrays[name] = np.asarray(mapped)
-        if _digest(arrays.values()) != header["sha256"]:
+        if _digest(header, arrays.values()) != expected:
             return None
         return Kept(arrays, header["facts"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -194,8 +195,8 @@ def _padded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _digest(arrays: Iterable[NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
+def _digest(header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for array in arrays:
         flat = array.reshape(-1).view(np.uint8)
         for start in range(0, flat.size, _HASH_BLOCK):

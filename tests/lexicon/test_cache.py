@@ -1,0 +1,173 @@
+"""The cache folder: whole files, checked, raced for, read-only, and where it lies."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcore.lexicon import cache
+from dpcore.lexicon.cache import Kept, cache_folder, cache_status, keep, recall, replacing
+from dpcore.lexicon.lexicon import Lexicon
+
+PRINT = "f" * 64
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def sample():
+    return Kept(
+        {"a": np.arange(7, dtype=np.int32), "b": np.ones((2, 3), dtype=np.float32)}, {"x": 1.5}
+    )
+
+
+def test_what_is_kept_comes_back_read_only():
+    assert recall(PRINT, "thing") is None
+    assert keep(PRINT, "thing", sample())
+    found = recall(PRINT, "thing")
+    assert found.facts == {"x": 1.5}
+    assert found.arrays["a"].tolist() == list(range(7))
+    assert found.arrays["b"].shape == (2, 3)
+    assert cache.kinds_kept(PRINT) == ["thing"]
+    with pytest.raises(ValueError, match="read-only"):
+        found.arrays["a"][0] = 3
+
+
+def test_every_damaged_byte_is_noticed(folder):
+    keep(PRINT, "thing", sample())
+    (path,) = folder.rglob("thing.bin")
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        broken = bytearray(whole)
+        broken[position] ^= 0x11
+        path.write_bytes(broken)
+        # Only the padding carries nothing.
+        found = recall(PRINT, "thing")
+        assert found is None or (whole[position] == 0 and found.facts == {"x": 1.5})
+    path.write_bytes(whole.replace(b'"x": 1.5', b'"x": 2.5'))
+    assert recall(PRINT, "thing") is None
+    for length in range(0, len(whole), 16):
+        path.write_bytes(whole[:length])
+        found = recall(PRINT, "thing")
+        assert found is None or length >= len(whole) - 64
+
+
+def test_a_file_of_another_lexicon_or_kind_or_of_objects_is_not_taken(folder):
+    keep(PRINT, "thing", sample())
+    (path,) = folder.rglob("thing.bin")
+    content = path.read_bytes()
+    path.with_name("other.bin").write_bytes(content)
+    assert recall(PRINT, "other") is None
+    foreign = folder / "derived" / ("0" * 64) / "thing.bin"
+    foreign.parent.mkdir()
+    foreign.write_bytes(content)
+    assert recall("0" * 64, "thing") is None
+    path.write_bytes(content.replace(b'"<i4"', b'"|O" ', 1))
+    assert recall(PRINT, "thing") is None
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def fail_half_way():
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_half_way()
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.fixture
+def unwritable(folder):
+    """A cache folder in which nothing can be written, whoever runs the tests."""
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("a file where the folder should be")
+    return folder
+
+
+def test_without_a_writable_folder_everything_works_and_the_status_says_so(unwritable, rng):
+    vectors = rng().standard_normal((30, 4)).astype(np.float32)
+    lexicon = Lexicon("some", [f"w{i}" for i in range(30)], vectors)
+    assert lexicon.extent.exact
+    assert lexicon.neighbours(3).indices.shape == (30, 3)
+    assert not keep(PRINT, "thing", sample())
+    status = cache_status()
+    assert not status.writable
+    assert "nothing is kept" in status.reason
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write to any folder"
+)
+def test_a_read_only_folder_is_noticed(folder):
+    folder.mkdir()
+    folder.chmod(0o500)
+    assert not cache_status().writable
+    assert not keep(PRINT, "thing", sample())
+
+
+def test_the_folder_follows_the_platform(monkeypatch, tmp_path):
+    assert cache_status().writable
+    monkeypatch.delenv("DPCORE_CACHE")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "word-privacy-lab"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "word-privacy-lab"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert cache_folder() == Path.home() / "Library" / "Caches" / "word-privacy-lab"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert cache_folder() == tmp_path / "local" / "word-privacy-lab"
+
+
+RACER = """
+import numpy as np
+from dpcore.lexicon.lexicon import Lexicon
+vectors = np.random.default_rng(5).standard_normal((400, 8)).astype(np.float32)
+lexicon = Lexicon("race", [f"w{i}" for i in range(400)], vectors)
+for _ in range(15):
+    fresh = Lexicon("race", lexicon.words, lexicon.vectors)
+    table = fresh.neighbours()
+    assert (table.indices[:, 0] == np.arange(400)).all()
+    print(fresh.extent.diameter, int(table.indices.sum()))
+    for path in __import__("pathlib").Path(__import__("os").environ["DPCORE_CACHE"]).rglob("*.bin"):
+        path.unlink(missing_ok=True)
+"""
+
+
+def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder):
+    environment = {**os.environ, "DPCORE_CACHE": str(folder), "PYTHONPATH": str(ROOT)}
+
+    def run(_):
+        return subprocess.run(
+            [sys.executable, "-c", RACER], env=environment, capture_output=True, text=True
+        )
+
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(run, range(3)))
+    assert [result.returncode for result in results] == [0, 0, 0], results[0].stderr
+    answers = {line for result in results for line in result.stdout.splitlines()}
+    assert len(answers) == 1
+    assert not list(folder.rglob("*.part"))
+
+
+def test_a_header_is_plain_json(folder):
+    keep(PRINT, "thing", sample())
+    (path,) = folder.rglob("thing.bin")
+    header = json.loads(path.read_bytes().split(b"\n", 1)[0])
+    assert header["fingerprint"] == PRINT
+    assert [entry[0] for entry in header["arrays"]] == ["a", "b"]
