@@ -30,6 +30,19 @@ class Status(StrEnum):
     """A counterexample is known; the reason names it."""
 
 
+class EpsilonMeaning(StrEnum):
+    """What ε multiplies; mechanisms with different meanings never share an axis silently."""
+
+    METRIC = "metric"
+    """Loss ≤ ε·d(w, w′): ε per unit of distance."""
+    METRIC_LOG = "metric-log"
+    """As METRIC, but useful only at huge values: its axis is ln ε."""
+    LOCAL = "local"
+    """Loss ≤ ε between any two words."""
+    LOCAL_APPROXIMATE = "local-approximate"
+    """Loss ≤ ε between any two words, up to a failure probability δ."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(ABC):
     """A bound on the privacy loss between two words of one lexicon.

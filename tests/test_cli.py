@@ -38,7 +38,9 @@ def vectors(tmp_path_factory):
     path = tmp_path_factory.mktemp("lexicon") / "small.vec"
     rows = np.random.default_rng(0).standard_normal((300, 8))
     words = ["weather", "terrible", "doctor", *(f"word{i}" for i in range(297))]
-    lines = [f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)]
+    lines = [
+        f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)
+    ]
     path.write_text("300 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return str(path)
 

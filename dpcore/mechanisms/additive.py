@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.neighbours import NeighbourIndex, nearest
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms import rays
@@ -29,7 +29,7 @@ from dpcore.mechanisms.envelope import (
     lower_envelope,
 )
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import EpsilonMeaning, Mechanism, parameter
+from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 

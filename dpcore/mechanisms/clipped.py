@@ -13,7 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, PureLocalPrivacy, Status
+from dpcore.guarantee import (
+    ApproximateLocalPrivacy,
+    EpsilonMeaning,
+    Guarantee,
+    PureLocalPrivacy,
+    Status,
+)
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.gaussian import (
@@ -22,7 +28,7 @@ from dpcore.mechanisms.gaussian import (
     classical_sigma,
     gaussian_log_delta,
 )
-from dpcore.mechanisms.mechanism import EpsilonMeaning, Mechanism, parameter
+from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.noise.radial import Radial
 
 

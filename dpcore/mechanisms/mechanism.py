@@ -15,12 +15,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.guarantee import EpsilonMeaning
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
     from dpcore.mechanisms.path import EpsilonPaths
-
-
-class EpsilonMeaning(StrEnum):
-    """What ε multiplies; mechanisms with different meanings never share an axis silently."""
-
-    METRIC = "metric"
-    """Loss ≤ ε·d(w, w′): ε per unit of distance."""
-    METRIC_LOG = "metric-log"
-    """As METRIC, but useful only at huge values: its axis is ln ε."""
-    LOCAL = "local"
-    """Loss ≤ ε between any two words."""
-    LOCAL_APPROXIMATE = "local-approximate"
-    """Loss ≤ ε between any two words, up to a failure probability δ."""
 
 
 @dataclass(frozen=True)

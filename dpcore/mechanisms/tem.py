@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import Guarantee, MetricPrivacy, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import EpsilonMeaning, Mechanism, parameter
+from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.tem_path import gumbel_paths, joined

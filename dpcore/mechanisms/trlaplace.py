@@ -18,13 +18,13 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, Status
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Status
 from dpcore.lexicon.neighbours import NeighbourIndex, nearest
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.envelope import FloatArray, IntArray
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import EpsilonMeaning, EpsilonRange, parameter
+from dpcore.mechanisms.mechanism import EpsilonRange, parameter
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.noise.truncated_laplace import quantile, shifted_out, uniforms
 
