@@ -33,10 +33,12 @@ NUMBERS = frozenset(
 # A word that stands in lower case less often than this is used as a name.
 NAME_SHARE = 0.2
 ONE_LETTER = frozenset("ai")
-# What the extraction of wiki, mail and web text leaves behind.
+# What the extraction of wiki, mail and web text leaves behind: markup, file endings, signatures,
+# and a word of one template.
 DEBRIS = frozenset(
     "nbsp px jpg jpeg png svg gif html htm http https www href colspan rowspan cellpadding "
-    "bgcolor infobox img src ecp nan isbn doi pdf ref refs".split()
+    "bgcolor infobox img src ecp nan isbn doi pdf ref refs "
+    "ect xls ene ebs tithepayers".split()
 )
 
 

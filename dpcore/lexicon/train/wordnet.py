@@ -31,6 +31,7 @@ _HARMLESS = frozenset("fairy hillbilly jerry mick mickey mongrel runt taco".spli
 # eight hexadecimal digits of their SHA-256, so that they need not stand here.
 _COARSE = frozenset(
     (
+        "8c5c0439 cbbd0f71 796e43a5 "
         "00188428 0033728f 044eb98b 05b71b93 0c64f3ba 0f28c496 0fcb77e9 11cf8376 13a465fc "
         "158869a9 16ea09fc 17a110e5 17bde8b4 1e02eec4 2062f800 22fc75e6 262f86db 26578569 "
         "27a62b68 27eb0c4a 30a989af 31506a84 333f7618 37b57d55 3b1e0d7c 3ff99471 402f7ebd "
