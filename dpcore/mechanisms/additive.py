@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.neighbours import NeighbourIndex, nearest
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms import rays
@@ -29,7 +28,7 @@ from dpcore.mechanisms.envelope import (
     lower_envelope,
 )
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
@@ -80,7 +79,9 @@ class RadialMechanism(Mechanism):
     @property
     def _target_key(self) -> object:
         """What distinguishes the targets from the lexicon's own vectors."""
-        return None if self.targets is self.lexicon.vectors else (self.key, *self.settings().items())
+        return (
+            None if self.targets is self.lexicon.vectors else (self.key, *self.settings().items())
+        )
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
         """The output as a step function of the noise length t, one row a ray."""
@@ -152,7 +153,7 @@ class RadialMechanism(Mechanism):
         words: IntArray,
         *,
         rankings: Sequence[Ranking] | None = None,
-        epsilons: FloatArray | None = None,  # noqa: ARG002 - exact at every ε
+        epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
         """One draw per entry of `words` and its output at every ε, with exact breaks."""
         words = self.check_words(words)
@@ -225,105 +226,3 @@ class RadialMechanism(Mechanism):
             variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
             error = max(error, float(np.sqrt(variance.max())))
         return outputs, probabilities, error
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MultivariateLaplace(RadialMechanism):
-    """Madlib, CMP: z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
-
-    key: ClassVar[str] = "madlib.v1"
-    short: ClassVar[str] = "madlib"
-    title: ClassVar[str] = "Multivariate Laplace (Madlib)"
-    summary: ClassVar[str] = "Moves the word's vector in a random direction; takes the nearest word"
-    source: ClassVar[str] = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
-    family: ClassVar[Radial] = Radial.L2LAPLACE
-
-    def scale(self, epsilon: float) -> float:
-        """1/ε."""
-        return 1.0 / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """1/s."""
-        return 1.0 / scale
-
-    def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy, proved: the triangle inequality on the log-density."""
-        return MetricPrivacy(
-            epsilon=self.check_epsilon(epsilon),
-            status=Status.PROVED,
-            reason="The log-density of the noise changes by at most ε times the distance moved.",
-            source=self.source,
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Mahalanobis(MultivariateLaplace):
-    """Elliptical noise ∝ exp(−ε‖z‖_RM), ‖z‖_RM² = zᵀS⁻¹z, S = λΣ + (1−λ)I.
-
-    Σ is the covariance of the vocabulary scaled to trace d. Pure ε·d_RM; in Euclidean terms
-    ε/√λ_min(S). λ = 0 is the multivariate Laplace mechanism.
-    """
-
-    key: ClassVar[str] = "mahalanobis.v1"
-    short: ClassVar[str] = "mahalanobis"
-    title: ClassVar[str] = "Regularised Mahalanobis"
-    summary: ClassVar[str] = "As Madlib, with noise stretched along the vocabulary's own spread"
-    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
-
-    lam: float = parameter(
-        0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"
-    )
-
-    @cached_property
-    def _spectrum(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues (ascending) and eigenvectors of S."""
-        vectors = self.lexicon.vectors
-        mean = vectors.mean(axis=0, dtype=np.float64)
-        total = np.zeros((vectors.shape[1], vectors.shape[1]))
-        for i in range(0, vectors.shape[0], 4096):
-            part = vectors[i : i + 4096] - mean
-            total += part.T @ part
-        total *= vectors.shape[1] / np.trace(total)
-        shape = self.lam * total + (1.0 - self.lam) * np.eye(vectors.shape[1])
-        values, axes = np.linalg.eigh(shape)
-        if not values[0] > 1e-12:
-            msg = (
-                f"the noise shape of mahalanobis is singular (smallest eigenvalue {values[0]:.3g}, "
-                "needs > 1e-12): choose a smaller lam"
-            )
-            raise ParameterError(msg)
-        return values, axes
-
-    @property
-    def smallest_eigenvalue(self) -> float:
-        """λ_min(S): the Euclidean guarantee is ε/√λ_min(S)."""
-        return float(self._spectrum[0][0])
-
-    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """S^{1/2} u with u on the unit sphere, not normalised again, shape (count, d)."""
-        unit = super().directions(rng, count)
-        if self.lam == 0:
-            return unit
-        values, axes = self._spectrum
-        return np.asarray(((unit @ axes) * np.sqrt(values)) @ axes.T)
-
-    @property
-    def direction_key(self) -> tuple[object, ...]:
-        """Directions of the ellipsoid are shared only by mechanisms with the same λ."""
-        return (*super().direction_key, self.lam)
-
-    def guarantee(self, epsilon: float) -> Guarantee:
-        """Metric privacy in the regularised Mahalanobis metric, proved."""
-        factor = 1.0 if self.lam == 0 else 1.0 / np.sqrt(self.smallest_eigenvalue)
-        return MetricPrivacy(
-            epsilon=self.check_epsilon(epsilon),
-            metric="regularised Mahalanobis",
-            euclidean_factor=float(factor),
-            status=Status.PROVED,
-            reason=(
-                "As for multivariate Laplace, in the metric of the public covariance; in Euclidean "
-                f"distance its parameter is {epsilon * factor:.4g}."
-            ),
-            source=self.source,
-        )

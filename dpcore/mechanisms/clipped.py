@@ -203,7 +203,9 @@ class ClippedGaussianClassical(ClippedGaussian):
     key: ClassVar[str] = "gaussian-classical.v1"
     short: ClassVar[str] = "gaussian-classical"
     title: ClassVar[str] = "Clipped Gaussian (classical)"
-    summary: ClassVar[str] = "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
+    summary: ClassVar[str] = (
+        "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
+    )
     source: ClassVar[str] = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
 
     def scale(self, epsilon: float) -> float:

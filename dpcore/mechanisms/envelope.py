@@ -84,9 +84,7 @@ def running_maxima(values: Float32Array, tolerance: FloatArray, keep: int) -> tu
     level = np.repeat(bar[row, block][:, None], _BLOCK, axis=1)
     if keep == 1:
         level[:, 1:] = np.maximum(level[:, 1:], np.maximum.accumulate(inside, axis=1)[:, :-1])
-    chosen, offset = np.nonzero(
-        (inside >= level - slack[row][:, None]) & np.isfinite(inside)
-    )
+    chosen, offset = np.nonzero((inside >= level - slack[row][:, None]) & np.isfinite(inside))
     return row[chosen], block[chosen] * _BLOCK + offset
 
 
@@ -135,12 +133,12 @@ def crossings(candidates: Lines, current: IntArray) -> FloatArray:
     overtakes = ahead > 0
     t = np.full(ahead.shape, np.inf)
     np.divide(candidates.squared - d2, 2 * ahead, out=t, where=overtakes)
-    return np.maximum(t, 0.0)
+    return np.asarray(np.maximum(t, 0.0))
 
 
 def farthest(candidates: Lines, mask: NDArray[np.bool_]) -> IntArray:
     """Among the marked candidates of each ray, the one that reaches farthest (ties: nearest)."""
-    return np.where(mask, candidates.reach, -np.inf).argmax(axis=1)
+    return np.asarray(np.where(mask, candidates.reach, -np.inf).argmax(axis=1))
 
 
 def lower_envelope(candidates: Lines) -> Steps:

@@ -46,13 +46,13 @@ class EpsilonRange:
 
 
 def parameter(
-    default: Any,  # noqa: ANN401 - a field of any type, like dataclasses.field
+    default: Any,
     *,
-    help: str,  # noqa: A002 - the word a reader of a command line expects
+    help: str,
     low: float | None = None,
     high: float | None = None,
     choices: Sequence[str] | None = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """A parameter of a mechanism: a dataclass field with its help and its closed bounds."""
     return field(
         default=default,

@@ -100,18 +100,14 @@ class EpsilonPaths:
         )
 
     @classmethod
-    def of_grid(
-        cls, words: IntArray, epsilons: FloatArray, outputs: IntArray
-    ) -> EpsilonPaths:
+    def of_grid(cls, words: IntArray, epsilons: FloatArray, outputs: IntArray) -> EpsilonPaths:
         """Paths known at the points of an ascending grid of ε (E ≥ 1), outputs of shape (k, E).
 
         Between two points with different outputs the break is put at their geometric mean.
         """
         between = np.sqrt(epsilons[:-1] * epsilons[1:])
         breaks = np.broadcast_to(between, (words.size, between.size))
-        return cls(
-            words, breaks, outputs, float(epsilons[0]), float(epsilons[-1]), exact=False
-        )
+        return cls(words, breaks, outputs, float(epsilons[0]), float(epsilons[-1]), exact=False)
 
 
 def in_epsilon(

@@ -16,9 +16,9 @@ import numpy as np
 
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.stretch import largest_stretch
-from dpcore.mechanisms.additive import MultivariateLaplace
 from dpcore.mechanisms.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.multivariate import MultivariateLaplace
 
 
 def projection_matrix(dimension: int, onto: int, seed: int) -> Float32Array:

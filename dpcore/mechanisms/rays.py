@@ -28,7 +28,9 @@ from dpcore.mechanisms.envelope import (
     running_maxima,
 )
 
-_FARTHEST = 256  # targets a ray whose reach is remembered by a bundle: more make a word look less far
+_FARTHEST = (
+    256  # targets a ray whose reach is remembered by a bundle: more make a word look less far
+)
 
 
 def largest_norm(vectors: Float32Array) -> float:
@@ -39,7 +41,7 @@ def largest_norm(vectors: Float32Array) -> float:
 def tolerance(unit: FloatArray, norm: float) -> FloatArray:
     """Bound on the rounding error of a difference of two float32 reaches, shape (rays,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    return 2.0 * product_error(unit.shape[1]) * norm * lengths
+    return np.asarray(2.0 * product_error(unit.shape[1]) * norm * lengths)
 
 
 def from_word(
@@ -56,9 +58,7 @@ def from_word(
     """
     reach = unit.astype(np.float32) @ targets[ranking.order].T
     row, column = running_maxima(reach, tolerance(unit, norm), keep)
-    return lines(
-        unit, targets, row, ranking.order[column], np.square(ranking.distances[column])
-    )
+    return lines(unit, targets, row, ranking.order[column], np.square(ranking.distances[column]))
 
 
 def from_words(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError, UnknownMechanismError
-from dpcore.mechanisms.additive import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.clipped import (
     ClippedGaussian,
     ClippedGaussianClassical,
@@ -14,6 +13,7 @@ from dpcore.mechanisms.clipped import (
     ClippedLaplace,
 )
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.projection import RandomProjection
 from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.trlaplace import TrLaplace, TrLaplaceCorrected
@@ -55,9 +55,7 @@ def resolve(name: str) -> type[Mechanism]:
     raise UnknownMechanismError(msg)
 
 
-def create(
-    name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = None
-) -> Mechanism:
+def create(name: str, lexicon: Lexicon, settings: Mapping[str, Any] | None = None) -> Mechanism:
     """A mechanism over a lexicon; settings may be strings, as a command line gives them."""
     kind = resolve(name)
     declared = kind.parameters()

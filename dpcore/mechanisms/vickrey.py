@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dpcore.guarantee import Guarantee
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms.additive import Mahalanobis
 from dpcore.mechanisms.envelope import (
     FloatArray,
     IntArray,
@@ -25,6 +24,7 @@ from dpcore.mechanisms.envelope import (
     farthest,
 )
 from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.multivariate import Mahalanobis
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,12 +83,12 @@ class Vickrey(Mahalanobis):
         order = np.lexsort((pair, near), axis=1)
         pair = np.take_along_axis(pair, order, axis=1)
         near = np.take_along_axis(near, order, axis=1)
-        bar = self.odds_bar(rng.random(noisy.shape[0]))
+        bar = self.odds_bar(np.asarray(rng.random(noisy.shape[0])))
         return np.where(first_wins(near[:, 0], near[:, 1], bar), pair[:, 0], pair[:, 1])
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
         """Output along each ray with one coin a ray: exact, a quadratic within each (y₁, y₂)."""
-        bar = self.odds_bar(rng.random(unit.shape[0]))
+        bar = self.odds_bar(np.asarray(rng.random(unit.shape[0])))
         return choose_along(two_nearest(candidates), unit, bar)
 
 

@@ -41,13 +41,13 @@ def directions(rng: np.random.Generator, family: Radial, count: int, dimension: 
     else:
         vectors = rng.standard_normal((count, dimension))
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return vectors / norms
+    return np.asarray(vectors / norms)
 
 
 def radii(rng: np.random.Generator, family: Radial, count: int, dimension: int) -> FloatArray:
     """Independent radii at scale 1, shape (count,), float64."""
     if family is Radial.GAUSSIAN:
-        return np.sqrt(rng.chisquare(dimension, size=count))
+        return np.asarray(np.sqrt(rng.chisquare(dimension, size=count)))
     return rng.standard_gamma(dimension, size=count)
 
 
