@@ -207,7 +207,7 @@ class RadialMechanism(Mechanism):
 
     def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
         """Mass of the radius between the thresholds, gathered by output."""
-        rays_count, pieces = steps.targets.shape
+        rays_count = steps.targets.shape[0]
         key = np.arange(rays_count)[:, None] * np.int64(self.targets.shape[0]) + steps.targets
         pairs, slot = np.unique(key, return_inverse=True)
         slot = slot.reshape(-1)

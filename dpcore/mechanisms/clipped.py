@@ -128,7 +128,7 @@ class ClippedLaplace(ClippedMechanism, RadialMechanism):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClippedL2Laplace(ClippedLaplace):
-    """Noise ∝ exp(−ε‖z‖₂/(2C)): pure ε, with √2 less noise than i.i.d. Laplace in high dimension."""
+    """Noise ∝ exp(−ε‖z‖₂/(2C)): pure ε, with √2 less noise than i.i.d. Laplace for large d."""
 
     key: ClassVar[str] = "l2-laplace.v1"
     short: ClassVar[str] = "l2-laplace"
