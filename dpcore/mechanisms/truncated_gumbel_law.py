@@ -1,0 +1,282 @@
+"""The output law of the truncated Gumbel mechanism, by quadrature in log space.
+
+With d_1 ≤ … ≤ d_n the sorted distances, g_j i.i.d. with density f and survival function S, and
+π_k = P(K = k), the output is u_i, the minimiser of d_j + g_j over j ≤ K, with probability
+
+    P(u_i) = ∫ f(t − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j) dt.
+
+The sum over k < n is a backward recursion over at most about 50 candidates. The term of the
+whole vocabulary needs Σ_j ln S(t − d_j) over n words and then n integrals: far words are replaced
+by a few weighted points that keep their moments (`far_words`), and their integrals, a smooth
+function of the distance, are interpolated. The integrand has a kink at t = d_j − C for every
+point; quadrature panels end there as long as it can be seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from dpcore.mechanisms.far_words import points_for
+from dpcore.noise.gumbel import check_truncated, log1mexp
+
+FloatArray = NDArray[np.float64]
+
+ABSOLUTE_ERROR = 1e-9
+"""Bound on the error of a probability of `law_from_distances`, verified by the tests."""
+
+_ABSOLUTE_DEPTH = 25.0  # e^−25 is below 2e-11, for the sum over the whole vocabulary
+_NEGLIGIBLE = 1e-18  # mass of the counts that are left out
+_NEAR = 48  # words that keep their own point, at least
+_NEAR_TIMES_WORDS = 500_000  # and more in a small vocabulary, where K = n is likelier
+_PROBABILITY_DEPTH = 45.0  # e^−45 is below 1e-19: for probabilities
+_LOG_DEPTH = 700.0  # for log-probabilities
+_FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
+_MERGED = 1e-5  # kinks closer than this part of the widest panel are one kink
+_DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
+_BLOCK = 50_000  # entries of a block of nodes and points
+_COARSE = 48  # panels of the coarse grid
+_FALL = 6.0  # nats by which the product of the survival functions may fall in a panel
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Gumbel(0, b) on [−C, C], and to which depth (in nats) its law is wanted."""
+
+    scale: float
+    bound: float
+    depth: float
+
+    @property
+    def ratio(self) -> float:
+        return self.bound / self.scale
+
+    @property
+    def kinked(self) -> bool:
+        """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
+        return self.ratio < math.log(self.depth)
+
+    def log_parts(self, t: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ln S(t − d) and ln f(t − d), shape (T, m)."""
+        b, c = self.scale, self.bound
+        away = np.minimum(d / b, _LOG_DEPTH)
+        if self.ratio < 30.0:
+            # z = e^{(d−t)/b} − e^{−C/b} as a sum of positive terms: accurate also for b ≫ C.
+            p, q = np.expm1(away), np.expm1((c - t) / b)
+            z = np.multiply.outer(q, p + 1.0)
+            z += p
+            z *= math.exp(-self.ratio)
+            mass = float(log1mexp(np.asarray(2.0 * math.sinh(self.ratio))))
+        else:
+            z = np.multiply.outer(np.exp(-t / b), np.exp(away))
+            mass = 0.0
+        survival = np.log(-np.expm1(-z))
+        survival -= mass
+        density = np.subtract.outer(-t / b, -d / b)
+        density -= z
+        density -= math.log(b) + mass
+        if self.kinked:
+            before = t[:, None] < d - c
+            survival[before] = 0.0
+            density[before] = -math.inf
+        return survival, density
+
+    def window(self, farthest: float) -> tuple[float, float]:
+        """Where an integrand of words up to this distance is not negligible."""
+        low = -self.scale * math.log(_FULL_TAIL)
+        high = farthest + _PROBABILITY_DEPTH * self.scale
+        return max(-self.bound, low), min(self.bound, high)
+
+    @property
+    def widest(self) -> float:
+        """The widest panel."""
+        return min(0.5 * self.scale, 0.25 * self.bound)
+
+    def panels(self, low: float, high: float, points: FloatArray) -> FloatArray:
+        """Ascending panel ends from low to high, at every kink that can be seen."""
+        kinks = points - self.bound if self.kinked else points[:0]
+        gap = _MERGED * self.widest
+        inside = np.unique(kinks[(kinks > low + gap) & (kinks < high - gap)])
+        if inside.size:
+            inside = inside[np.diff(inside, prepend=-math.inf) > gap]
+        edges = np.concatenate(([low], inside, [high]))
+        return _divided(edges, np.ceil(np.diff(edges) / self.widest).astype(np.int64))
+
+
+def _divided(edges: FloatArray, pieces: NDArray[np.int64]) -> FloatArray:
+    """Panel ends with panel i cut into pieces[i] equal ones."""
+    start = np.repeat(edges[:-1], pieces)
+    width = np.repeat(np.diff(edges) / pieces, pieces)
+    first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+    return np.append(start + width * (np.arange(start.size) - first), edges[-1])
+
+
+_RULES = [(h, np.polynomial.legendre.leggauss(m)) for h, m in ((0.05, 3), (0.3, 5), (9.9, 8))]
+
+
+def _nodes(edges: FloatArray, hardness: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gauss–Legendre nodes and weights: 3, 5 or 8 in a panel, by how hard it is (0 to 1)."""
+    width = np.diff(edges)
+    nodes, weights = [], []
+    easier = 0.0
+    for limit, (x, w) in _RULES:
+        chosen = (hardness >= easier) & (hardness < limit)
+        easier = limit
+        half = 0.5 * width[chosen]
+        nodes.append((np.multiply.outer(half, x) + (edges[:-1][chosen] + half)[:, None]).ravel())
+        weights.append(np.multiply.outer(half, w).ravel())
+    return np.concatenate(nodes), np.concatenate(weights)
+
+
+def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
+    """ln Σ_t w_t e^{exponents[t, i]} for each column."""
+    top = exponents.max(axis=0)
+    top[~np.isfinite(top)] = 0.0
+    exponents -= top
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(weights @ np.exp(exponents, out=exponents)) + top)
+
+
+def _few(noise: _Noise, d: FloatArray, weights: FloatArray) -> FloatArray:
+    """ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
+    low, high = noise.window(float(d[-1]))
+    edges = noise.panels(low, high, d)
+    t, w = _nodes(edges, np.diff(edges) / noise.widest)
+    survival, density = noise.log_parts(t, d)
+    single = np.exp(survival).T.copy()
+    # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
+    rest = np.empty_like(single)
+    rest[-1] = weights[-1]
+    for i in range(d.size - 2, -1, -1):
+        np.multiply(single[i + 1], rest[i + 1], out=rest[i])
+        rest[i] += weights[i]
+    np.log(rest, out=rest)
+    density += rest.T
+    density[:, 1:] += np.cumsum(survival[:, :-1], axis=1)
+    return _log_sum(density, w)
+
+
+def _all(noise: _Noise, d: FloatArray, near: int, depth: float) -> FloatArray:
+    """ln P(u_i | K = n), shape (n,); −∞ where it is below e^−depth."""
+    points, counts = points_for(d, near, 0.5 * noise.scale, noise.kinked)
+    low, high = noise.window(float(d[-1]))
+    # ln Π S_j on a coarse grid tells where it has fallen too far and where it falls steeply.
+    edges = noise.panels(low, high, points)
+    step = max(1, edges.size // _COARSE)
+    # Without skipping any beyond the last kink: the farthest word lives there.
+    tail = edges[np.searchsorted(edges, points[-1] - noise.bound) if noise.kinked else -1 :]
+    coarse = np.union1d(edges[::step], tail)
+    survival, density = noise.log_parts(coarse[:-1], points)
+    total = np.append(survival @ counts, -math.inf)
+    wanted = total > -min(depth, _PROBABILITY_DEPTH)
+    wanted[0] = True
+    if depth == math.inf:
+        farthest = total[:-1] + density[:, -1] - survival[:, -1]
+        wanted[:-1] |= farthest > farthest.max() - _PROBABILITY_DEPTH
+        wanted &= total > -_DEEPEST
+    keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
+    coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
+    edges = noise.panels(low, float(coarse[-1]), points)
+    fall = -np.diff(np.interp(edges, coarse, total)) / _FALL
+    pieces = np.maximum(np.ceil(fall), 1.0)
+    edges = _divided(edges, pieces.astype(np.int64))
+    fall = np.repeat(fall / pieces, pieces.astype(np.int64))
+    t, w = _nodes(edges, np.maximum(np.diff(edges) / noise.widest, fall))
+    live = points < edges[-1] + noise.bound
+    points, counts = points[live], counts[live]
+    logs = np.full(points.size, -math.inf)
+    for block in _blocks(t.size, points.size):
+        survival, density = noise.log_parts(t[block], points)
+        density -= survival
+        density += (survival @ counts)[:, None]
+        logs = np.logaddexp(logs, _log_sum(density, w[block]))
+    return _spread(d, near, points, logs)
+
+
+def _blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Rows in blocks that fit the processor's cache."""
+    step = max(1, _BLOCK // columns)
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
+
+
+def _spread(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> FloatArray:
+    """From the points to the words: near words are points themselves."""
+    found = np.full(d.size, -math.inf)
+    exact = min(near, points.size)
+    found[:exact] = logs[:exact]
+    if points.size <= near:
+        return found
+    known = logs > -_DEEPEST
+    x, first = np.unique(points[known], return_index=True)
+    if x.size < 2 or x[-1] <= d[near - 1]:
+        return found
+    last = int(np.searchsorted(d, x[-1], side="right"))
+    found[near:last] = CubicSpline(x, logs[known][first])(d[near:last])
+    return found
+
+
+def log_law_from_distances(
+    d: FloatArray,
+    weights: FloatArray,
+    b: float,
+    C: float,
+    *,
+    depth: float = math.inf,  # noqa: N803
+) -> FloatArray:
+    """ln P(u_i), shape (n,), in the order of the distances.
+
+    Args:
+        d: sorted distances, d[0] = 0, shape (n,).
+        weights: P(K = k) for k = 1..n, shape (n,).
+        b: noise scale.
+        C: truncation bound, at least d[-1]; ∞ allowed.
+        depth: probabilities below e^−depth may come out as −∞; ∞ wants them all.
+
+    Raises:
+        ParameterError: b or C is not positive.
+    """
+    check_truncated(b, C)
+    wanted = _LOG_DEPTH if depth == math.inf else _PROBABILITY_DEPTH
+    noise = _Noise(b, C, wanted)
+    found = np.full(d.size, -math.inf)
+    smallest = _NEGLIGIBLE if depth < math.inf else 0.0
+    if weights[-1] > 0:
+        share = math.log(weights[-1])
+        reach = max(depth + share, 5.0)
+        near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
+        # Kinks of the size of e^−reach in a term of weight π_n cannot be seen either.
+        found = share + _all(_Noise(b, C, min(wanted, max(reach, 20.0))), d, near, reach)
+        if depth == math.inf:
+            smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
+    head = weights[: d.size - 1]
+    tails = np.cumsum(head[::-1])[::-1]
+    used = int((tails > smallest).sum())
+    if used:
+        found[:used] = np.logaddexp(found[:used], _few(noise, d[:used], head[:used]))
+    return found
+
+
+def law_from_distances(
+    d: FloatArray,
+    weights: FloatArray,
+    b: float,
+    C: float,  # noqa: N803
+) -> FloatArray:
+    """P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
+
+    Args:
+        d: sorted distances, d[0] = 0, shape (n,).
+        weights: P(K = k) for k = 1..n, shape (n,).
+        b: noise scale.
+        C: truncation bound, at least d[-1]; ∞ allowed.
+
+    Raises:
+        ParameterError: b or C is not positive.
+    """
+    return np.exp(log_law_from_distances(d, weights, b, C, depth=_ABSOLUTE_DEPTH))
