@@ -32,7 +32,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     for made in (info, build):
         made.add_argument("lexicon", nargs="?", help="name or path; the bundled one if left out")
         made.add_argument("--limit", type=int, help="keep only the first words")
-        made.add_argument("--metric", type=Metric.parse, default=Metric.EUCLIDEAN)
+        made.add_argument("--metric", default="euclidean", help=", ".join(Metric))
     info.add_argument(
         "--similarity", type=Path, metavar="CSV", help="score on word pairs judged by people"
     )
@@ -182,9 +182,7 @@ def _train(arguments: argparse.Namespace) -> int:
     if arguments.dimensions is not None:
         plan = dataclasses.replace(plan, dimensions=arguments.dimensions)
     with progress_bars() as progress:
-        manifest = train(
-            plan, arguments.data, arguments.out, progress, threads=arguments.threads
-        )
+        manifest = train(plan, arguments.data, arguments.out, progress, threads=arguments.threads)
     if arguments.json:
         return _print_json(manifest)
     print(f"{manifest['words']:,} words x {manifest['dimensions']} in {arguments.out}")

@@ -157,7 +157,8 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
                 raise _CutError(f"HTTP status {error.code}") from None
             raise _RefusedError(f"HTTP status {error.code}") from None
     except urllib.error.URLError as error:
-        raise _CutError(f"cannot be reached ({_reason(error.reason)}); is there a network?") from None
+        reason = _reason(error.reason)
+        raise _CutError(f"cannot be reached ({reason}); is there a network?") from None
     except http.client.HTTPException as error:
         raise _CutError(f"the connection was cut ({type(error).__name__})") from None
     except (ConnectionError, TimeoutError, ssl.SSLError) as error:

@@ -49,9 +49,7 @@ class Extent:
         Raises:
             LexiconError: they contradict each other.
         """
-        ordered = (
-            0 < self.separation <= self.separation_high <= self.diameter_low <= self.diameter
-        )
+        ordered = 0 < self.separation <= self.separation_high <= self.diameter_low <= self.diameter
         if not (ordered and math.isfinite(self.diameter)):
             raise LexiconError(f"an extent's bounds contradict each other: {asdict(self)}")
         tight = (self.diameter_low, self.separation_high) == (self.diameter, self.separation)

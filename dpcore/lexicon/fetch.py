@@ -74,9 +74,7 @@ def add(
     lexicon, report = read_lexicon(location, limit=limit, progress=progress, name=chosen)
     origin = {"source": str(location), "limit": limit, "dropped": asdict(report.dropped)}
     write_stored(lexicon, folder, {**origin, "format": report.format, **(facts or {})})
-    return Added(
-        chosen, folder, len(lexicon), lexicon.dimension, lexicon.fingerprint, report
-    )
+    return Added(chosen, folder, len(lexicon), lexicon.dimension, lexicon.fingerprint, report)
 
 
 def fetch(

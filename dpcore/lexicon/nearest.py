@@ -78,9 +78,7 @@ class NearestSearch:
         self._fits = self._largest < _LARGEST_FLOAT32_LENGTH
         self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
 
-    def __call__(
-        self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
-    ) -> NDArray[np.int64]:
+    def __call__(self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN) -> NDArray[np.int64]:
         """Return the nearest words, as `nearest` does."""
         vectors = self._vectors
         points = np.asarray(queries, dtype=np.float64)

@@ -8,6 +8,7 @@ not read).
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -58,19 +59,23 @@ def read_manifest(folder: Path) -> Manifest:
     """
     try:
         fields = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return Manifest(
-            name=str(fields["name"]),
-            words=int(fields["words"]),
-            dimension=int(fields["dimensions"]),
-            sha256={name: str(fields["sha256"][name]) for name in (VECTORS, WORDS)},
-            facts=fields,
-        )
+        return _manifest(fields)
     except OSError as error:
         raise LexiconError(
             f"{folder} holds no lexicon: {MANIFEST} cannot be read ({error.strerror})"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise LexiconError(f"{folder / MANIFEST} is damaged: {error}") from None
+
+
+def _manifest(fields: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        name=str(fields["name"]),
+        words=int(fields["words"]),
+        dimension=int(fields["dimensions"]),
+        sha256={name: str(fields["sha256"][name]) for name in (VECTORS, WORDS)},
+        facts=fields,
+    )
 
 
 def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
@@ -141,21 +146,21 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise LexiconError(f"cannot write the lexicon to {folder} ({error.strerror})") from None
-    return read_manifest(folder)
+    return _manifest(fields)
 
 
 def _put(temporary: Path, folder: Path) -> None:
     """Rename a folder into place; of two racing writers one wins, and both are content."""
-    for _ in range(10):
+    for _ in range(100):
         try:
             os.rename(temporary, folder)
             return
-        except OSError:
-            if not folder.exists():
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
         # A folder cannot be replaced in one step: move the old one aside first.
         aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-old-"))
         with contextlib.suppress(OSError):  # another process was faster
             os.rename(folder, aside / "old")
         shutil.rmtree(aside, ignore_errors=True)
-    raise OSError(0, "another process keeps replacing it")
+    raise OSError(errno.EBUSY, "another process keeps replacing it")

@@ -74,9 +74,7 @@ def read_lexicon(
     try:
         raw = _read(path, member, limit, progress or silent)
     except OSError as error:
-        raise LexiconError(
-            f"{path} cannot be read ({error.strerror or 'input error'})"
-        ) from None
+        raise LexiconError(f"{path} cannot be read ({error.strerror or 'input error'})") from None
     if not raw.words:
         raise LexiconError(f"{path} is empty: it holds no word vectors")
     lexicon, dropped = Lexicon.build(name or path.name, raw.words, raw.vectors)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 * 2**20
 # The longest line that can be right: 4,096 numbers of some 30 characters.
 _LINE_LIMIT = 2**20
+_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
 
 
 class ByteSource:
@@ -52,7 +53,7 @@ class ByteSource:
     def _unpack(self, member: str) -> None:
         magic = self._file.read(4)
         self._file.seek(0)
-        if magic == b"PK\x03\x04":
+        if magic in _ZIP_STARTS:
             try:
                 archive = zipfile.ZipFile(self._file)
                 self._stream = archive.open(self._choose(archive, member))

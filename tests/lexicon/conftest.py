@@ -1,0 +1,27 @@
+"""A server for the tests of downloads."""
+
+import http.server
+import threading
+
+import pytest
+
+from tests.lexicon.serving import Behaviour, Handler
+
+
+@pytest.fixture
+def serve():
+    """A function that puts a behaviour at a path and gives its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.behaviours = {}
+    server.handle_error = lambda *_: None  # a client that hangs up is part of the test
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+
+    def put(behaviour: Behaviour, path: str = "/file.bin") -> str:
+        server.behaviours[path] = behaviour
+        return f"http://127.0.0.1:{server.server_port}{path}"
+
+    yield put
+    server.shutdown()
+    thread.join()
+    server.server_close()

@@ -1,0 +1,142 @@
+"""Downloads from a local server that cuts, lies, refuses and resumes."""
+
+import hashlib
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.download import download
+from tests.lexicon.serving import CONTENT, Behaviour
+
+SIZE = len(CONTENT)
+SHA = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def get(tmp_path) -> Callable:
+    def run(*urls, size=SIZE, sha=SHA, progress=None):
+        return download(urls, tmp_path / "file.bin", size, sha, progress, pause=0.0)
+
+    return run
+
+
+def test_a_file_comes_whole_with_progress_and_is_not_asked_for_again(serve, get, tmp_path):
+    behaviour = Behaviour()
+    seen = []
+    url = serve(behaviour)
+    path = get(url, progress=lambda *step: seen.append(step))
+    assert path.read_bytes() == CONTENT
+    assert seen[-1] == ("checking", SIZE, SIZE)
+    assert ("downloading", SIZE, SIZE) in seen
+    get(url)
+    assert behaviour.ranges == [None]
+    assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_a_connection_that_is_cut_again_and_again_is_resumed(serve, get):
+    behaviour = Behaviour(cut_after=[1000] * 10 + [300_000])
+    assert get(serve(behaviour)).read_bytes() == CONTENT
+    starts = [None] + [f"bytes={1000 * i}-" for i in range(1, 11)] + ["bytes=310000-"]
+    assert behaviour.ranges == starts
+
+
+def test_a_server_that_cannot_resume_begins_anew(serve, get):
+    behaviour = Behaviour(resumes=False, cut_after=[5000, 700_000])
+    assert get(serve(behaviour)).read_bytes() == CONTENT
+    assert behaviour.ranges == [None, "bytes=5000-", "bytes=700000-"]
+
+
+def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(serve, get, tmp_path):
+    behaviour = Behaviour(cut_after=[4000, 0, 0, 0, 0])
+    with pytest.raises(LexiconError, match=r"was cut.*; 4,000 of 1,024,000 bytes are kept"):
+        get(serve(behaviour))
+    assert not (tmp_path / "file.bin").exists()
+    assert (tmp_path / "file.bin.part").stat().st_size == 4000
+    assert get(serve(behaviour)).read_bytes() == CONTENT
+    assert behaviour.ranges[-1] == "bytes=4000-"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (CONTENT[:-1] + b"!", "served a wrong file"),
+        (CONTENT + b"!", "another file .*1,024,001 bytes instead of 1,024,000"),
+        (CONTENT[:-1], "another file .*1,023,999 bytes"),
+        (b"<html>not here</html>", "another file"),
+    ],
+)
+def test_a_wrong_file_is_refused_and_not_kept(wrong, said, serve, get, tmp_path):
+    with pytest.raises(LexiconError, match=said):
+        get(serve(Behaviour(content=wrong)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_address_has_its_turn(serve, get):
+    wrong = Behaviour(content=CONTENT[:-1] + b"!")
+    right = Behaviour()
+    absent = serve(Behaviour(), "/x").replace("/x", "/absent")
+    path = get(absent, serve(wrong, "/wrong"), serve(right, "/right"))
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_wrong_beginning_is_thrown_away_and_taken_anew(serve, get):
+    liar = Behaviour(content=b"!" * SIZE, cut_after=[9000, 0, 0, 0, 0])
+    right = Behaviour()
+    assert get(serve(liar, "/liar"), serve(right, "/right")).read_bytes() == CONTENT
+    assert right.ranges == ["bytes=9000-", None]
+
+
+def test_a_partial_file_longer_than_the_file_is_thrown_away(serve, get, tmp_path):
+    (tmp_path / "file.bin.part").write_bytes(CONTENT + b"more")
+    assert get(serve(Behaviour())).read_bytes() == CONTENT
+
+
+def test_a_resumed_file_of_another_size_is_refused(serve, get, tmp_path):
+    (tmp_path / "file.bin.part").write_bytes(CONTENT[:100])
+    with pytest.raises(LexiconError, match="wrong size"):
+        get(serve(Behaviour(content=CONTENT * 2)))
+    (tmp_path / "file.bin.part").write_bytes(CONTENT[:5000])
+    with pytest.raises(LexiconError, match="another file"):
+        get(serve(Behaviour(content=CONTENT[:4000])))
+
+
+def test_a_busy_server_is_asked_again(serve, get):
+    busy = Behaviour(status=[503, 429, 500])
+    assert get(serve(busy)).read_bytes() == CONTENT
+    assert len(busy.ranges) == 4
+
+
+def test_a_refusal_is_final(serve, get):
+    gone = Behaviour(status=[403] * 9)
+    with pytest.raises(LexiconError, match=r"127\.0\.0\.1: HTTP status 403"):
+        get(serve(gone))
+    assert len(gone.ranges) == 1
+
+
+def test_without_a_network_one_sentence_says_so(get, tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with pytest.raises(LexiconError, match=r"cannot be reached .*is there a network\?") as caught:
+        get(f"http://127.0.0.1:{port}/file.bin")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(LexiconError, match="not an http address"):
+        get((tmp_path / "x").as_uri())
+
+
+def test_a_folder_that_cannot_be_written(serve, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(LexiconError, match="cannot write"):
+        download([serve(Behaviour())], tmp_path / "taken" / "file.bin", SIZE, SHA)
+
+
+def test_two_processes_do_not_write_one_file(serve, get, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    with (tmp_path / "file.bin.part").open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(LexiconError, match=r"another process is downloading file\.bin"):
+            get(serve(Behaviour()))
+    assert get(serve(Behaviour())).read_bytes() == CONTENT

@@ -1,0 +1,291 @@
+"""Vector files as they are found in the world, and everything that can be wrong with them."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.readers import read_lexicon
+from dpcore.lexicon.readers import stream as stream_module
+from dpcore.lexicon.readers import text as text_module
+
+WORDS = ["the", "cat", "naïve", "a\u00a0b", "New_York"]
+VECTORS = np.array(
+    [[0.5, -1, 2], [1e-5, 3, 4.25], [7, 8, 9], [-0.125, 0, 1], [6, 5, 4]], dtype=np.float32
+)
+
+
+def text(words=WORDS, vectors=VECTORS, header=False, end="\n"):
+    rows = zip(words, vectors, strict=True)
+    lines = [f"{len(words)} {vectors.shape[1]}"] if header else []
+    lines += [f"{w} " + " ".join(repr(float(v)) for v in row) for w, row in rows]
+    return (end.join(lines) + end).encode()
+
+
+def binary(words=WORDS, vectors=VECTORS, line_feed=b"\n"):
+    rows = zip(words, vectors, strict=True)
+    body = b"".join(w.encode() + b" " + v.astype("<f4").tobytes() + line_feed for w, v in rows)
+    return b"%d %d\n" % vectors.shape + body
+
+
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def same(lexicon):
+    return lexicon.words == tuple(WORDS) and np.array_equal(lexicon.vectors, VECTORS)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writer(content, name="file.txt"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return writer
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (text(), "text without header (GloVe)"),
+        (text(header=True), "text with header"),
+        (text(end=" \n"), "text without header (GloVe)"),  # fastText ends its lines with a space
+        (text(header=True, end="\r\n"), "text with header"),
+        (text().removesuffix(b"\n"), "text without header (GloVe)"),
+        (b"\xef\xbb\xbf" + text(), "text without header (GloVe)"),
+        (text() + b"\n\n", "text without header (GloVe)"),
+        (text().replace(b" 4.25", b"  4.25"), "text without header (GloVe)"),
+        (binary(), "word2vec binary"),
+        (binary(line_feed=b""), "word2vec binary"),
+        (gzip.compress(text()), "text without header (GloVe)"),
+        (gzip.compress(binary()), "word2vec binary"),
+        (zipped(**{"one.vec": text(header=True)}), "text with header"),
+        (zipped(**{"a/": b"", "a/one.bin": binary(), "__MACOSX/x": b"?"}), "word2vec binary"),
+    ],
+)
+def test_formats_are_told_from_the_content(content, kind, write):
+    lexicon, report = read_lexicon(write(content, "any.name"))
+    assert same(lexicon)
+    assert (report.format, report.rows, report.dropped.total) == (kind, 5, 0)
+    assert lexicon.name == "any.name"
+
+
+@pytest.mark.parametrize("content", [text(), text(header=True), binary(), gzip.compress(text())])
+@pytest.mark.parametrize("limit", [2, 4, 5, 99])
+def test_a_limit_takes_the_first_rows(content, limit, write):
+    lexicon, _ = read_lexicon(write(content), limit=limit)
+    assert lexicon.words == tuple(WORDS[:limit])
+    assert np.array_equal(lexicon.vectors, VECTORS[:limit])
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 200])
+@pytest.mark.parametrize("content", [text(), text(header=True), binary(), binary(line_feed=b"")])
+def test_the_size_of_the_blocks_does_not_matter(content, size, write, monkeypatch):
+    # The format is told from the first block, so that one is never this small.
+    first = stream_module.ByteSource.peek
+
+    def peek(self):
+        monkeypatch.setattr(stream_module, "BLOCK_BYTES", 100)
+        block = first(self)
+        monkeypatch.setattr(stream_module, "BLOCK_BYTES", size)
+        return block
+
+    monkeypatch.setattr(stream_module.ByteSource, "peek", peek)
+    assert same(read_lexicon(write(content))[0])
+
+
+def test_a_random_table_survives_every_format(rng, write):
+    words = [f"w{i}" for i in range(300)]
+    vectors = rng().standard_normal((300, 20)).astype(np.float32)
+    for content in (text(words, vectors), binary(words, vectors)):
+        assert np.array_equal(read_lexicon(write(content))[0].vectors, vectors)
+
+
+def test_progress_ends_at_the_size_of_the_file(write):
+    seen = []
+    path = write(gzip.compress(text()))
+    read_lexicon(path, progress=lambda *step: seen.append(step))
+    assert seen[-1] == ("reading", path.stat().st_size, path.stat().st_size)
+
+
+def test_tokens_with_spaces_and_a_word_that_is_a_number(write):
+    lines = b"the 1 2 3\n. . . 4 5 6\nto name@x.org 7 8 9\n12 1 1 2\n5 3 2 1\n"
+    lexicon, _ = read_lexicon(write(lines))
+    assert lexicon.words == ("the", ". . .", "to name@x.org", "12", "5")
+    assert lexicon.vectors[1].tolist() == [4, 5, 6]
+
+
+def test_a_first_line_of_two_numbers_may_be_a_word(write):
+    lexicon, report = read_lexicon(write(b"7 8\na 1\nb 2\n"))
+    assert lexicon.words == ("7", "a", "b")
+    assert "without header" in report.format
+    with_header, report = read_lexicon(write(b"2 1\na 1\nb 2\n"))
+    assert with_header.words == ("a", "b")
+    assert report.format == "text with header"
+
+
+def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
+    lines = b"a 1 2\nb 3 4\na 5 6\nc 1 2\n 7 8\n\xff\xfe 9 9\nd 0 1\n"
+    lexicon, report = read_lexicon(write(lines))
+    assert lexicon.words == ("a", "b", "d")
+    dropped = report.dropped
+    counts = (
+        dropped.duplicate_words, dropped.duplicate_rows, dropped.empty_words, dropped.undecodable
+    )  # fmt: skip
+    assert counts == (1, 1, 1, 1)
+    assert report.rows == 7
+    raw = binary(["a", "b"], VECTORS[:2]).replace(b"b ", b"\xff ")
+    with pytest.raises(LexiconError, match="2 to 3,000,000 words, got 1"):
+        read_lexicon(write(raw))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (gzip.compress(b""), "is empty"),
+        (b"3 2\n", "promises 3 rows in its header but holds 0"),
+        (b"the\ncat\n", "line 1 has 0 numbers"),
+        (b"a 1 2 3\nb 1 2\n", "line 2 has 2 numbers where 3 are expected"),
+        (b"a 1 2 3\nb 1 2 3 4\n", "line 2 has 4 numbers where 3 are expected"),
+        (b"a 1 2 3\n\nb 1 2 3\nc\n", "line 4 has 0 numbers"),
+        (b"2 4\na 1 2 3\nb 1 2 3\n", "line 2 has 3 numbers where 4"),
+        (b"a 1 2 3\nb 1 x 3\nc 1 2 3\n", "line 2 holds 'x' where a number"),
+        (b"a 1 2 3\nb 1 1_0 3\n", "line 2 holds '1_0'"),
+        (b"a 1 2 3\nb 1 2,5 3\n", "line 2 holds '2,5'"),
+        (b"a 1 2 3\nb 1 nan 3\n", "line 2 holds NaN"),
+        (b"a 1 2 3\nb 1 -inf 3\n", "line 2 holds NaN, infinity"),
+        (b"a 1 2 3\nb 1 1e39 3\n", "line 2 holds NaN, infinity or a number beyond float32"),
+        (b"3 2\na 1 2\nb 3 4\n", "promises 3 rows in its header but holds 2"),
+        (b"1 2\na 1 2\nb 3 4\n", "promises 1 rows in its header but holds 2"),
+        (text(header=True)[:-20], "line 6 has"),
+        (text()[:-6], "line 5 has 2 numbers where 3"),
+        (binary()[:-5], "ends in row 5 of the 5"),
+        (binary()[:30], "ends in row 2 of the 5"),
+        (binary(vectors=np.where(VECTORS == 7, np.nan, VECTORS)), "'naïve' holds NaN"),
+        (gzip.compress(text())[:-30], "cut or damaged"),
+        (gzip.compress(text())[:40] + b"\0" * 40, "cut or damaged"),
+        (zipped(**{"one.txt": text()})[:-40], "cut or damaged"),
+        (zipped(**{"a.txt": text(), "b.txt": text()}), "holds 2 files.*a.txt, b.txt"),
+        (zipped(), "holds 0 files"),
+        (b"\xba\x16O/" + bytes(60), "fastText model"),
+        (b"\x80\x04\x95" + bytes(range(256)), "line 1 has"),
+        (b"a " * 2_000_000, "line is longer"),
+        (b"a " + b"1 " * 4097 + b"\n", "1 to 4096"),
+        (b"9999999 3\n\x00" + bytes(60), "promises 9,999,999 rows"),
+    ],
+)
+def test_a_bad_file_gives_one_clear_sentence(content, said, write):
+    with pytest.raises(LexiconError, match=said) as caught:
+        read_lexicon(write(content))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_the_line_number_is_right_across_blocks(write, monkeypatch):
+    monkeypatch.setattr(stream_module, "BLOCK_BYTES", 50)
+    lines = [f"w{i} 1 2 {i}" for i in range(100)]
+    lines[76] = "w76 1 2"
+    with pytest.raises(LexiconError, match="line 77 has 2 numbers"):
+        read_lexicon(write("\n".join(lines).encode()))
+
+
+def test_a_short_and_a_long_line_do_not_make_up_for_each_other(write):
+    with pytest.raises(LexiconError, match="line 2 has 2 numbers"):
+        read_lexicon(write(b"a 1 2 3\nb 1 2\nc 1 2 3 4\n"))
+
+
+def test_more_words_than_allowed_ask_for_a_limit(write, monkeypatch):
+    monkeypatch.setattr(text_module, "MAX_VOCABULARY", 3)
+    with pytest.raises(LexiconError, match="more than 3 words: use a limit"):
+        read_lexicon(write(text()))
+    assert len(read_lexicon(write(text()), limit=3)[0]) == 3
+
+
+def test_a_member_of_an_archive_can_be_named(write):
+    path = write(zipped(**{"a.txt": text(), "b.txt": text(WORDS[::-1])}), "two.zip")
+    assert read_lexicon(f"{path}::b.txt")[0].words == tuple(WORDS[::-1])
+    with pytest.raises(LexiconError, match="no member 'c.txt'"):
+        read_lexicon(f"{path}::c.txt")
+    with pytest.raises(LexiconError, match="only a zip archive"):
+        read_lexicon(f"{write(text())}::c.txt")
+    with pytest.raises(LexiconError, match="cannot be read"):
+        read_lexicon(path.with_name("absent"))
+    with pytest.raises(LexiconError, match="cannot be read"):
+        read_lexicon(path.parent)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=array.dtype == object)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["v.vocab.txt", "v.words.txt", "v.txt", "words.txt"])
+def test_npy_with_a_vocabulary_beside_it(dtype, name, write):
+    path = write(npy(VECTORS.astype(dtype)), "v.npy")
+    write("\n".join(WORDS).encode() + b"\n", name)
+    lexicon, report = read_lexicon(path)
+    assert lexicon.words == tuple(WORDS)
+    assert np.array_equal(lexicon.vectors, VECTORS.astype(dtype).astype(np.float32))
+    assert report.format == f"NumPy {np.dtype(dtype)}"
+    assert read_lexicon(path, limit=2)[0].words == tuple(WORDS[:2])
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_npz_with_its_words(kind, tmp_path):
+    words = np.array([w.encode() for w in WORDS]) if kind == "S" else np.array(WORDS)
+    np.savez(tmp_path / "v.npz", vectors=VECTORS, words=words)
+    assert same(read_lexicon(tmp_path / "v.npz")[0])
+
+
+def test_bad_arrays(write, tmp_path):
+    path = write(npy(VECTORS), "v.npy")
+    with pytest.raises(LexiconError, match="needs a vocabulary beside it"):
+        read_lexicon(path)
+    vocabulary = write(b"one\ntwo\n", "v.txt")
+    with pytest.raises(LexiconError, match="5 rows but 2 words"):
+        read_lexicon(path)
+    vocabulary.write_bytes(b"\xff\n")
+    with pytest.raises(LexiconError, match="not UTF-8"):
+        read_lexicon(path)
+    vocabulary.write_bytes("\n".join(WORDS).encode())
+    for content, said in (
+        (npy(VECTORS)[:-7], "cut, damaged or pickled"),
+        (npy(np.array([object()] * 3)), "cut, damaged or pickled"),
+        (npy(VECTORS.astype(int)), "floating-point"),
+        (npy(VECTORS.ravel()), r"\(n, d\)"),
+        (npy(np.where(VECTORS == 7, np.inf, VECTORS)), "row 3 holds NaN or infinity"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(LexiconError, match=said):
+            read_lexicon(path)
+    np.savez(tmp_path / "w.npz", other=VECTORS)
+    with pytest.raises(LexiconError, match="holds the arrays other; expected one named vectors"):
+        read_lexicon(tmp_path / "w.npz")
+    np.savez(tmp_path / "w.npz", vectors=VECTORS, words=np.array(WORDS, dtype=object))
+    with pytest.raises(LexiconError, match="pickled"):
+        read_lexicon(tmp_path / "w.npz")
+    np.savez(tmp_path / "w.npz", vectors=VECTORS, words=np.arange(5))
+    with pytest.raises(LexiconError, match="list of strings"):
+        read_lexicon(tmp_path / "w.npz")
+
+
+def test_the_real_glove_files(data_dir):
+    lexicon, report = read_lexicon(data_dir / "glove840b_33860x300.npy")
+    assert (len(lexicon), lexicon.dimension) == (33_860, 300)
+    assert report.dropped.total == 0
+    assert any("\u00a0" in word for word in lexicon.words)
+    small, _ = read_lexicon(data_dir / "glove6b_50d_partial.npy", limit=50)
+    assert small.words[:3] == ("the", ",", ".")
