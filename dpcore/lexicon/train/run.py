@@ -150,6 +150,7 @@ def _manifest(
             "licence": source.licence,
             "credit": source.credit,
             "used": source.used,
+            "weight": source.weight,
             "sha256": sha256(source.path(data)),
         }
         for source in sources

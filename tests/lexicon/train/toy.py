@@ -1,0 +1,14 @@
+"""A source of text for the trainer's tests."""
+
+from dpcore.lexicon.train.sources import Source
+
+
+def toy_source(**changes):
+    fields = {"name": "toy", "file": "toy.parquet", "licence": "CC0-1.0", "credit": "nobody"}
+    fields |= {"used": "all", "weight": 1.0, "lower_only": False, "read": one_document_a_row}
+    return Source(**(fields | changes))
+
+
+def one_document_a_row(frame):
+    for text in frame["text"]:
+        yield [text]
