@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import factor_text, number
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
     """
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return (
-            f"ε = {number(epsilon)}: an output can speak for one word against any other by a factor "
-            f"of at most e^{number(epsilon)} = {factor_text(epsilon)}."
+            f"ε = {number(epsilon)}: an output can speak for one word against any other by a "
+            f"factor of at most e^{number(epsilon)} = {factor_text(epsilon)}."
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."

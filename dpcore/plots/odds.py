@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-COLUMNS = ("mechanism", "title", "word", "other", "output", "log_ratio", "log_bound", "exact", "status")
+COLUMNS = (
+    "mechanism",
+    "title",
+    "word",
+    "other",
+    "output",
+    "log_ratio",
+    "log_bound",
+    "exact",
+    "status",
+)
 """One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate cannot tell),
 the largest value that is promised, whether the ratio is exact, and the promise's status."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import SCALES, style_of
 
@@ -31,7 +31,9 @@ _ROW_PIXELS = 44
 _PANEL_PIXELS = 84
 
 
-def strip_figure(table: pd.DataFrame, ranges: dict[EpsilonMeaning, tuple[float, float]]) -> go.Figure:
+def strip_figure(
+    table: pd.DataFrame, ranges: dict[EpsilonMeaning, tuple[float, float]]
+) -> go.Figure:
     """Draw the pieces as labelled bars; each meaning of ε has a panel and an axis of its own.
 
     Args:
@@ -62,7 +64,11 @@ def strip_figure(table: pd.DataFrame, ranges: dict[EpsilonMeaning, tuple[float, 
             x = {"range": [low, high], "anchor": f"y{suffix}"}
         figure.layout[f"xaxis{suffix}"] = axis(SCALES[meaning].axis, **x)
         figure.layout[f"yaxis{suffix}"] = axis(
-            domain=domain, anchor=f"x{suffix}", autorange="reversed", showgrid=False, type="category"
+            domain=domain,
+            anchor=f"x{suffix}",
+            autorange="reversed",
+            showgrid=False,
+            type="category",
         )
         part = table[table["meaning"] == meaning]
         for key, rows in part.groupby("mechanism", sort=False):

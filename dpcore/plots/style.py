@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 
 BLUE = "#0072B2"
 VERMILION = "#D55E00"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import dpcore
+from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -27,4 +28,4 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
         f"fingerprint {words.fingerprint[:12]} · seed {seed} · {draws} · "
         f"dpcore {dpcore.__version__}"
     )
-    st.caption("No telemetry, no third-party request, nothing typed is stored.")
+    note("No telemetry, no third-party request, nothing typed is stored.")

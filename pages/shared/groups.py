@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,8 +1,17 @@
-"""Messages that may hold what a person typed: shown as plain text, never as Markdown."""
+"""Small explanations, and refusals that may repeat what a person typed."""
 
 from __future__ import annotations
 
 import streamlit as st
+
+
+def note(text: str) -> None:
+    """A small explanation of ours, in full contrast (a caption of Streamlit is too pale).
+
+    Args:
+        text: fixed Markdown of ours with numbers in it; never what a person typed.
+    """
+    st.markdown(f":small[{text}]")
 
 
 def refuse(what: str, error: Exception) -> None:

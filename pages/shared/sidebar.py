@@ -10,6 +10,7 @@ from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
 from dpcore.rewrite.vocabulary import UnknownWordPolicy, describe
 from pages.shared.groups import GROUPS
+from pages.shared.messages import note
 from pages.shared.presets import DEFAULT_MECHANISMS
 from pages.shared.resources import lexicon_names
 
@@ -56,7 +57,7 @@ def sidebar() -> Choices:
             help="Names, numbers and addresses are often not in the vocabulary. They are never "
             "passed through, because that would publish them.",
         )
-        st.caption(_sentence(describe(UnknownWordPolicy(policy))))
+        note(_sentence(describe(UnknownWordPolicy(policy))))
         keep = st.toggle(
             "Leave function words as they are",
             key="stop",
@@ -72,7 +73,7 @@ def sidebar() -> Choices:
             help="keep: capitals stay where they were. sentence: only the first word of each "
             "sentence gets one.",
         )
-        st.caption("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
+        note("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
     return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
 
 

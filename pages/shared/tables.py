@@ -169,9 +169,7 @@ def tally_table(
     for place, paths in enumerate(bench.redraw(mechanism, seed, draws)):
         outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        rows += [
-            (place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order
-        ]
+        rows += [(place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order]
     return pd.DataFrame(rows, columns=["place", "word", "output", "count"])
 
 

@@ -43,7 +43,9 @@ def _start() -> None:
     preset = st.query_params.get(_PRESET, DEFAULT_PRESET)
     if given is not None:
         st.session_state[_PRESET] = None
-    st.session_state[TEXT] = PRESETS.get(preset, PRESETS[DEFAULT_PRESET]) if given is None else given
+    st.session_state[TEXT] = (
+        PRESETS.get(preset, PRESETS[DEFAULT_PRESET]) if given is None else given
+    )
 
 
 def _take_preset() -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.downloads import csv_button
+from pages.shared.messages import note
 from pages.shared.tables import grid_table
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def files_view(scene: Scene) -> None:
     if with_text:
         st.warning("This link contains your text.", icon=":material/visibility:")
     st.code(link.permalink(scene.text if with_text else None), language=None, wrap_lines=True)
-    st.caption("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
+    note("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
     st.subheader("Command", anchor=False)
     st.code(
         link.command(
@@ -35,7 +36,7 @@ def files_view(scene: Scene) -> None:
         language=None,
         wrap_lines=True,
     )
-    st.caption("It prints the row of the chosen mechanism; choose a word of another row for it.")
+    note("It prints the row of the chosen mechanism; choose a word of another row for it.")
     st.subheader("Numbers", anchor=False)
 
     def table() -> object:

@@ -12,6 +12,7 @@ from dpcore.plots.odds import odds_figure
 from dpcore.plots.strip import strip_figure
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
+from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.tables import law_table, odds_table, strip_table
 
@@ -28,7 +29,7 @@ def word_view(scene: Scene) -> None:
         return
     _choose(scene)
     st.subheader("The ε-strip", anchor=False)
-    st.caption(
+    note(
         "One draw of noise decides the output for every ε at once: each bar shows what the word "
         "becomes from strong privacy (left) to close meaning (right). Dashed or empty: it stays."
     )
@@ -119,8 +120,6 @@ def _odds(scene: Scene) -> None:
     ]
     for mechanism, each in timed("Computing the odds", missing):
         bench.law(mechanism, each, scene.epsilons[mechanism.key])
-    table = odds_table(
-        bench, defined, scene.place, other, scene.epsilons, scene.seed, scene.number
-    )
+    table = odds_table(bench, defined, scene.place, other, scene.epsilons, scene.seed, scene.number)
     caption = "\n".join(odds_sentence(row) for _, row in table.iterrows())
     show_figure(odds_figure(table), caption, table, "odds")

@@ -12,6 +12,7 @@ from dpcore.plots.layout import number
 from pages.shared import link
 from pages.shared.grid import rewrite_grid
 from pages.shared.groups import GROUPS, Group, admissible_grid, group_of
+from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.rows import likely, mechanism_row, source_row
 from pages.shared.scene import Scene
@@ -26,9 +27,7 @@ MAX_DRAW = 9_999
 
 
 @st.fragment
-def workbench(
-    bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str
-) -> None:
+def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str) -> None:
     """Sliders, grid and views; a step of a slider runs only this."""
     values = _sliders(bench, mechanisms)
     seed, at = _draw_controls()
@@ -41,9 +40,7 @@ def workbench(
             "title": group.title,
             "epsilon": _shown(group, values[group.name]),
             "rows": [
-                mechanism_row(
-                    bench, m, bench.draw(m, seed, at), group, values[group.name], place
-                )
+                mechanism_row(bench, m, bench.draw(m, seed, at), group, values[group.name], place)
                 for m in mechanisms
                 if m.meaning in group.meanings
             ],
@@ -87,11 +84,11 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
                 help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
                 "privacy, to the right closer meaning.",
             )
-            left, right = st.columns(2, wrap=False)
-            left.caption("← stronger privacy")
-            right.caption("closer meaning →", text_alignment="right")
+            with st.container(horizontal=True, horizontal_alignment="distribute"):
+                st.markdown(":small[← stronger privacy]", width="content")
+                st.markdown(":small[closer meaning →]", width="content")
             epsilon = group.epsilon(values[group.name])
-            st.caption(epsilon_reading(members[0].meaning, epsilon, nearest))
+            note(epsilon_reading(members[0].meaning, epsilon, nearest))
     return values
 
 
