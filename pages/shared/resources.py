@@ -30,7 +30,12 @@ def lexicon(name: str) -> Lexicon:
 
 
 @st.cache_resource(max_entries=64, show_spinner="Preparing a mechanism…")
-def _mechanism(fingerprint: str, key: str, settings: Settings, _lexicon: Lexicon) -> Mechanism:
+def _mechanism(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    key: str,
+    settings: Settings,
+    _lexicon: Lexicon,
+) -> Mechanism:
     from dpcore.mechanisms.registry import create
 
     return create(key, _lexicon, dict(settings))

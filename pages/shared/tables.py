@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.mechanisms.law import Effort
 from dpcore.plots import law as law_plot
 from dpcore.plots import odds as odds_plot
 from dpcore.plots import strip as strip_plot
@@ -14,6 +15,7 @@ from dpcore.plots import strip as strip_plot
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.bench import Bench
 
@@ -96,7 +98,7 @@ def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) ->
     far = bench.distance(word, [index for index, _ in top])
     words = bench.lexicon.words
     rows = [
-        (mechanism.key, words[word], epsilon, words[i], p, law.error, distance, law.exact)
+        (mechanism.key, words[word], epsilon, words[i], p, _error(law, p), distance, law.exact)
         for (i, p), distance in zip(top, far, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(law_plot.COLUMNS))
@@ -151,7 +153,19 @@ def _log_probability(
     probability = float(law.probabilities[at, column]) if held else 0.0
     if law.exact:
         return math.log(probability) if probability > 0 else -math.inf
-    return math.log(probability) if probability > _TELLING * law.error else math.nan
+    told = probability > _TELLING * _error(law, probability)
+    return math.log(probability) if told else math.nan
+
+
+def _error(law: Law, probability: float) -> float:
+    """Bound on the error, or on the standard error, of one entry of a law.
+
+    An estimate is the mean of N values between 0 and 1 (one a direction or draw), whose variance
+    is at most p(1 − p): far sharper for a small p than the law's largest standard error.
+    """
+    if law.exact:
+        return law.error
+    return min(law.error, math.sqrt(probability * (1 - probability) / Effort().directions))
 
 
 def _distances(bench: Bench, word: int, outputs: list[int]) -> list[float]:
