@@ -130,6 +130,19 @@ def test_rewrite_reads_a_file_and_standard_input(capsys, vectors, tmp_path, monk
     assert from_pipe.stdout.decode().strip() == "weather"
 
 
+def test_an_approximate_search_is_for_noise_added_first(capsys, vectors):
+    options = ("rewrite", "--lexicon", vectors, "--text", "weather", "--approximate-search")
+    for name, epsilon in (("madlib", "1000"), ("trlaplace", "0.1"), ("gaussian", "1e6")):
+        found = result(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
+        assert found["experiment"] is False
+    for name, epsilon in (("tem", "5"), ("truncated-gumbel", "1e4")):
+        code, _, err = run(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
+        assert code == 2
+        assert "approximate index would break its guarantee" in err
+    code, _, err = run(capsys, *options, "--mechanism", "madlib", "--epsilon", "5", "--seed", "1")
+    assert (code, "--seed" in err) == (2, True)
+
+
 def test_parameters_are_set_by_name(capsys, vectors):
     base = ("distribution", "--epsilon", "5", "--word", "doctor", "--lexicon", vectors)
     found = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")

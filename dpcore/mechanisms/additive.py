@@ -28,7 +28,7 @@ from dpcore.mechanisms.envelope import (
     lower_envelope,
 )
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import BATCH, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
@@ -46,7 +46,7 @@ class RadialMechanism(Mechanism):
     """How many nearest targets the output depends on."""
     accepts_approximate_search: ClassVar[bool] = True
 
-    # -- what a member may change -----------------------------------------------------------------
+    # -- what a member may change
 
     @abstractmethod
     def scale(self, epsilon: float) -> float:
@@ -87,11 +87,13 @@ class RadialMechanism(Mechanism):
         """The output as a step function of the noise length t, one row a ray."""
         return lower_envelope(candidates)
 
-    def choose(self, rng: np.random.Generator, noisy: FloatArray) -> IntArray:
+    def choose(
+        self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
+    ) -> IntArray:
         """The output for each noisy vector: the nearest target."""
-        return nearest(self.targets, noisy)
+        return nearest(self.targets, noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
-    # -- the protocol -------------------------------------------------------------------------------
+    # -- the protocol
 
     @property
     def dimension(self) -> int:
@@ -131,20 +133,16 @@ class RadialMechanism(Mechanism):
         An approximate index is allowed: it sees only the noisy vector (post-processing).
         """
         words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
-        if index is not None and (not self.in_lexicon_space or self.keep > 1):
+        if index is not None and not self.in_lexicon_space:
             msg = f"{self.short} with these settings searches its own points: use no index"
             raise ParameterError(msg)
         outputs = np.empty(words.size, dtype=np.int64)
-        step = Effort().batch
-        for i in range(0, words.size, step):
-            part = words[i : i + step]
+        for i in range(0, words.size, BATCH):
+            part = words[i : i + BATCH]
             unit = self.directions(rng, part.size)
             length = scale * radii(rng, self.family, part.size, self.dimension)
             noisy = self.origins[part] + unit * length[:, None]
-            if index is None:
-                outputs[i : i + step] = self.choose(rng, noisy)
-            else:
-                outputs[i : i + step] = index.search(noisy.astype(np.float32), 1)[0][:, 0]
+            outputs[i : i + BATCH] = self.choose(rng, noisy, index)
         return outputs
 
     def paths(

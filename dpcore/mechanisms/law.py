@@ -19,19 +19,14 @@ class Effort:
 
     Attributes:
         directions: noise directions of a Rao–Blackwell estimate, or draws of a plain one.
-        batch: rows of one matrix product.
     """
 
     directions: int = 400
-    batch: int = 512
 
     def __post_init__(self) -> None:
         """Refuse an effort that cannot estimate anything."""
-        if not (self.directions >= 2 and self.batch >= 1):
-            msg = (
-                "effort needs at least 2 directions and a batch of at least 1, "
-                f"got {self.directions} and {self.batch}"
-            )
+        if not self.directions >= 2:
+            msg = f"an estimate needs at least 2 directions, got {self.directions}"
             raise ParameterError(msg)
 
 

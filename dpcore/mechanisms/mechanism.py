@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.path import EpsilonPaths
 
 
+BATCH = 512
+"""Noisy vectors that share one matrix product; it changes no result."""
+
+
 @dataclass(frozen=True)
 class EpsilonRange:
     """The open interval of admissible ε, with the reason for each end."""
@@ -84,7 +88,7 @@ class Mechanism(ABC):
 
     lexicon: Lexicon
 
-    # -- parameters ---------------------------------------------------------------------------
+    # -- parameters
 
     @classmethod
     def parameters(cls) -> dict[str, dict[str, Any]]:
@@ -114,7 +118,7 @@ class Mechanism(ABC):
                 msg = f"{name} of {self.short} must be in [{low:g}, {high:g}], got {value}"
                 raise ParameterError(msg)
 
-    # -- ε ------------------------------------------------------------------------------------
+    # -- ε
 
     @property
     def admissible(self) -> EpsilonRange:
@@ -159,9 +163,9 @@ class Mechanism(ABC):
             raise ParameterError(msg)
         return indices
 
-    def check_index(self, index: NeighbourIndex | None) -> None:
-        """Refuse an approximate index where it would break the guarantee."""
-        if index is None or index.exact or self.accepts_approximate_search:
+    def check_search(self, *, exact: bool) -> None:
+        """Refuse an approximate search where it would break the guarantee."""
+        if exact or self.accepts_approximate_search:
             return
         msg = (
             f"{self.short} selects among true neighbours of the private word: an approximate "
@@ -169,7 +173,11 @@ class Mechanism(ABC):
         )
         raise ParameterError(msg)
 
-    # -- the four questions ---------------------------------------------------------------------
+    def check_index(self, index: NeighbourIndex | None) -> None:
+        """As `check_search`, for an index or none."""
+        self.check_search(exact=index is None or index.exact)
+
+    # -- the four questions
 
     @abstractmethod
     def guarantee(self, epsilon: float) -> Guarantee:

@@ -23,7 +23,7 @@ from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.envelope import FloatArray, IntArray
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import EpsilonRange, parameter
+from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, parameter
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.truncation import (
     Truncation,
@@ -65,15 +65,14 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             msg = f"{self.short} with this clipping norm searches its own points: use no index"
             raise ParameterError(msg)
         outputs = np.empty(words.size, dtype=np.int64)
-        step = Effort().batch
-        for i in range(0, words.size, step):
-            part = words[i : i + step]
+        for i in range(0, words.size, BATCH):
+            part = words[i : i + BATCH]
             u = uniforms(rng, part.size, self.dimension)
             noisy = self.origins[part] + quantile(u, noise.alpha, noise.mass)
             if index is None:
-                outputs[i : i + step] = nearest(self.targets, noisy)
+                outputs[i : i + BATCH] = nearest(self.targets, noisy)
             else:
-                outputs[i : i + step] = index.search(noisy.astype(np.float32), 1)[0][:, 0]
+                outputs[i : i + BATCH] = index.search(noisy, 1)[0][:, 0]
         return outputs
 
     def paths(
@@ -93,7 +92,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         grid = self.default_grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         u = uniforms(rng, words.size, self.dimension)
         outputs = np.empty((words.size, grid.size), dtype=np.int64)
-        step = max(1, Effort().batch // words.size)
+        step = max(1, BATCH // words.size)
         for e in range(0, grid.size, step):  # several ε share one search
             noises = [self.truncation(float(epsilon)) for epsilon in grid[e : e + step]]
             noisy = np.stack(

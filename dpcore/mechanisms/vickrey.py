@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.guarantee import Guarantee
-from dpcore.lexicon.metric import distances
+from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
 from dpcore.mechanisms.envelope import (
     FloatArray,
     IntArray,
@@ -74,17 +74,15 @@ class Vickrey(Mahalanobis):
         with np.errstate(divide="ignore"):
             return np.square(np.divide((1.0 - coin) * (1.0 - self.t), coin * self.t))
 
-    def choose(self, rng: np.random.Generator, noisy: FloatArray) -> IntArray:
+    def choose(
+        self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
+    ) -> IntArray:
         """One of the two nearest words, by the coin of each noisy vector."""
-        squared = np.square(distances(self.targets, noisy))
-        pair = np.argpartition(squared, 1, axis=1)[:, :2]
-        near = np.take_along_axis(squared, pair, axis=1)
-        # By distance, then by index: the two that argpartition returns come in no order.
-        order = np.lexsort((pair, near), axis=1)
-        pair = np.take_along_axis(pair, order, axis=1)
-        near = np.take_along_axis(near, order, axis=1)
+        search = (index or ExactIndex(self.lexicon.vectors)).search
+        pair, near = search(noisy, 2)
         bar = self.odds_bar(np.asarray(rng.random(noisy.shape[0])))
-        return np.where(first_wins(near[:, 0], near[:, 1], bar), pair[:, 0], pair[:, 1])
+        wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
+        return np.where(wins, pair[:, 0], pair[:, 1])
 
     def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
         """Output along each ray with one coin a ray: exact, a quadratic within each (y₁, y₂)."""

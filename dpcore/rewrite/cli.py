@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcore.errors import TextError
+from dpcore.errors import ParameterError, TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.mechanisms.cli import (
     build,
@@ -20,7 +20,9 @@ from dpcore.mechanisms.cli import (
 if TYPE_CHECKING:
     import argparse
 
+    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.cli import Commands
+    from dpcore.mechanisms.mechanism import Mechanism
 
 
 def register(commands: Commands) -> None:
@@ -51,6 +53,12 @@ def register(commands: Commands) -> None:
         choices=("keep", "sentence"),
         help="capital letters: keep their pattern, or only at sentence beginnings (default keep)",
     )
+    command.add_argument(
+        "--approximate-search",
+        action="store_true",
+        help="release through an approximate index: faster on large lexicons, and refused where "
+        "it would break the guarantee",
+    )
     command.set_defaults(handler=_rewrite)
 
 
@@ -72,6 +80,14 @@ def _read(options: argparse.Namespace) -> str:
         raise TextError(msg) from None
 
 
+def _approximate(mechanism: Mechanism) -> NeighbourIndex:
+    """The approximate index, built only if this mechanism may use one."""
+    from dpcore.lexicon.approximate import ApproximateIndex
+
+    mechanism.check_search(exact=False)
+    return ApproximateIndex(mechanism.lexicon)
+
+
 def _rewrite(options: argparse.Namespace) -> int:
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.randomness import generator
@@ -90,8 +106,12 @@ def _rewrite(options: argparse.Namespace) -> int:
         max_characters=MAX_FILE_CHARACTERS,
         max_tokens=MAX_FILE_TOKENS,
     )
+    if options.seed is not None and options.approximate_search:
+        msg = "--approximate-search is for releasing; a run with --seed searches exactly"
+        raise ParameterError(msg)
     if options.seed is None:
-        rewritten = release(sentence, mechanism, epsilon, generator(None))
+        index = _approximate(mechanism) if options.approximate_search else None
+        rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     else:
         import numpy as np
 

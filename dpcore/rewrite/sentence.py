@@ -21,6 +21,7 @@ from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import FloatArray, IntArray
 
@@ -203,7 +204,12 @@ def redraw(
 
 
 def release(
-    sentence: Sentence, mechanism: Mechanism, epsilon: float, rng: np.random.Generator
+    sentence: Sentence,
+    mechanism: Mechanism,
+    epsilon: float,
+    rng: np.random.Generator,
+    *,
+    index: NeighbourIndex | None = None,
 ) -> Rewrite:
     """Rewrite with fresh noise at one ε: the only output that may leave the house.
 
@@ -212,10 +218,13 @@ def release(
         mechanism: over the sentence's lexicon.
         epsilon: the privacy parameter.
         rng: unpredictable (`generator(None)`) unless the run is an experiment.
+        index: an index to search with; a mechanism refuses one that its guarantee forbids.
     """
     mechanism.check_epsilon(epsilon)
     words = sentence.encoding.draw(rng)
-    return sentence.write(mechanism.sample(rng, words, epsilon) if words.size else words)
+    if words.size:
+        words = mechanism.sample(rng, words, epsilon, index=index)
+    return sentence.write(words)
 
 
 def _rewrite(sentence: Sentence, words: list[str]) -> Rewrite:
