@@ -50,42 +50,53 @@ class Steps:
     targets: IntArray
 
 
-def running_maxima(values: Float32Array, tolerance: FloatArray, keep: int) -> tuple[IntArray, ...]:
-    """Rows and columns of the entries that are among the `keep` largest so far, up to tolerance.
+def running_maxima(
+    values: Float32Array, tolerance: FloatArray, keep: int
+) -> tuple[IntArray, IntArray]:
+    """The entries of each column that are among its `keep` largest so far, up to tolerance.
 
     Args:
-        values: shape (rays, m); columns by ascending distance.
+        values: shape (m, rays), a ray a column; rows by ascending distance.
         tolerance: slack of each ray, shape (rays,).
         keep: 1 for the nearest target, 2 for the two nearest.
 
     Returns:
-        Row and column indices, sorted by row and then by column.
+        The ray and the row of each such entry, sorted by ray and then by row.
     """
-    rays, m = values.shape
-    blocks = -(-m // _BLOCK)
-    if blocks * _BLOCK != m:
-        padded = np.full((rays, blocks * _BLOCK), -np.inf, dtype=np.float32)
-        padded[:, :m] = values
-        values = padded
-    cubes = values.reshape(rays, blocks, _BLOCK)
-    tops = cubes.max(axis=2)
-    first = np.maximum.accumulate(tops, axis=1)
-    bar = np.full_like(first, -np.inf)
-    if keep == 1:
-        bar[:, 1:] = first[:, :-1]
-    else:
-        # The second largest so far is the running maximum of min(new, largest before): taken
-        # over block tops it is a lower bound, so that it can only keep too much.
-        second = np.maximum.accumulate(np.minimum(tops[:, 1:], first[:, :-1]), axis=1)
-        bar[:, 2:] = second[:, :-1]
+    m = values.shape[0]
+    whole = m - m % _BLOCK
+    # Down the columns, so that a block's maximum is taken for many rays at once.
+    tops = values[:whole].reshape(-1, _BLOCK, values.shape[1]).max(axis=1)
+    if whole < m:
+        tops = np.concatenate((tops, values[whole:].max(axis=0, keepdims=True)))
+    first = np.full_like(tops, -np.inf)  # largest in the blocks before
+    np.maximum.accumulate(tops[:-1], axis=0, out=first[1:])
+    second = np.full_like(tops, -np.inf)  # a lower bound of the second largest in them
+    if keep == 2 and len(tops) > 2:
+        np.maximum.accumulate(np.minimum(tops[1:-1], first[1:-1]), axis=0, out=second[2:])
     slack = tolerance.astype(np.float32)
-    row, block = np.nonzero(tops >= bar - slack[:, None])
-    inside = cubes[row, block]
-    level = np.repeat(bar[row, block][:, None], _BLOCK, axis=1)
+    block, ray = np.nonzero(tops >= (first if keep == 1 else second) - slack)
+    by_ray = np.argsort(ray, kind="stable")
+    block, ray = block[by_ray], ray[by_ray]
+    entry = block[:, None] * _BLOCK + np.arange(_BLOCK)
+    inside = np.where(entry < m, values[np.minimum(entry, m - 1), ray[:, None]], -np.inf)
+    bar = _bar_inside(inside, first[block, ray], second[block, ray], keep)
+    chosen, offset = np.nonzero((inside >= bar - slack[ray, None]) & np.isfinite(inside))
+    return ray[chosen], entry[chosen, offset]
+
+
+def _bar_inside(
+    inside: Float32Array, first: Float32Array, second: Float32Array, keep: int
+) -> Float32Array:
+    """What each entry of a block must reach, given the two largest before the block."""
+    start = np.concatenate((first[:, None], inside[:, :-1]), axis=1)
+    largest = np.maximum.accumulate(start, axis=1)
     if keep == 1:
-        level[:, 1:] = np.maximum(level[:, 1:], np.maximum.accumulate(inside, axis=1)[:, :-1])
-    chosen, offset = np.nonzero((inside >= level - slack[row][:, None]) & np.isfinite(inside))
-    return row[chosen], block[chosen] * _BLOCK + offset
+        return largest
+    runner_up = np.concatenate(
+        (second[:, None], np.minimum(inside[:, :-1], largest[:, :-1])), axis=1
+    )
+    return np.asarray(np.maximum.accumulate(runner_up, axis=1))
 
 
 def pad(rays: int, row: IntArray, *columns: NDArray[np.generic]) -> list[NDArray[np.generic]]:

@@ -28,20 +28,35 @@ from dpcore.mechanisms.envelope import (
     running_maxima,
 )
 
-_FARTHEST = (
-    256  # targets a ray whose reach is remembered by a bundle: more make a word look less far
-)
+_FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
+_ENTRIES = 4_000_000  # of one matrix product: 16 MB, so that it is scanned while it is in cache
 
 
 def largest_norm(vectors: Float32Array) -> float:
     """Largest Euclidean norm of a row, up to rounding."""
-    return float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max()))
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    return float(np.sqrt(squares.max()))
 
 
 def tolerance(unit: FloatArray, norm: float) -> FloatArray:
     """Bound on the rounding error of a difference of two float32 reaches, shape (rays,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    return np.asarray(2.0 * product_error(unit.shape[1]) * norm * lengths)
+    underflow = 2.0 * unit.shape[1] * float(np.finfo(np.float32).smallest_subnormal)
+    return np.asarray(2.0 * product_error(unit.shape[1]) * norm * lengths + underflow)
+
+
+def _reaches(targets: Float32Array, unit: FloatArray) -> Iterator[tuple[slice, Float32Array]]:
+    """The reach of all targets along some of the rays at a time, shape (n, rays of the slice).
+
+    The array is overwritten by the next one: memory that has been touched is faster than new.
+    """
+    narrow = unit.astype(np.float32)
+    step = min(max(16, _ENTRIES // len(targets)), max(1, len(unit)))
+    buffer = np.empty((len(targets), step), dtype=np.float32)
+    for start in range(0, len(unit), step):
+        rays = narrow[start : start + step]
+        found = buffer if len(rays) == step else np.empty((len(targets), len(rays)), np.float32)
+        yield slice(start, start + step), np.matmul(targets, rays.T, out=found)
 
 
 def from_word(
@@ -56,8 +71,13 @@ def from_word(
         keep: 1 for the nearest target along the ray, 2 for the two nearest.
         norm: the largest norm of a target.
     """
-    reach = unit.astype(np.float32) @ targets[ranking.order].T
-    row, column = running_maxima(reach, tolerance(unit, norm), keep)
+    slack = tolerance(unit, norm)
+    rows, columns = [], []
+    for part, reach in _reaches(targets[ranking.order], unit):
+        row, column = running_maxima(reach, slack[part], keep)
+        rows.append(row + part.start)
+        columns.append(column)
+    row, column = np.concatenate(rows), np.concatenate(columns)
     return lines(unit, targets, row, ranking.order[column], np.square(ranking.distances[column]))
 
 
@@ -70,17 +90,21 @@ def from_words(
     norm: float,
 ) -> Lines:
     """Candidates of one ray from each of several origins: unit has one row for each ranking."""
-    reach = unit.astype(np.float32) @ targets.T
-    for i, ranking in enumerate(rankings):
-        reach[i] = reach[i, ranking.order]
-    row, column = running_maxima(reach, tolerance(unit, norm), keep)
-    chosen = np.empty(row.size, dtype=np.int64)
-    squared = np.empty(row.size)
-    for i, ranking in enumerate(rankings):
-        part = slice(*np.searchsorted(row, [i, i + 1]))
-        chosen[part] = ranking.order[column[part]]
-        squared[part] = np.square(ranking.distances[column[part]])
-    return lines(unit, targets, row, chosen, squared)
+    slack = tolerance(unit, norm)
+    rows, chosen, squared = [], [], []
+    for part, reach in _reaches(targets, unit):
+        for i, ranking in enumerate(rankings[part]):
+            reach[:, i] = reach[ranking.order, i]
+        row, column = running_maxima(reach, slack[part], keep)
+        ends = np.searchsorted(row, np.arange(reach.shape[1] + 1))
+        for i, ranking in enumerate(rankings[part]):
+            own = column[ends[i] : ends[i + 1]]
+            chosen.append(ranking.order[own])
+            squared.append(np.square(ranking.distances[own]))
+        rows.append(row + part.start)
+    return lines(
+        unit, targets, np.concatenate(rows), np.concatenate(chosen), np.concatenate(squared)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +126,15 @@ class Bundle:
 
     @cached_property
     def reach(self) -> Float32Array:
-        """Reach of every target along every ray, shape (rays, n)."""
-        return self.unit.astype(np.float32) @ self.targets.T
+        """Reach of every target along every ray, shape (n, rays)."""
+        return np.asarray(self.targets @ self.unit.astype(np.float32).T)
 
     @cached_property
     def _far(self) -> tuple[IntArray, Float32Array]:
         count = min(_FARTHEST, self.targets.shape[0])
-        index = np.argpartition(self.reach, -count, axis=1)[:, -count:]
-        return index, np.take_along_axis(self.reach, index, axis=1)
+        index = np.argpartition(self.reach, -count, axis=0)[-count:]
+        reach = np.take_along_axis(self.reach, index, axis=0)
+        return np.ascontiguousarray(index.T), np.ascontiguousarray(reach.T)
 
     def from_word(self, ranking: Ranking, *, keep: int = 1) -> Lines:
         """Candidates of every ray from one origin.
@@ -130,7 +155,7 @@ class Bundle:
         far = np.take_along_axis(where, by_rank, axis=1)
         far_reach = np.take_along_axis(reach, by_rank, axis=1)
         far_reach = np.where(far >= prefix, far_reach, np.float32(-np.inf))
-        values = np.concatenate((self.reach[:, ranking.order[:prefix]], far_reach), axis=1)
+        values = np.concatenate((self.reach[ranking.order[:prefix]], far_reach.T))
         row, column = running_maxima(values, slack, keep)
         near = column < prefix
         rank_of = np.where(near, column, far[row, np.maximum(column - prefix, 0)])
