@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_BLOCK = 2048
+_BLOCK = 512
 
 
 def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -88,7 +88,9 @@ def nearest_distances(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
         block = rows[begin : begin + _BLOCK]
         # |x − y|² = |x|² + |y|² − 2⟨x, y⟩; |x|² is the same for all y. The Gram form loses digits,
         # so it only finds the neighbour, whose distance is then taken from the difference.
-        score = squares - 2.0 * (block @ rows.T)
+        score = block @ rows.T
+        score *= -2.0
+        score += squares
         score[np.arange(len(block)), np.arange(begin, begin + len(block))] = np.inf
         neighbour = rows[np.argmin(score, axis=1)]
         difference = block.astype(np.float64) - neighbour
