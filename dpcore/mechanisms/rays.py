@@ -11,7 +11,7 @@ Three shapes of the same question, each with the matrix product that suits it:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
