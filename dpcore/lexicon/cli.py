@@ -79,13 +79,16 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    from dpcore.lexicon.catalogue import load
+    from dpcore.lexicon.catalogue import load_reporting
     from dpcore.lexicon.listing import describe, similarity
 
     with progress_bars() as progress:
-        lexicon = load(arguments.lexicon, limit=arguments.limit, progress=progress)
-        lexicon = lexicon.with_metric(arguments.metric)
-        facts = describe(lexicon)
+        lexicon, report = load_reporting(
+            arguments.lexicon, limit=arguments.limit, progress=progress
+        )
+        facts = describe(lexicon.with_metric(arguments.metric), progress)
+    if report:
+        facts |= {"format": report.format, "rows": report.rows, "dropped": report.dropped.total}
     if arguments.similarity:
         facts["similarity"] = similarity(lexicon, arguments.similarity)
     if arguments.json:
@@ -93,6 +96,8 @@ def _info(arguments: argparse.Namespace) -> int:
     extent = facts["extent"]
     print(f"{facts['name']}: {facts['words']:,} words x {facts['dimension']}, {facts['metric']}")
     print(f"fingerprint   {facts['fingerprint']}")
+    if report:
+        print(f"read as       {report.format}; {report.dropped}")
     print(f"vectors       {facts['vector_bytes'] / 1e6:,.1f} MB; largest norm "
           f"{facts['largest_norm']:.6g}")  # fmt: skip
     if extent["exact"]:

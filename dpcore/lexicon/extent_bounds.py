@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _BLOCK = 8192
 _AXES = 8
-_CLOSE_PAIRS = 20_000
 _SAMPLE = 4096
 # Two distinct float32 numbers differ by at least this, and so do two distinct rows.
 _SMALLEST_STEP = 2.0**-149
@@ -47,16 +46,11 @@ def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
     """
     high, low, far = _diameter(vectors, metric)
     projected, rounding = _project(vectors, unit=metric is Metric.ANGULAR)
-    from scipy.spatial import cKDTree
-
-    gaps, partners = cKDTree(projected).query(projected, k=2, workers=-1)
-    shortest = float(gaps[:, 1].min()) * (1.0 - _ROUNDING) - rounding
+    shortest, close, other = _closest(projected)
+    shortest = shortest * (1.0 - _ROUNDING) - rounding
     if metric is Metric.CHEBYSHEV:
         shortest /= float(np.sqrt(vectors.shape[1]))
     least = PARALLEL_ANGLE if metric is Metric.ANGULAR else _SMALLEST_STEP
-    close = np.argsort(gaps[:, 1], kind="stable")[:_CLOSE_PAIRS]
-    # The second column is the partner, unless the point itself was listed second.
-    other = np.where(partners[close, 1] == close, partners[close, 0], partners[close, 1])
     found = paired_distances(vectors[close], vectors[other], metric)
     found = np.concatenate((found[found > least], _near(vectors, far, metric, least)))
     separation_high = float(found.min())
@@ -87,6 +81,40 @@ def _diameter(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, floa
         here = int(row.argmax())
         low = max(low, float(row[here]))
     return max(high, low), low, far
+
+
+def _closest(
+    points: NDArray[np.float64],
+) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+    """The smallest distance between two of the points, and pairs that are close.
+
+    The nearest neighbours of a sample give a distance that occurs; looking no farther than that
+    from the others, a k-d tree answers in seconds.
+    """
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(points)
+    sample = np.arange(0, len(points), max(1, len(points) // _SAMPLE))
+    gaps, partners = _second(tree, points, sample, np.inf)
+    within = float(gaps.min())
+    rest = np.setdiff1d(np.arange(len(points)), sample)
+    if within > 0 and len(rest):
+        more, others = _second(tree, points, rest, within * (1.0 + _ROUNDING))
+        met = np.isfinite(more)
+        sample = np.concatenate((sample, rest[met]))
+        gaps = np.concatenate((gaps, more[met]))
+        partners = np.concatenate((partners, others[met]))
+    return float(gaps.min()), sample, partners
+
+
+def _second(
+    tree: Any, points: NDArray[np.float64], which: NDArray[np.int64], within: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Nearest other point of each; infinity if it is not within the distance."""
+    gaps, found = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
+    # The point itself is one of the two; if another lies in the same place, either may be first.
+    other = np.where(found[:, 1] == which, found[:, 0], found[:, 1])
+    return gaps[:, 1], other.astype(np.int64)
 
 
 def _near(

@@ -10,12 +10,14 @@ import numpy as np
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, kinds_kept, recall
 from dpcore.lexicon.catalogue import available
+from dpcore.lexicon.extent import extent_of
 from dpcore.lexicon.sources import SOURCES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
 
 
 def list_lexicons() -> dict[str, Any]:
@@ -52,13 +54,13 @@ def cache_facts() -> dict[str, Any]:
     return {"folder": str(status.folder), "writable": status.writable, "reason": status.reason}
 
 
-def describe(lexicon: Lexicon) -> dict[str, Any]:
+def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, Any]:
     """Size, fingerprint, norms, extent, and what is kept for it in the cache.
 
     The extent is looked up or computed (see `Lexicon.extent`); the distances to the nearest
     neighbour are given if the neighbour table has been built.
     """
-    extent = lexicon.extent
+    extent = extent_of(lexicon, progress=progress)
     kept = {}
     for kind in kinds_kept(lexicon.fingerprint):
         kept[kind] = "ok" if recall(lexicon.fingerprint, kind) else "damaged: rebuilt when used"

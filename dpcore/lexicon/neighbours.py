@@ -56,9 +56,8 @@ class ExactIndex:
     is as near as the last one returned, the search is repeated with more of them, so the answer
     is that of float64 brute force, ties and near duplicates included.
 
-    The flat index is built anew and never stored: building it is one copy of the vectors (0.01 s
-    for 25,000 x 300, 0.2 s for 400,000 x 300), while reading a stored one and checking its SHA-256
-    passes over the same bytes twice more.
+    The flat index is built anew and never stored: building it is one copy of the vectors (0.5 s
+    and 480 MB for 400,000 x 300), while reading a stored one and checking its SHA-256 took 1.4 s.
 
     Args:
         vectors: shape (n, d), float32; the index holds its own copy.

@@ -60,6 +60,8 @@ def test_add_list_info_build(run, path, cache):
     assert built["extent"] is None
     facts = run("info", path, "--json")
     assert facts["kept"] == {"extent": "ok", "hnsw": "ok", "neighbours": "ok"}
+    assert (facts["rows"], facts["dropped"]) == (40, 0)
+    assert "format" not in run("info", "mine", "--json")
     assert len(facts["nearest_neighbour_quartiles"]) == 3
     assert facts["nearest_neighbour_quartiles"][0] >= facts["extent"]["separation"] * (1 - 1e-6)
 
@@ -69,6 +71,7 @@ def test_the_same_things_are_printed_for_people(run, path):
     assert "glove-840b" in run("list")
     text = run("info", "mine", "--metric", "manhattan", "--limit", "10")
     assert "10 words x 5, manhattan" in text
+    assert "read as       text without header (GloVe); no row dropped" in run("info", path)
     assert "(exact)" in text
     assert "cache:" in text
     assert "diameter" in run("build", "mine")

@@ -215,7 +215,7 @@ def test_more_words_than_allowed_ask_for_a_limit(write, monkeypatch):
 def test_a_member_of_an_archive_can_be_named(write):
     path = write(zipped(**{"a.txt": text(), "b.txt": text(WORDS[::-1])}), "two.zip")
     assert read_lexicon(f"{path}::b.txt")[0].words == tuple(WORDS[::-1])
-    with pytest.raises(LexiconError, match="no member 'c.txt'"):
+    with pytest.raises(LexiconError, match=r"no member 'c\.txt'"):
         read_lexicon(f"{path}::c.txt")
     with pytest.raises(LexiconError, match="only a zip archive"):
         read_lexicon(f"{write(text())}::c.txt")
