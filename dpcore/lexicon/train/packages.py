@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcore.errors import MissingPackageError
 
-INSTALL = "pip install -r requirements-train.txt"
+INSTALL = "pip install -r dpcore/lexicon/train/requirements.txt"
 RECORDED = (
     "numpy",
     "scipy",
