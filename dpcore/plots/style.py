@@ -34,6 +34,7 @@ GLYPHS = {
     "star": "★",
     "hourglass": "⧗",
     "bowtie": "⧓",
+    "triangle-se": "◢",
 }
 """Plotly's marker symbols and the characters that look like them in running text."""
 
@@ -73,7 +74,7 @@ _STYLES = {
     "gaussian": Style(BLUE, "dashdot", "hexagon"),
     "gaussian-classical": Style(BLUE, "dot", "triangle-right"),
     "trlaplace": Style(VERMILION, "dot", "x"),
-    "trlaplace-corrected": Style(VERMILION, "dashdot", "cross"),
+    "trlaplace-corrected": Style(VERMILION, "longdash", "triangle-se"),
 }
 _OTHERS = tuple(
     Style(colour, "longdashdot", marker)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
-_KEPT = 200  # entries of each memo; the oldest goes first
+_KEPT = 200  # entries of a memo; the oldest goes first
+_KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
 _LAW_SEED = 0  # of directions that estimate a law: they protect nothing, so all may share them
 
 
@@ -117,7 +118,7 @@ class Bench:
             return mechanism.law(word, [epsilon], rng=rng, ranking=ranking, effort=effort)
 
         key = (mechanism.key, word, _law_key(mechanism, epsilon))
-        law = _memo(self._laws, key, compute)
+        law = _memo(self._laws, key, compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
@@ -162,9 +163,9 @@ def _law_key(mechanism: Mechanism, epsilon: float) -> float:
     return -1.0 if isinstance(mechanism, RadialMechanism) else epsilon
 
 
-def _memo(memo: dict[K, V], key: K, compute: Callable[[], V]) -> V:
+def _memo(memo: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
     if key not in memo:
-        while len(memo) >= _KEPT:
+        while len(memo) >= kept:
             memo.pop(next(iter(memo)))
         memo[key] = compute()
     return memo[key]

@@ -266,6 +266,7 @@ function draw(state) {
   const active = root.getRootNode().activeElement;
   const focused = active && active.dataset ? active.dataset.id : null;
   const inSummary = active && active.tagName === "SUMMARY" ? active.parentElement.dataset.id : null;
+  const shown = state.shown;
   hide(state);
   const tree = [sourceRow(data.source)];
   for (const group of data.groups) {
@@ -277,10 +278,10 @@ function draw(state) {
     tree.push(section);
   }
   root.replaceChildren(...tree, state.card);
-  if (focused) {
-    const again = [...root.querySelectorAll(".word")].find((n) => n.dataset.id === focused);
-    if (again) focusOn(again);
-  } else if (inSummary) {
+  const find = (id) => [...root.querySelectorAll(".word")].find((n) => n.dataset.id === id);
+  if (focused && find(focused)) focusOn(find(focused));
+  else if (shown && find(shown)) find(shown).dispatchEvent(new Event("mouseenter"));
+  if (inSummary) {
     const again = [...root.querySelectorAll("details")].find((n) => n.dataset.id === inSummary);
     if (again) again.querySelector("summary").focus();
   }
@@ -301,6 +302,16 @@ export default function (component) {
     state = { root, card, open: new Set(), shown: null, timer: 0, asking: 0, likely: new Map() };
     card.addEventListener("mouseleave", () => later(state));
     root.addEventListener("keydown", (event) => move(event, state));
+    // A card whose word was drawn anew under a resting pointer, or by a tap, has no "leave".
+    root.addEventListener("pointermove", (event) => {
+      if (!state.shown || event.target.closest(".card")) return;
+      const over = event.target.closest(".word");
+      if (!over || over.dataset.id !== state.shown) later(state);
+    });
+    state.outside = (event) => {
+      if (!event.composedPath().includes(root)) hide(state);
+    };
+    document.addEventListener("pointerdown", state.outside);
     states.set(parentElement, state);
   }
   const { likely, ...shown } = data;
@@ -317,7 +328,8 @@ export default function (component) {
     draw(state);
   }
   return () => {
-    clearTimeout(state.timer);
+    hide(state);
+    document.removeEventListener("pointerdown", state.outside);
     state.root.remove();
     states.delete(parentElement);
   };

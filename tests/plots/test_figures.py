@@ -1,0 +1,140 @@
+"""The figures and their captions, from small tables with known content."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.plots import law, odds, strip
+from dpcore.plots.captions import epsilon_reading, law_caption, odds_sentence, strip_caption
+from dpcore.plots.layout import factor_text, number, plain, powers_of_ten
+
+METRIC, LOG = EpsilonMeaning.METRIC, EpsilonMeaning.METRIC_LOG
+PIECES = pd.DataFrame(
+    [
+        ("madlib.v1", "Madlib", METRIC, "city", 0.0, 20.0, "zoo", 9.0, True),
+        ("madlib.v1", "Madlib", METRIC, "city", 20.0, 80.0, "<b>town", 4.8, True),
+        ("madlib.v1", "Madlib", METRIC, "city", 80.0, math.inf, "city", 0.0, True),
+        ("truncated-gumbel.v1", "Gumbel", LOG, "city", 20.0, 2e6, "town", 4.8, False),
+    ],
+    columns=list(strip.COLUMNS),
+)
+RANGES = {METRIC: (0.1, 1000.0), LOG: (math.exp(2), math.exp(20))}
+
+
+def test_the_strip_cuts_pieces_at_the_range_and_keeps_scales_apart() -> None:
+    figure = strip.strip_figure(PIECES, RANGES)
+    first, second = figure.data
+    assert list(first.base) == [0.1, 20.0, 80.0]
+    ends = [a + b for a, b in zip(first.base, first.x, strict=True)]
+    assert ends == pytest.approx([20.0, 80.0, 1000.0])
+    assert first.xaxis != second.xaxis
+    assert figure.layout.xaxis.type == "log"
+    assert figure.layout.xaxis2.type != "log"
+    assert second.base[0] == pytest.approx(math.log(20.0))
+    assert second.x[0] == pytest.approx(math.log(2e6 / 20.0))
+
+
+def test_words_cannot_become_markup_in_a_figure() -> None:
+    figure = strip.strip_figure(PIECES, RANGES)
+    assert "<b>town" not in str(figure.data[0].text)
+    assert figure.data[0].text[1] == plain("<b>town") == "&lt;b&gt;town"
+
+
+def test_the_strip_caption_says_from_where_the_word_stays() -> None:
+    said = strip_caption(PIECES)
+    assert "Madlib: stays from ε = 80 on, 2 other words below" in said
+    assert "Gumbel: never stays in this range, 1 other word" in said
+
+
+def bars(exact: bool) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            ("tem.v1", "city", 5.0, "town", 0.5, 0.01, 4.0, exact),
+            ("tem.v1", "city", 5.0, "city", 0.2, 0.01, 0.0, exact),
+        ],
+        columns=list(law.COLUMNS),
+    )
+
+
+def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
+    assert law.law_figure(bars(True)).data[0].error_x.array is None
+    assert list(law.law_figure(bars(False)).data[0].error_x.array) == [0.02, 0.02]
+    said = law_caption(bars(False), 0.2, "400 draws")
+    assert "most likely becomes “town” (0.5, 4 away)" in said
+    assert "hold 70.0%" in said
+    assert "Estimated: 400 draws, ± 0.02 (2 s.e.)" in said
+    assert law_caption(bars(True), 0.2, "closed form").endswith("Exact: closed form.")
+
+
+ODDS = pd.DataFrame(
+    [
+        ("tem.v1", "TEM", "city", "town", "zoo", math.log(2), math.log(7.4), True, "proved"),
+        ("madlib.v1", "Madlib", "city", "town", "zoo", math.nan, 500.0, False, "refuted"),
+        ("vickrey.v1", "Vickrey", "city", "town", "town", -math.log(3), 2.0, False, "proved"),
+    ],
+    columns=list(odds.COLUMNS),
+)
+
+
+def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
+    said = [odds_sentence(row) for _, row in ODDS.iterrows()]
+    assert said[0] == (
+        "TEM: seeing “zoo”, “city” is 2 times more likely than “town”; promised: at most 7.4 times."
+    )
+    assert "too rare to estimate" in said[1]
+    assert "claimed, but refuted" in said[1]
+    assert "“town” is about 3 times more likely than “city”" in said[2]
+
+
+def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
+    figure = odds.odds_figure(ODDS)
+    bar, bound = figure.data
+    assert bar.x[0] == pytest.approx(math.log10(2))
+    assert bar.x[1] == 0.0
+    assert max(bound.x) == 60.0
+    assert "learns nothing" in figure.layout.annotations[0].text
+    assert "1×" in figure.layout.xaxis.ticktext
+
+
+def test_infinite_odds_do_not_break_the_figure() -> None:
+    table = ODDS.assign(log_ratio=[math.inf, -math.inf, math.nan])
+    figure = odds.odds_figure(table)
+    assert all(math.isfinite(x) for x in figure.data[0].x)
+    assert all(math.isfinite(x) for x in figure.layout.xaxis.range)
+
+
+@pytest.mark.parametrize(
+    ("log_factor", "text"),
+    [
+        (0.0, "1"),
+        (math.log(7.4), "7.4"),
+        (math.log(2.5e22), "2.5·10²²"),
+        (math.log(9.99e15), "1.0·10¹⁶"),
+        (1e6, "3.0·10⁴³⁴²⁹⁴"),
+        (-math.log(1e5), "1.0·10⁻⁵"),
+        (math.inf, "any factor"),
+    ],
+)
+def test_factors_stay_readable(log_factor: float, text: str) -> None:
+    assert factor_text(log_factor) == text
+
+
+def test_numbers_and_ticks() -> None:
+    assert [number(x) for x in (0.1, 12.0, 22026.47, 4.85e8, 1e15)] == [
+        "0.1",
+        "12",
+        "22,026",
+        "485,000,000",
+        "1e+15",
+    ]
+    places, labels = powers_of_ten(-1.0, 60.0)
+    assert len(places) == len(labels) <= 8
+    assert 0.0 in places
+
+
+def test_the_reading_multiplies_what_it_says() -> None:
+    assert "e^(12 × 4.3) = 2.6·10²²" in epsilon_reading(METRIC, 12.0, 4.3)
+    assert "e^2 = 7.39" in epsilon_reading(EpsilonMeaning.LOCAL, 2.0, None)
+    assert epsilon_reading(METRIC, 3.0, None) == "ε = 3 per unit of distance."

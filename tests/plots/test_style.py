@@ -1,0 +1,52 @@
+"""The styles: distinct, legible on both themes, one for every mechanism."""
+
+import itertools
+import tomllib
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.plots.style import _STYLES, GLYPHS, SCALES, style_of
+from tests.needs import ROOT
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_mechanism_has_a_style_in_the_table() -> None:
+    assert {kind.short for kind in MECHANISMS.values()} <= set(_STYLES)
+
+
+def test_no_two_mechanisms_look_alike() -> None:
+    for one, other in itertools.combinations(_STYLES.values(), 2):
+        assert one != other
+        same = (one.colour == other.colour) + (one.dash == other.dash)
+        assert one.marker != other.marker or same == 0
+
+
+def test_versions_and_short_names_share_a_style() -> None:
+    assert style_of("tem.v1") == style_of("tem") == style_of("tem.v12")
+    assert style_of("a-new-one.v1") == style_of("a-new-one.v2")
+    assert style_of("a-new-one") not in _STYLES.values()
+
+
+def test_colours_stand_out_on_both_themes() -> None:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+    grounds = [theme[name]["backgroundColor"] for name in ("light", "dark")]
+    for style in (*_STYLES.values(), *SCALES.values()):
+        for ground in grounds:
+            assert contrast(style.colour, ground) >= 3.0, (style, ground)
+
+
+def test_every_meaning_has_a_scale_and_every_marker_a_glyph() -> None:
+    assert set(SCALES) == set(EpsilonMeaning)
+    assert {style.marker for style in _STYLES.values()} <= set(GLYPHS)
+    assert len(set(GLYPHS.values())) == len(GLYPHS)
