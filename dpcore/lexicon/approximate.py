@@ -17,16 +17,19 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import checked_queries, refine
+from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
 
 _LINKS = 32
 _CONSTRUCTION = 80
 _SEARCH = 128
 _SPARE = 8
+_LINK_BLOCK = 4096
 
 
 class ApproximateIndex:
@@ -38,12 +41,13 @@ class ApproximateIndex:
 
     Args:
         lexicon: the lexicon; its metric must be Euclidean.
+        progress: called with ("hnsw", words linked, words).
 
     Raises:
         LexiconError: the metric is not Euclidean.
     """
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Lexicon, progress: Progress | None = None) -> None:
         """Read the graph from the cache, or build and keep it."""
         import faiss
 
@@ -59,7 +63,9 @@ class ApproximateIndex:
         else:
             self._graph = faiss.IndexHNSWFlat(lexicon.dimension, _LINKS)
             self._graph.hnsw.efConstruction = _CONSTRUCTION
-            self._graph.add(lexicon.vectors)
+            for start in range(0, len(lexicon), _LINK_BLOCK):
+                self._graph.add(lexicon.vectors[start : start + _LINK_BLOCK])
+                (progress or silent)("hnsw", self._graph.ntotal, len(lexicon))
             graph = faiss.serialize_index(self._graph)
             made_by = {"faiss": faiss.__version__}
             keep(lexicon.fingerprint, "hnsw", Kept({"graph": graph}, made_by))

@@ -63,7 +63,7 @@ def build(
     if "hnsw" in parts:
         from dpcore.lexicon.approximate import ApproximateIndex
 
-        ApproximateIndex(lexicon)
+        ApproximateIndex(lexicon, progress)
     return BuildReport(lexicon.fingerprint, parts, extent, cache_status().writable)
 
 

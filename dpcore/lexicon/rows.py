@@ -104,6 +104,21 @@ def has_repeated_rows(vectors: NDArray[np.float32]) -> bool:
     return bool(_repeats(vectors, np.arange(len(vectors))))
 
 
+def keep_rows(vectors: NDArray[np.float32], kept: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Move the kept rows (ascending) to the front of an array of our own, without a copy of it.
+
+    Returns:
+        A read-only view of its first len(kept) rows.
+    """
+    vectors.setflags(write=True)
+    for start in range(0, len(kept), _BLOCK_ROWS):
+        # A kept row never lies before its new place, so nothing is overwritten too early.
+        rows = kept[start : start + _BLOCK_ROWS]
+        vectors[start : start + len(rows)] = vectors[rows]
+    vectors.setflags(write=False)
+    return vectors[: len(kept)]
+
+
 def choose_rows(
     words: Sequence[str], vectors: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], DroppedRows]:

@@ -23,6 +23,7 @@ from dpcore.lexicon.readers.arrays import is_array_file, read_arrays
 from dpcore.lexicon.readers.binary import looks_binary, read_binary
 from dpcore.lexicon.readers.stream import ByteSource
 from dpcore.lexicon.readers.text import read_text
+from dpcore.lexicon.rows import choose_rows, keep_rows
 
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
@@ -79,7 +80,12 @@ def read_lexicon(
         raise LexiconError(f"{path} cannot be read ({error.strerror or 'input error'})") from None
     if not raw.words:
         raise LexiconError(f"{path} is empty: it holds no word vectors")
-    lexicon, dropped = Lexicon.build(name or path.name, raw.words, raw.vectors)
+    kept, dropped = choose_rows(raw.words, raw.vectors)
+    words, vectors = raw.words, raw.vectors
+    if len(kept) < len(words):
+        words = [words[i] for i in kept]
+        vectors = keep_rows(vectors, kept) if vectors.flags.owndata else vectors[kept]
+    lexicon = Lexicon(name or path.name, tuple(words), vectors)
     dropped = dataclasses.replace(dropped, undecodable=raw.undecodable)
     return lexicon, ReadReport(raw.format, len(raw.words) + raw.undecodable, dropped)
 
