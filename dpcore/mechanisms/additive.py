@@ -155,6 +155,8 @@ class RadialMechanism(Mechanism):
     ) -> EpsilonPaths:
         """One draw per entry of `words` and its output at every ε, with exact breaks."""
         words = self.check_words(words)
+        if not words.size:
+            return EpsilonPaths.none()
         unit = self.directions(rng, words.size)
         radius = radii(rng, self.family, words.size, self.dimension)
         known = self.rankings(words, rankings)

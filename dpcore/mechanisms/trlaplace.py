@@ -89,6 +89,8 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         exactly; the outputs at the points of the grid are exact.
         """
         words = self.check_words(words)
+        if not words.size:
+            return EpsilonPaths.none()
         grid = self.default_grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         u = uniforms(rng, words.size, self.dimension)
         outputs = np.empty((words.size, grid.size), dtype=np.int64)
