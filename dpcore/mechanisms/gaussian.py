@@ -6,11 +6,16 @@ All in log space: δ may be far below the smallest float.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+
+_NARROW = 0.01  # a below which the two terms are not subtracted
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 
 
 def classical_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -23,18 +28,28 @@ def gaussian_log_delta(
 ) -> FloatArray:
     """ln δ of Gaussian noise at ε, exactly and elementwise (Balle and Wang 2018, Theorem 8).
 
-    δ = Φ(a − b) − e^ε Φ(−a − b), a = Δ/2σ, b = εσ/Δ. −inf where the two terms agree to the last
-    bit, that is where δ lies below their rounding.
+    δ = Φ(a − b) − e^ε Φ(−a − b), a = Δ/2σ, b = εσ/Δ. Where a is small the two terms agree in
+    most digits, and δ = φ(a − b)·∫ (1 − x·M(x)) dx over [b − a, b + a] is used, with Mills' ratio
+    M = (1 − Φ)/φ: all positive. (e^ε φ(a + b) = φ(a − b), and M′ = xM − 1.)
     """
-    from scipy.special import log_ndtr
+    from scipy.special import erfcx, log_ndtr
 
     a, b = sensitivity / (2.0 * np.asarray(sigma)), epsilon * np.asarray(sigma) / sensitivity
     first = log_ndtr(a - b)
     gap = np.minimum(epsilon + log_ndtr(-a - b) - first, 0.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(first + np.log(-np.expm1(gap)))
+        direct = np.asarray(first + np.log(-np.expm1(gap)))
+    if not np.any(a < _NARROW):
+        return direct
+    half = np.minimum(a, _NARROW)
+    x = np.asarray(b)[..., None] + half[..., None] * _NODES
+    integral = half * ((1.0 - x * _ROOT_HALF_PI * erfcx(x / math.sqrt(2.0))) @ _WEIGHTS)
+    density = -0.5 * np.square(a - b) - 0.5 * math.log(2.0 * math.pi)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(a < _NARROW, density + np.log(integral), direct)
 
 
+@lru_cache(maxsize=4096)
 def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> float:
     """Smallest σ with δ(ε) ≤ δ, by bisection on ln σ; the returned end satisfies the bound."""
 

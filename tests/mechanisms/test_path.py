@@ -1,6 +1,7 @@
 """ε-paths as data: look-up, pieces, joining, and the turn from noise scale to ε."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_pieces_cover_the_range_without_gap_and_agree_with_at(rng):
         pieces = paths.pieces(i)
         assert pieces[0].from_epsilon == 0
         assert pieces[-1].to_epsilon == math.inf
-        for a, b in zip(pieces, pieces[1:], strict=False):
+        for a, b in pairwise(pieces):
             assert a.to_epsilon == b.from_epsilon
             assert a.output != b.output
         for piece in pieces:
