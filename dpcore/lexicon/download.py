@@ -25,12 +25,17 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**20
 _TRIES = 4
+_TRIES_TO_REACH = 2
 _TIMEOUT_SECONDS = 60
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
 class _CutError(Exception):
     """The connection failed; what came is kept, and another try may go on from there."""
+
+
+class _AwayError(_CutError):
+    """There was no connection at all: the network, the name or the server is missing."""
 
 
 class _RefusedError(Exception):
@@ -50,7 +55,8 @@ def download(
 
     What has arrived is kept beside `target` (.part) when the connection is cut, the process
     stops or there is no network, and the next call asks for the rest only. A cut connection is
-    taken up again until four tries in a row bring nothing; then the next address has its turn.
+    taken up again until four tries in a row bring nothing (two, if the server cannot even be
+    reached); then the next address has its turn.
 
     Args:
         urls: addresses of the same file, tried in order.
@@ -70,7 +76,7 @@ def download(
         return target
     part = target.with_name(target.name + ".part")
     report = progress or silent
-    failures: list[str] = []
+    failures: dict[str, list[str]] = {}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with part.open("ab") as file, _alone(file, target):
@@ -84,7 +90,8 @@ def download(
     except OSError as error:
         raise LexiconError(f"cannot write {part} ({error.strerror or error})") from None
     rest = f"; {kept:,} of {size:,} bytes are kept for the next try" if kept else ""
-    raise LexiconError(f"could not download {target.name}: {'; '.join(failures)}{rest}")
+    said = "; ".join(f"{', '.join(hosts)}: {why}" for why, hosts in failures.items())
+    raise LexiconError(f"could not download {target.name}: {said}{rest}")
 
 
 def _complete(
@@ -94,7 +101,7 @@ def _complete(
     sha256: str,
     progress: Progress,
     pause: float,
-    failures: list[str],
+    failures: dict[str, list[str]],
 ) -> bool:
     """Complete the file from one address; if not, say why in `failures`."""
     begun = file.seek(0, os.SEEK_END) > 0
@@ -106,9 +113,9 @@ def _complete(
         file.truncate(0)
         if begun:  # the beginning may have been the wrong part: take all from here
             return _complete(url, file, size, sha256, progress, pause, failures)
-        failures.append(f"{_host(url)} served a wrong file (its SHA-256 differs)")
+        failures.setdefault("served a wrong file (its SHA-256 differs)", []).append(_host(url))
     except (_CutError, _RefusedError) as error:
-        failures.append(f"{_host(url)}: {error}")
+        failures.setdefault(str(error), []).append(_host(url))
     return False
 
 
@@ -124,9 +131,9 @@ def _from_one(url: str, file: IO[bytes], size: int, progress: Progress, pause: f
             return
         try:
             _once(url, file, have, size, progress)
-        except _CutError:
+        except _CutError as error:
             idle = 0 if file.seek(0, os.SEEK_END) > have else idle + 1
-            if idle == _TRIES:
+            if idle >= (_TRIES_TO_REACH if isinstance(error, _AwayError) else _TRIES):
                 raise
             time.sleep(pause * 2.0 ** max(idle - 1, 0))
 
@@ -158,7 +165,7 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
             raise _RefusedError(f"HTTP status {error.code}") from None
     except urllib.error.URLError as error:
         reason = _reason(error.reason)
-        raise _CutError(f"cannot be reached ({reason}); is there a network?") from None
+        raise _AwayError(f"cannot be reached ({reason}), is there a network?") from None
     except http.client.HTTPException as error:
         raise _CutError(f"the connection was cut ({type(error).__name__})") from None
     except (ConnectionError, TimeoutError, ssl.SSLError) as error:

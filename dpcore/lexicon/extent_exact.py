@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.metric import Metric, distances, paired_distances
-from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.nearest import SAFE_LENGTHS, product_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,8 +74,8 @@ class _Search:
         for start in range(0, len(vectors), _BLOCK):
             part = self.rows[start : start + _BLOCK].astype(np.float64)
             self.half[start : start + _BLOCK] = np.einsum("ij,ij->i", part, part) / 2
-        if not 2 * self.half.max() < 1e30:
-            self.screened = False  # a float32 square could overflow
+        longest = float(np.sqrt(2 * self.half.max()))
+        self.screened = SAFE_LENGTHS[0] < longest < SAFE_LENGTHS[1]
 
     def visit(self, i: int, j: int) -> None:
         """Take in all pairs of block i with block j >= i."""

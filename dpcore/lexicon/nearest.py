@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
 _FLOAT32_UNIT = 2.0**-24
-# Beyond this a float32 square may overflow, and all is done in float64.
-_LARGEST_FLOAT32_LENGTH = 1e15
+# A longest vector outside of this may over- or underflow as a float32 square: all is done in
+# float64 then.
+SAFE_LENGTHS = (1e-15, 1e15)
 # In lengths of the longest word: from here on ‖x‖² - 2 x·q is the more accurate comparison.
 _FAR = 4.0
 
@@ -75,7 +76,7 @@ class NearestSearch:
         self._vectors = vectors
         lengths = np.concatenate([_squared_lengths(part) for part in _parts(vectors)])
         self._largest = float(np.sqrt(lengths.max()))
-        self._fits = self._largest < _LARGEST_FLOAT32_LENGTH
+        self._fits = SAFE_LENGTHS[0] < self._largest < SAFE_LENGTHS[1]
         self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
 
     def __call__(self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN) -> NDArray[np.int64]:
@@ -97,7 +98,7 @@ class NearestSearch:
                 reach = np.sqrt(_squared_lengths(block))
             if not euclidean:
                 result[start : start + step] = distances(vectors, block, metric).argmin(axis=1)
-            elif self._fits and reach.max() < _LARGEST_FLOAT32_LENGTH:
+            elif self._fits and reach.max() < SAFE_LENGTHS[1]:
                 result[start : start + step] = self._screened(block, reach)
             else:
                 every = np.arange(len(vectors))

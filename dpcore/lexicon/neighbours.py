@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest import NearestSearch, nearest, product_error
+from dpcore.lexicon.nearest import SAFE_LENGTHS, NearestSearch, nearest, product_error
 from dpcore.lexicon.progress import silent
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 
@@ -102,6 +102,9 @@ class ExactIndex:
         found = np.empty((len(points), count))
         for start in range(0, len(points), _QUERY_BLOCK):
             todo = np.arange(start, min(start + _QUERY_BLOCK, len(points)))
+            safe = self._safe(points[todo])
+            self._by_force(points, todo[~safe], indices, found)
+            todo = todo[safe]
             wanted = count + _SPARE
             while len(todo):
                 if 2 * wanted >= len(self._vectors):
@@ -111,6 +114,13 @@ class ExactIndex:
                 todo = todo[~sure]
                 wanted *= 4
         return indices, found
+
+    def _safe(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether float32 squares of these points and the words neither over- nor underflow."""
+        low, high = SAFE_LENGTHS
+        if not low < self._largest < high:
+            return np.zeros(len(points), dtype=bool)
+        return np.asarray(np.abs(points).max(axis=1) < high / np.sqrt(points.shape[1]))
 
     def _try(
         self,
@@ -128,8 +138,7 @@ class ExactIndex:
         reach = np.sqrt(np.einsum("ij,ij->i", block, block)) + self._largest
         # Twice the bound of γ(‖q‖ + ‖x‖)², which also covers rounding q to float32.
         slack = 2.0 * product_error(block.shape[1]) * reach**2
-        with np.errstate(invalid="ignore"):
-            return np.asarray(squared[:, -1] - slack > found[todo, -1] ** 2)
+        return np.asarray(squared[:, -1] - slack > found[todo, -1] ** 2)
 
     def _by_force(
         self,

@@ -119,8 +119,10 @@ def test_without_a_network_one_sentence_says_so(get, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    with pytest.raises(LexiconError, match=r"cannot be reached .*is there a network\?") as caught:
-        get(f"http://127.0.0.1:{port}/file.bin")
+    with pytest.raises(
+        LexiconError, match=r"127\.0\.0\.1, 127\.0\.0\.1: cannot be reached .*is there a network\?"
+    ) as caught:
+        get(f"http://127.0.0.1:{port}/file.bin", f"http://127.0.0.1:{port}/mirror.bin")
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(LexiconError, match="not an http address"):

@@ -28,7 +28,8 @@ def lexicon_of(vectors, metric=Metric.EUCLIDEAN):
 
 def by_force(vectors, metric):
     table = distances(vectors, vectors, metric)[np.triu_indices(len(vectors), 1)]
-    return table.max(), table[table > extent_exact.PARALLEL_ANGLE].min()
+    floor = extent_exact.PARALLEL_ANGLE if metric is Metric.ANGULAR else 0.0
+    return table.max(), table[table > floor].min()
 
 
 def vocabularies(rng):
@@ -39,11 +40,12 @@ def vocabularies(rng):
     axis = np.arange(1, 6)
     lattice = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
     spread = plain * np.exp(2 * rng.standard_normal((333, 1)))
-    return [a.astype(np.float32) for a in (plain, twins, far, lattice, spread, plain[:2])]
+    all_of_them = (plain, twins, far, lattice, spread, plain[:2], 1e-24 * plain, 1e20 * plain)
+    return [a.astype(np.float32) for a in all_of_them]
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("kind", range(8))
 def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
     monkeypatch.setattr(extent_exact, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
@@ -58,14 +60,15 @@ def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("kind", range(8))
 def test_bounds_hold_and_say_that_they_are_bounds(metric, kind, rng):
     vectors = vocabularies(rng())[kind]
     bounds = bound_extent(vectors, metric)
     diameter, separation = by_force(vectors, metric)
     assert not bounds.exact
-    assert 0 < bounds.separation <= separation * (1 + 1e-12) + 1e-15
-    assert separation <= bounds.separation_high * (1 + 1e-12) + 1e-15
+    absolute = 1e-15 if metric is Metric.ANGULAR else 0.0
+    assert 0 < bounds.separation <= separation * (1 + 1e-12) + absolute
+    assert separation <= bounds.separation_high * (1 + 1e-12) + absolute
     assert bounds.diameter_low <= diameter * (1 + 1e-12)
     assert diameter <= bounds.diameter * (1 + 1e-12)
     assert bounds.diameter <= 2 * diameter * (1 + 1e-9) or metric is Metric.ANGULAR

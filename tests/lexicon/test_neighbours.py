@@ -7,7 +7,7 @@ from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.neighbours import ExactIndex
+from dpcore.lexicon.neighbours import ExactIndex, nearest
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,21 @@ def test_the_exact_index_answers_as_brute_force_does(noise, count, rng):
     expected, lengths = by_force(vectors, queries, count)
     assert np.array_equal(indices, expected)
     np.testing.assert_allclose(found, lengths, rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-16, 1e12, 1e19, 1e30])
+def test_tiny_and_huge_vectors_do_not_fool_float32(scale, rng):
+    plain = rng().standard_normal((400, 10))
+    vectors = (plain * scale).astype(np.float32)
+    queries = scale * (plain[:60] + rng(1).standard_normal((60, 10)))
+    far = np.concatenate((queries, 1e22 * queries))
+    index = ExactIndex(vectors)
+    for points in (queries, far):
+        indices, found = index.search(points, 7)
+        expected, lengths = by_force(vectors, points, 7)
+        np.testing.assert_allclose(found, lengths, rtol=1e-13)
+        assert np.array_equal(indices[:60], expected[:60])
+    assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries, 1)[0][:, 0])
 
 
 def test_ties_and_near_duplicates_far_from_the_origin(rng):
@@ -105,6 +120,8 @@ def test_the_approximate_index_is_kept_and_rebuilt_when_damaged(rng, cache):
 
 def test_the_approximate_index_answers_for_every_word_asked_for(rng):
     vectors = rng().standard_normal((50, 4)).astype(np.float32)
+    beyond = np.full((1, 4), 1e60)
+    assert ApproximateIndex(lexicon_of(vectors)).search(beyond, 3)[0].shape == (1, 3)
     indices, _ = ApproximateIndex(lexicon_of(vectors)).search(vectors[:3], 50)
     assert (np.sort(indices, axis=1) == np.arange(50)).all()
     with pytest.raises(LexiconError, match="Euclidean"):
