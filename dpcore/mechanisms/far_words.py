@@ -15,7 +15,6 @@ IntArray = NDArray[np.int64]
 
 _SMOOTH = 12  # points a bin for an analytic φ
 _KINKED = 5  # points a bin where φ has a kink that wanders through the bins
-_KINKED_BINS = 96
 
 
 def _starts(d: FloatArray, width: float, bins: int) -> IntArray:
@@ -27,7 +26,7 @@ def _starts(d: FloatArray, width: float, bins: int) -> IntArray:
 
 
 def points_for(
-    d: FloatArray, near: int, width: float, kinked: bool
+    d: FloatArray, near: int, width: float, kinked_bins: int
 ) -> tuple[FloatArray, FloatArray]:
     """Points δ, ascending, and their weights ω.
 
@@ -38,13 +37,13 @@ def points_for(
         d: sorted distances, shape (n,).
         near: words that keep their own point.
         width: widest bin.
-        kinked: whether φ has a kink, so that bins must be narrow.
+        kinked_bins: if φ has a kink, so that bins must be narrow, their least number; else 0.
     """
     far = d[near:]
-    bins, order = (_KINKED_BINS, _KINKED) if kinked else (1, _SMOOTH)
+    bins, order = (kinked_bins, _KINKED) if kinked_bins else (1, _SMOOTH)
     if far.size <= 2 * bins * order:
         return d, np.ones(d.size)
-    if kinked:
+    if kinked_bins:
         width = min(width, float(far[-1] - far[0]) / bins)
     starts = _starts(far, width, bins)
     count = np.diff(np.append(starts, far.size))

@@ -158,7 +158,7 @@ class TruncatedExponential(Mechanism):
         words: IntArray,
         *,
         rankings: Sequence[Ranking] | None = None,
-        epsilons: FloatArray | None = None,  # noqa: ARG002 - the breaks are exact without a grid
+        epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
         """One draw per entry as an exact step function of ε > 0.
 
@@ -207,9 +207,9 @@ class TruncatedExponential(Mechanism):
         word: int,
         epsilons: FloatArray | Sequence[float],
         *,
-        rng: np.random.Generator | None = None,  # noqa: ARG002 - nothing is estimated
+        rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
-        effort: Effort | None = None,  # noqa: ARG002
+        effort: Effort | None = None,
     ) -> Law:
         """The closed form over the whole vocabulary, at all ε at once.
 

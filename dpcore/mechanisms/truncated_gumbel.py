@@ -272,8 +272,8 @@ class TruncatedGumbel(Mechanism):
     ) -> FloatArray:
         """ln P(output | word), also where the probability underflows.
 
-        Its error grows from below 1e-6 for the nearest words to about 1e-2 (of a logarithm of
-        minus hundreds or thousands) for the farthest; below −40,000 it is −∞.
+        The error is below 0.3 % of the logarithm, and far smaller for words near by; a
+        probability below e^−40000 comes out as −∞.
 
         Args:
             word: word index.

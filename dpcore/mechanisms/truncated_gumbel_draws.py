@@ -53,9 +53,7 @@ def choose_among_few(
     return outputs
 
 
-def look(
-    distance: FloatArray, uniform: FloatArray, scales: list[float], bound: float
-) -> IntArray:
+def look(distance: FloatArray, uniform: FloatArray, scales: list[float], bound: float) -> IntArray:
     """The column of the smallest noisy distance at each of E noise scales, shape (k, E).
 
     Args:

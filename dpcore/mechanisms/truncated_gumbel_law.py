@@ -33,11 +33,11 @@ ABSOLUTE_ERROR = 1e-9
 _ABSOLUTE_DEPTH = 25.0  # e^−25 is below 2e-11, for the sum over the whole vocabulary
 _NEGLIGIBLE = 1e-18  # mass of the counts that are left out
 _NEAR = 48  # words that keep their own point, at least
-_NEAR_TIMES_WORDS = 500_000  # and more in a small vocabulary, where K = n is likelier
+_NEAR_TIMES_WORDS = 200_000  # and more in a small vocabulary, where K = n is likelier
 _PROBABILITY_DEPTH = 45.0  # e^−45 is below 1e-19: for probabilities
 _LOG_DEPTH = 700.0  # for log-probabilities
 _FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
-_MERGED = 1e-5  # kinks closer than this part of the widest panel are one kink
+_MERGED = 1e-12  # kinks closer than this part of the widest panel are one kink
 _DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
 _BLOCK = 50_000  # entries of a block of nodes and points
 _COARSE = 48  # panels of the coarse grid
@@ -60,6 +60,13 @@ class _Noise:
     def kinked(self) -> bool:
         """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
         return self.ratio < math.log(self.depth)
+
+    @property
+    def bins(self) -> int:
+        """Least number of bins of far words: fewer where the kink is faint, 0 without one."""
+        if not self.kinked:
+            return 0
+        return 96 if self.ratio < math.log(8.0) else 24
 
     def log_parts(self, t: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """ln S(t − d) and ln f(t − d), shape (T, m)."""
@@ -163,7 +170,7 @@ def _few(noise: _Noise, d: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _all(noise: _Noise, d: FloatArray, near: int, depth: float) -> FloatArray:
     """ln P(u_i | K = n), shape (n,); −∞ where it is below e^−depth."""
-    points, counts = points_for(d, near, 0.5 * noise.scale, noise.kinked)
+    points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
     low, high = noise.window(float(d[-1]))
     # ln Π S_j on a coarse grid tells where it has fallen too far and where it falls steeply.
     edges = noise.panels(low, high, points)
@@ -225,9 +232,9 @@ def log_law_from_distances(
     d: FloatArray,
     weights: FloatArray,
     b: float,
-    C: float,
+    C: float,  # noqa: N803
     *,
-    depth: float = math.inf,  # noqa: N803
+    depth: float = math.inf,
 ) -> FloatArray:
     """ln P(u_i), shape (n,), in the order of the distances.
 
