@@ -5,7 +5,7 @@ import streamlit as st
 from pages.shared.frame import TITLE, open_frame
 from pages.shared.warmup import warm_up
 
-st.set_page_config(page_title=TITLE, page_icon="🔏", layout="wide")
 page = open_frame()
+st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
 warm_up()
 page.run()

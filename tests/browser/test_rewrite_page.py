@@ -1,0 +1,261 @@
+"""The Rewrite page in a real Chromium: links, keyboard, phone, dark mode, hostile text."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.shared.presets import DEFAULT_PRESET, PRESETS
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.server import Server
+
+WORD_VIEW = "One word: strip and odds"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+NewPage = Callable[..., tuple[Page, Watch]]
+
+
+def open_grid(page: Page, url: str) -> None:
+    open_page(page, url)
+    expect(page.locator(".grid .word").first).to_be_visible()
+    wait_idle(page)
+
+
+def row(page: Page, key: str) -> str:
+    """The words of one mechanism as they stand."""
+    return page.locator(f".words:has([data-id^='{key}/'])").inner_text()
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def slider(page: Page, name: str) -> None:
+    """Put the focus on a slider."""
+    page.locator(f".st-key-eps_{name}").get_by_role("slider").focus()
+
+
+def write_text(page: Page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill(text)
+    box.press("Control+Enter")
+    wait_idle(page)
+
+
+def test_a_deep_link_on_a_fresh_server_gets_the_frame(
+    start_server: Callable[..., Server], new_page: NewPage
+) -> None:
+    server = start_server()
+    page, watch = new_page()
+    open_grid(page, f"{server.url}/rewrite?eps_metric=5&word=3&via=tem&seed=7")
+    expect(page).to_have_title("Rewrite – Word Privacy Lab")
+    assert (
+        page.locator(".st-key-eps_metric").get_by_role("slider").get_attribute("aria-valuetext")
+        == "5"
+    )
+    expect(page.locator("[data-id='tem.v1/3']")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
+    # Streamlit looks for itself below the page's own path first.
+    own = [entry for entry in watch.bad_responses if "/rewrite/_stcore/" not in entry]
+    assert own == []
+    assert not watch.foreign_requests
+    assert "Traceback" not in server.printed()
+
+
+def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page) -> None:
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    open_grid(page, app_url)
+    expect(page.locator(".source .plain")).to_have_text(PRESETS[DEFAULT_PRESET])
+    assert page.locator(".grid .changed").count() > 5
+    assert not any("plotly" in url.lower() for url in loaded)
+    page.get_by_role("tab", name=WORD_VIEW).click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    assert any("plotly" in url.lower() for url in loaded)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", ["", WORD_VIEW, "100 draws", "Link, files, command"])
+def test_it_is_accessible(app_url: str, new_page: NewPage, scheme: str, view: str) -> None:
+    page, watch = new_page(color_scheme=scheme)
+    open_grid(page, f"{app_url}/?view={quote(view)}" if view else app_url)
+    for summary in page.locator(".grid summary").all():
+        summary.click()
+    page.locator("[data-id='tem.v1/5']").hover()
+    expect(page.locator(".card td").first).to_be_visible()
+    assert_accessible(page)
+    watch.assert_clean()
+
+
+def test_a_slider_step_by_keyboard_moves_words_and_link(app_url: str, page: Page) -> None:
+    open_grid(page, app_url)
+    before = row(page, "madlib.v1")
+    slider(page, "metric")
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+        wait_idle(page)
+    after = row(page, "madlib.v1")
+    assert after != before
+    (value,) = query(page)["eps_metric"]
+    assert float(value) < 12
+    assert page.locator("h3", has_text=f"ε = {value}").count() == 1
+    open_grid(page, page.url)
+    assert row(page, "madlib.v1") == after
+
+
+def test_words_by_keyboard_card_and_choice(app_url: str, page: Page) -> None:
+    open_grid(page, app_url)
+    page.locator("[data-id='madlib.v1/0']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-id='madlib.v1/1']")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-id='mahalanobis.v1/1']")).to_be_focused()
+    card = page.get_by_role("tooltip")
+    expect(card.locator("tbody tr")).to_have_count(5)
+    expect(card).to_contain_text("estimated")
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    chosen = page.locator("[data-id='mahalanobis.v1/1']")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    expect(chosen).to_be_focused()
+    expect(page.locator(".strip")).to_have_count(6)
+    link = page.url
+    open_grid(page, link)
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_promise_stays_open_while_the_slider_moves(app_url: str, page: Page) -> None:
+    open_grid(page, app_url)
+    promise = page.locator("details").first
+    promise.locator("summary").click()
+    expect(promise).to_contain_text("e^(12·d)")
+    slider(page, "metric")
+    page.keyboard.press("ArrowRight")
+    wait_idle(page)
+    expect(promise).to_have_attribute("open", "")
+    expect(promise).to_contain_text("e^(14·d)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<img src=x onerror=document.title='caught'> is <b>bold</b>",
+        "![x](http://nowhere.invalid/p.png) and [y](javascript:alert(1))",
+        "שלום world 👩‍👩‍👧 Grüße",
+    ],
+)
+def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    open_grid(page, app_url)
+    write_text(page, text)
+    expect(page.locator(".source .plain")).to_have_text(text)
+    for view in (WORD_VIEW, "100 draws", "Link, files, command"):
+        page.get_by_role("tab", name=view).click()
+        wait_idle(page)
+    assert page.locator("img[src='x'], b").count() == 0
+    expect(page).not_to_have_title("caught")
+    assert "text" not in query(page)
+
+
+def test_bad_texts_say_what_to_do(app: Server, page: Page) -> None:
+    open_grid(page, app.url)
+    for text, said in [("", "empty"), ("secretive " * 5000, "2,000")]:
+        write_text(page, text)
+        expect(page.get_by_text("This could not be rewritten.")).to_be_visible()
+        expect(page.get_by_text(said).first).to_be_visible()
+    write_text(page, "a good sentence")
+    expect(page.locator(".source .plain")).to_have_text("a good sentence")
+    assert "secretive" not in app.printed()
+
+
+def test_nothing_typed_reaches_the_terminal(app: Server, page: Page) -> None:
+    open_grid(page, app.url)
+    write_text(page, "the unmistakableword was typed")
+    page.get_by_role("tab", name=WORD_VIEW).click()
+    wait_idle(page)
+    assert "unmistakableword" not in app.printed()
+
+
+def test_a_link_holds_the_text_only_if_asked(app_url: str, page: Page) -> None:
+    open_grid(page, f"{app_url}/?view={quote('Link, files, command')}&seed=11")
+    write_text(page, "my own words & more")
+    codes = page.get_by_test_id("stCode")
+    assert "own+words" not in codes.first.inner_text()
+    page.get_by_text("Put my text into the link").click()
+    wait_idle(page)
+    expect(page.get_by_text("This link contains your text.")).to_be_visible()
+    link = codes.first.inner_text().replace("\n", "")
+    words = row(page, "madlib.v1")
+    open_grid(page, link)
+    expect(page.locator(".source .plain")).to_have_text("my own words & more")
+    assert row(page, "madlib.v1") == words
+    write_text(page, "something else")
+    assert "text" not in query(page)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "eps_metric=-5&eps_log=abc&eps_local=1e99",
+        "metric=nonsense&log=x&local=",
+        "seed=-1&draw=99999999999&word=999999&via=nobody",
+        "preset=unheard&lexicon=../../etc/passwd&unknown=publish&case=x&view=none",
+    ],
+)
+def test_a_broken_link_falls_back(app: Server, page: Page, bad: str) -> None:
+    open_grid(page, f"{app.url}/?{bad}")
+    assert page.locator(".grid .changed").count() > 5
+    assert page.get_by_test_id("stException").count() == 0
+    assert "Traceback" not in app.printed()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(app_url: str, new_page: NewPage, scheme: str) -> None:
+    page, watch = new_page(color_scheme=scheme, **PHONE)
+    open_grid(page, app_url)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    for box in [word.bounding_box() for word in page.locator(".word").all()[:40]]:
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    page.locator("[data-id='tem.v1/5']").tap()
+    expect(page.get_by_role("tooltip").locator("tbody tr")).to_have_count(5)
+    card = page.get_by_role("tooltip").bounding_box()
+    assert card is not None
+    assert card["x"] >= 0
+    assert card["x"] + card["width"] <= 390
+    assert_accessible(page)
+    watch.assert_clean()
+
+
+def test_numbers_and_figures_download(app_url: str, page: Page, tmp_path: Path) -> None:
+    open_grid(page, f"{app_url}/?view={quote(WORD_VIEW)}")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    with page.expect_download() as csv:
+        page.get_by_role("button", name="Numbers as CSV").first.click()
+    csv.value.save_as(tmp_path / "strip.csv")
+    lines = (tmp_path / "strip.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0].startswith("mechanism,title,meaning,word,from_epsilon")
+    assert len(lines) > 6
+    page.locator(".js-plotly-plot").first.hover()
+    with page.expect_download() as svg:
+        page.locator(".modebar-btn").first.click()
+    svg.value.save_as(tmp_path / "strip.svg")
+    assert re.match(r"<svg ", (tmp_path / "strip.svg").read_text(encoding="utf-8"))
+
+
+def test_draw_again_is_in_the_link(app_url: str, page: Page) -> None:
+    open_grid(page, app_url)
+    before = row(page, "madlib.v1")
+    page.get_by_role("button", name="Draw again").click()
+    wait_idle(page)
+    after = row(page, "madlib.v1")
+    assert after != before
+    assert query(page)["draw"] == ["1"]
+    open_grid(page, page.url)
+    assert row(page, "madlib.v1") == after
