@@ -23,7 +23,7 @@ _ROUNDING = 1e-11
 
 
 def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
-    """Bounds in O(n d) time and a search in eight dimensions.
+    """Bounds in O(n d) time and a search in eight dimensions: 50 s for 400,000 x 300, busy machine.
 
     Diameter: for any point c, D(x, y) <= D(x, c) + D(c, y), so the sum of the two largest
     distances from c bounds Δ from above; c is the mean. The distances from the word farthest from

@@ -176,6 +176,7 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
         (gzip.compress(text())[:-30], "cut or damaged"),
         (gzip.compress(text())[:40] + b"\0" * 40, "cut or damaged"),
         (zipped(**{"one.txt": text()})[:-40], "cut or damaged"),
+        (zipped(**{"one.txt": text()}).replace(b"\x08\x00", b"\x63\x00"), "cut or damaged"),
         (zipped(**{"a.txt": text(), "b.txt": text()}), "holds 2 files.*a.txt, b.txt"),
         (zipped(), "holds 0 files"),
         (b"\xba\x16O/" + bytes(60), "fastText model"),
@@ -264,6 +265,9 @@ def test_bad_arrays(write, tmp_path):
     for content, said in (
         (npy(VECTORS)[:-7], "cut, damaged or pickled"),
         (npy(VECTORS).replace(b"'<f4'", b"'|O' "), "cut, damaged or pickled"),
+        (npy(VECTORS).replace(b"}", b"\x9b"), "cut, damaged or pickled"),
+        (npy(VECTORS)[:70] + npy(VECTORS), "cut, damaged or pickled"),
+        (npy(VECTORS).replace(b"(5, 3)", b"(5, 3000000000)"), "cut, damaged or pickled"),
         (npy(VECTORS.astype(int)), "floating-point"),
         (npy(VECTORS.ravel()), r"\(n, d\)"),
         (npy(np.where(VECTORS == 7, np.inf, VECTORS)), "row 3 holds NaN or infinity"),

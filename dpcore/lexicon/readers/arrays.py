@@ -5,6 +5,7 @@ Never unpickled: an array of objects is refused.
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.readers.rows import RawVectors
+from dpcore.lexicon.readers.stream import DAMAGE, brief
 from dpcore.lexicon.rows import first_not_finite, freeze
 from dpcore.limits import MAX_VOCABULARY
 
@@ -22,6 +24,16 @@ if TYPE_CHECKING:
 
 _VECTOR_KEYS = ("vectors", "embeddings", "vecs")
 _WORD_KEYS = ("words", "vocab", "vocabulary")
+# What NumPy raises for a header that is no header, or of an absurd shape.
+_BAD_HEADER = (
+    ValueError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    OverflowError,
+    MemoryError,
+    tokenize.TokenError,
+)
 
 
 def is_array_file(path: Path) -> bool:
@@ -35,7 +47,7 @@ def is_array_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
-    except zipfile.BadZipFile:
+    except DAMAGE:
         return False
 
 
@@ -60,10 +72,10 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
                 if set(_WORD_KEYS) & set(loaded.files):
                     found = loaded[_choose(path, loaded.files, _WORD_KEYS)]
                     words = _as_words(path, found)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (*DAMAGE, *_BAD_HEADER) as error:
         if isinstance(error, LexiconError):
             raise
-        raise LexiconError(f"{path.name} is cut, damaged or pickled ({error})") from None
+        raise LexiconError(f"{path.name} is cut, damaged or pickled ({brief(error)})") from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise LexiconError(
             f"{path.name} must hold floating-point vectors of shape (n, d), got {vectors.dtype} "

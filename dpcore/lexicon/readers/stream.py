@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import struct
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Self, cast
@@ -20,7 +21,23 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 * 2**20
 # The longest line that can be right: 4,096 numbers of some 30 characters.
 _LINE_LIMIT = 2**20
+# What gzip and zipfile raise for a file that is cut, damaged, encrypted or packed in another way.
+DAMAGE = (
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+)
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
+
+
+def brief(error: Exception) -> str:
+    """Another library's message on one line, shortened: some quote the file they complain of."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 100 else text[:99] + "…"
 
 
 class ByteSource:
@@ -57,7 +74,7 @@ class ByteSource:
             try:
                 archive = zipfile.ZipFile(self._file)
                 self._stream = archive.open(self._choose(archive, member))
-            except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            except DAMAGE as error:
                 raise self._damaged(error) from None
         elif member:
             raise LexiconError(f"{self.label}: only a zip archive has members")
@@ -95,7 +112,7 @@ class ByteSource:
         self._file.close()
 
     def _damaged(self, error: Exception) -> LexiconError:
-        return LexiconError(f"{self.label} is cut or damaged ({error})")
+        return LexiconError(f"{self.label} is cut or damaged ({brief(error)})")
 
     def read(self) -> bytes:
         """The next few megabytes; empty at the end.
@@ -108,7 +125,7 @@ class ByteSource:
             return block
         try:
             block = self._stream.read(BLOCK_BYTES)
-        except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        except DAMAGE as error:
             raise self._damaged(error) from None
         self._progress("reading", min(self._file.tell(), self._total), self._total)
         return block
