@@ -33,7 +33,7 @@ ABSOLUTE_ERROR = 1e-9
 _ABSOLUTE_DEPTH = 25.0  # e^−25 is below 2e-11, for the sum over the whole vocabulary
 _NEGLIGIBLE = 1e-18  # mass of the counts that are left out
 _NEAR = 48  # words that keep their own point, at least
-_NEAR_TIMES_WORDS = 200_000  # and more in a small vocabulary, where K = n is likelier
+_NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
 _PROBABILITY_DEPTH = 45.0  # e^−45 is below 1e-19: for probabilities
 _LOG_DEPTH = 700.0  # for log-probabilities
 _FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1

@@ -46,9 +46,11 @@ def fine_law(
     """
     low, high = max(-c, -b * math.log(60.0)), min(c, d[-1] + 45.0 * b)
     widest = min(b / 3.0, c / 40.0)
+    # The density jumps by e^(−e^(c/b)) at a kink: from c = 4b on that is below 1e-23.
+    kinks = d - c if c < 4.0 * b else d[:0]
     law = np.zeros(d.size)
     head = max(1, int(np.count_nonzero(weights[:-1] > 1e-25)))
-    for t, share in _nodes(_panels(low, high, d[:head] - c, widest), order):
+    for t, share in _nodes(_panels(low, high, kinks[:head], widest), order):
         s, f = survival_and_density(t[:, None] - d[:head], b, c)
         products = np.cumprod(s, axis=1) * weights[: d.size - 1][:head]
         law[:head] += share @ (f / s * np.cumsum(products[:, ::-1], axis=1)[:, ::-1])
@@ -56,7 +58,7 @@ def fine_law(
     fallen = np.log(survival_and_density(grid[:, None] - d, b, c)[0]).sum(axis=1)
     stop = float(grid[fallen > -depth][-1]) + (grid[1] - grid[0])
     seen = int((d < stop + c).sum())
-    for t, share in _nodes(_panels(low, stop, d - c, widest), order):
+    for t, share in _nodes(_panels(low, stop, kinks, widest), order):
         s, f = survival_and_density(t[:, None] - d[:seen], b, c)
         law[:seen] += weights[-1] * (share * np.exp(np.log(s).sum(axis=1))) @ (f / s)
     return law
