@@ -81,23 +81,24 @@ def worst_delta(noise: Truncation, norm: float, dimension: int) -> float:
     """Exact δ at the nominal ε for the worst difference of L2 norm 2C.
 
     Within the common support the loss is at most α‖v‖₁ ≤ ε, so δ is the mass outside it,
-    1 − Π(1 − m(v_i)). As a function of v_i², −ln(1 − m) is concave and then convex, so the worst
-    difference has equal coordinates except at most one larger: the search is over that one.
+    1 − Π(1 − m(v_i)). Where A ≥ 2C, −ln(1 − m) as a function of v_i² is concave and then convex,
+    so the worst difference has equal coordinates except at most one larger: the search is over
+    that one. For a shorter A it is the δ of a difference that exists: a lower bound.
     """
     if dimension == 1:
         return float(shifted_out(np.array(2.0 * norm), noise.alpha, noise.cut))
     counts = np.array([1.0, dimension - 1.0])
 
-    def survival(share: FloatArray) -> FloatArray:
-        """Log survival where one coordinate holds this share of ‖v‖²."""
-        one = 2.0 * norm * np.sqrt(share)
-        rest = 2.0 * norm * np.sqrt((1.0 - share) / (dimension - 1))
+    def survival(angle: FloatArray) -> FloatArray:
+        """Log survival where one coordinate is ‖v‖·cos(angle), the others are equal."""
+        one = 2.0 * norm * np.cos(angle)
+        rest = 2.0 * norm * np.sin(angle) / math.sqrt(dimension - 1)
         return log_survival(np.stack((one, rest), axis=-1), counts, noise)
 
-    # Twice: the second grid lies between the neighbours of the best point of the first.
-    low, high, found = 1.0 / dimension, 1.0, 0.0
-    for _ in range(2):
-        grid = np.linspace(low, high, 2001)
+    # Each grid lies between the neighbours of the best point of the one before.
+    low, high, found = 0.0, math.acos(1.0 / math.sqrt(dimension)), 0.0
+    for _ in range(3):
+        grid = np.linspace(low, high, 1001)
         values = survival(grid)
         best = int(values.argmin())
         found = min(found, float(values[best]))
@@ -136,7 +137,8 @@ def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: i
 
 
 def _log1p_ratio(x: float, m: float) -> float:
-    """ln(1 + expm1(x)/(2m)) without overflow."""
-    if x > 30:
-        return x - math.log(2.0 * m)
-    return math.log1p(math.expm1(x) / (2.0 * m))
+    """ln(1 + expm1(x)/(2m)) without overflow, x > 0."""
+    ratio = math.expm1(x) / (2.0 * m) if x < 700 else math.inf
+    if ratio < math.inf:
+        return math.log1p(ratio)
+    return x + math.log(-math.expm1(-x)) - math.log(2.0 * m)
