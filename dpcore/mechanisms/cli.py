@@ -155,7 +155,7 @@ def _mechanisms(options: argparse.Namespace) -> int:
 
 def _distribution(options: argparse.Namespace) -> int:
     from dpcore.mechanisms.law import Effort
-    from dpcore.rewrite.randomness import generator
+    from dpcore.noise.streams import generator
 
     check_count(options.draws, 2, "--draws")
     if options.top is not None:
@@ -197,7 +197,7 @@ def _distribution(options: argparse.Namespace) -> int:
 def _path(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from dpcore.rewrite.randomness import generator
+    from dpcore.noise.streams import generator
 
     mechanism = build(options)
     word = mechanism.lexicon.index(options.word)

@@ -89,8 +89,8 @@ def _approximate(mechanism: Mechanism) -> NeighbourIndex:
 
 
 def _rewrite(options: argparse.Namespace) -> int:
+    from dpcore.noise.streams import generator
     from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.randomness import generator
     from dpcore.rewrite.sentence import draw, prepare, release
     from dpcore.rewrite.vocabulary import UnknownWordPolicy, released_description
 

@@ -12,10 +12,10 @@ import numpy as np
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
+from dpcore.noise.streams import generator
 from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
-from dpcore.rewrite.randomness import generator
 from dpcore.rewrite.tokens import Token, tokenize
 from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, encode
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.mechanisms.additive import RadialMechanism
-from dpcore.rewrite.randomness import generator
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import EpsilonPaths
-    from dpcore.rewrite.likely import SharedDirections
+    from dpcore.mechanisms.shared import SharedDirections
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
 
 K = TypeVar("K")
@@ -32,7 +31,6 @@ V = TypeVar("V")
 
 _KEPT = 200  # entries of a memo; the oldest goes first
 _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
-_LAW_SEED = 0  # of directions that estimate a law: they protect nothing, so all may share them
 
 
 @dataclass
@@ -80,21 +78,21 @@ class Bench:
 
     def draw(self, mechanism: Mechanism, seed: int, number: int) -> SentenceDraw:
         """One noise draw for every ε."""
-        grid = admissible(mechanism)
-        return _memo(
-            self._draws,
-            (mechanism.key, seed, number),
-            lambda: draw(self.sentence, mechanism, seed, number, epsilons=grid),
-        )
+
+        def compute() -> SentenceDraw:
+            grid = admissible(mechanism)
+            return draw(self.sentence, mechanism, seed, number, epsilons=grid)
+
+        return _memo(self._draws, (mechanism.key, seed, number), compute)
 
     def redraw(self, mechanism: Mechanism, seed: int, draws: int) -> list[EpsilonPaths]:
         """Many draws of each place, for every ε."""
-        grid = admissible(mechanism)
-        return _memo(
-            self._many,
-            (mechanism.key, seed, draws),
-            lambda: redraw(self.sentence, mechanism, seed, draws, epsilons=grid),
-        )
+
+        def compute() -> list[EpsilonPaths]:
+            grid = admissible(mechanism)
+            return redraw(self.sentence, mechanism, seed, draws, epsilons=grid)
+
+        return _memo(self._many, (mechanism.key, seed, draws), compute)
 
     def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
         """Whether this law is only a look-up."""
@@ -109,13 +107,9 @@ class Bench:
 
         def compute() -> Law:
             ranking = self.sentence.rankings(np.array([word]))[0]
-            rng = generator(_LAW_SEED, "law", mechanism.key)
-            if isinstance(mechanism, RadialMechanism):
-                bundle = self.shared.bundle(mechanism)
-                grid = admissible(mechanism)
-                return mechanism.law(word, grid, rng=rng, ranking=ranking, bundle=bundle)
-            effort = self.shared.effort
-            return mechanism.law(word, [epsilon], rng=rng, ranking=ranking, effort=effort)
+            whole = isinstance(mechanism, RadialMechanism)
+            epsilons = admissible(mechanism) if whole else [epsilon]
+            return self.shared.law(mechanism, word, epsilons, ranking)
 
         key = (mechanism.key, word, _law_key(mechanism, epsilon))
         law = _memo(self._laws, key, compute, _KEPT_LAWS)

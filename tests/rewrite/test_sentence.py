@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dpcore.errors import ParameterError, TextError
+from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.rewrite.likely import SharedDirections, likely_outputs
-from dpcore.rewrite.randomness import generator
+from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import _SEGMENT, draw, prepare, redraw, release
 from dpcore.rewrite.vocabulary import Role, UnknownWordPolicy
 
@@ -105,54 +104,12 @@ def test_many_draws_agree_with_the_law(lexicon):
     assert abs(share - stay) < np.sqrt(np.log(2e6) / (2 * draws))
 
 
-@pytest.mark.parametrize("key", MECHANISMS)
-def test_likely_outputs_are_ordered_and_carry_true_distances(lexicon, key):
-    mechanism, sentence = create(key, lexicon), prepare(TEXT, lexicon)
-    epsilon = middle(mechanism)
-    grid = np.array([epsilon * 0.9, epsilon])
-    found = likely_outputs(sentence, mechanism, 1, grid, SharedDirections())
-    assert found.exact == mechanism.exact_law
-    for row in found.candidates:
-        probabilities = [candidate.probability for candidate in row]
-        assert probabilities == sorted(probabilities, reverse=True)
-        assert 0 < sum(probabilities) <= 1 + 1e-9
-        for candidate in row:
-            gap = lexicon.vectors[lexicon.index("weather")].astype(float)
-            gap = gap - lexicon.vectors[lexicon.index(candidate.word)]
-            assert candidate.distance == pytest.approx(float(np.linalg.norm(gap)))
-    unknown = likely_outputs(sentence, mechanism, 3, grid, SharedDirections())
-    assert unknown is None
-
-
-def test_shared_directions_are_shared_where_they_can_be(lexicon):
-    shared = SharedDirections()
-    sphere = [create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")]
-    assert len({id(shared.bundle(mechanism)) for mechanism in sphere}) == 1
-    others = [create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")]
-    others += [create("mahalanobis", lexicon, {"lam": 0.9})]
-    others += [create("laplace", lexicon, {"clip_norm": 1.0})]
-    assert len({id(shared.bundle(mechanism)) for mechanism in [sphere[0], *others]}) == 6
-
-
 def test_a_text_of_marks_alone_comes_back(lexicon):
     sentence = prepare("?!...", lexicon)
     mechanism = create("madlib", lexicon)
     assert draw(sentence, mechanism, 1).at(2.0).text == "?!..."
     assert release(sentence, mechanism, 2.0, generator(1)).text == "?!..."
     assert redraw(sentence, mechanism, 1, 5) == []
-
-
-@pytest.mark.parametrize("seed", [-1, 2**60, 1.5, "7"])
-def test_a_seed_that_a_link_cannot_carry_is_refused(seed):
-    with pytest.raises(ParameterError, match="a seed is a whole number"):
-        generator(seed, "x")
-
-
-def test_streams_differ_by_key_and_repeat_by_seed():
-    first = generator(1, "a", 2).random(4)
-    assert np.array_equal(first, generator(1, "a", 2).random(4))
-    for other in (generator(2, "a", 2), generator(1, "a", 3), generator(1, "a2"), generator(None)):
-        assert not np.array_equal(first, other.random(4))
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "a\x00b", "x " * 5_000])
