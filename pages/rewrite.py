@@ -17,9 +17,9 @@ from pages.shared.workbench import workbench  # noqa: E402
 
 st.title("What is left of your words?", anchor=False)
 st.markdown(
-    "Word-level differential privacy exchanges every word at random, so that nobody can be sure "
-    "which word stood there. Move ε and watch. **Changed words** are underlined and carry the "
-    "sign ↻; choose one to see what else it could have become."
+    "Every word is exchanged at random, so that nobody can be sure which one stood there. "
+    "**Changed words** are underlined and carry the sign ↻; choose a word to see what else it "
+    "could have become."
 )
 
 choices = sidebar()

@@ -22,14 +22,13 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
     """
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return (
-            f"ε = {number(epsilon)}: an output can speak for one word against any other by a "
-            f"factor of at most e^{number(epsilon)} = {factor_text(epsilon)}."
+            f"ε = {number(epsilon)}: odds against any other word at most "
+            f"e^{number(epsilon)} = {factor_text(epsilon)}."
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."
     return (
-        f"ε = {number(epsilon)}: an output can speak for a word against its nearest neighbour "
-        f"(typically {nearest:.3g} away) by a factor of at most "
+        f"ε = {number(epsilon)}: odds against the nearest neighbour ({nearest:.3g} away) at most "
         f"e^({number(epsilon)} × {nearest:.3g}) = {factor_text(epsilon * nearest)}."
     )
 

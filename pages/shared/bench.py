@@ -12,7 +12,8 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.mechanisms.additive import RadialMechanism
-from dpcore.rewrite.sentence import draw, redraw
+from dpcore.noise.streams import generator
+from dpcore.rewrite.sentence import draw
 from pages.shared.groups import group_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _KEPT = 200  # entries of a memo; the oldest goes first
+_KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
 _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
 
 
@@ -45,7 +47,7 @@ class Bench:
     sentence: Sentence
     shared: SharedDirections
     _draws: dict[tuple[str, int, int], SentenceDraw] = field(default_factory=dict)
-    _many: dict[tuple[str, int, int], list[EpsilonPaths]] = field(default_factory=dict)
+    _many: dict[tuple[str, int, int, int], EpsilonPaths] = field(default_factory=dict)
     _laws: dict[tuple[str, int, float], Law] = field(default_factory=dict)
     _promises: dict[tuple[str, float], Guarantee] = field(default_factory=dict)
 
@@ -85,14 +87,28 @@ class Bench:
 
         return _memo(self._draws, (mechanism.key, seed, number), compute)
 
-    def redraw(self, mechanism: Mechanism, seed: int, draws: int) -> list[EpsilonPaths]:
-        """Many draws of each place, for every ε."""
+    def redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> EpsilonPaths:
+        """Many independent draws of one place, for every ε.
 
-        def compute() -> list[EpsilonPaths]:
-            grid = admissible(mechanism)
-            return redraw(self.sentence, mechanism, seed, draws, epsilons=grid)
+        One place at a time, so that a page can show how far it is and stop.
+        """
 
-        return _memo(self._many, (mechanism.key, seed, draws), compute)
+        def compute() -> EpsilonPaths:
+            inputs = [self.sentence.inputs(seed, number)[place] for number in range(draws)]
+            words = np.array(inputs, dtype=np.int64)
+            known = self.word(place) >= 0
+            return mechanism.paths(
+                generator(seed, mechanism.key, "slot", place),
+                words,
+                rankings=self.sentence.rankings(words) if known else None,
+                epsilons=admissible(mechanism),
+            )
+
+        return _memo(self._many, (mechanism.key, seed, draws, place), compute, _KEPT_DRAWS)
+
+    def has_redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> bool:
+        """Whether these draws are only a look-up."""
+        return (mechanism.key, seed, draws, place) in self._many
 
     def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
         """Whether this law is only a look-up."""

@@ -180,7 +180,8 @@ def tally_table(
 
     words = bench.lexicon.words
     rows = []
-    for place, paths in enumerate(bench.redraw(mechanism, seed, draws)):
+    for place in range(bench.sentence.protected):
+        paths = bench.redraw(mechanism, seed, draws, place)
         outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
         order = np.argsort(-counts, kind="stable")
         rows += [(place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order]
@@ -193,7 +194,8 @@ def sentences_table(
     """The rewritten text of each of many draws."""
     import pandas as pd
 
-    many = bench.redraw(mechanism, seed, draws)
+    places = range(bench.sentence.protected)
+    many = [bench.redraw(mechanism, seed, draws, place) for place in places]
     columns = [paths.at(np.array([epsilon]))[:, 0] for paths in many]
     texts = [bench.sentence.write([int(c[i]) for c in columns]) for i in range(draws)]
     return pd.DataFrame(

@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.captions import tally_caption
 from pages.shared.downloads import csv_button
+from pages.shared.progress import timed
 from pages.shared.tables import sentences_table, tally_table
 
 if TYPE_CHECKING:
@@ -24,9 +25,13 @@ def draws_view(scene: Scene) -> None:
         )
         return
     title = scene.chosen.title
-    with st.spinner(f"Drawing {PAGE_DRAWS} times…", show_time=True):
-        tally = tally_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
-        texts = sentences_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
+    request = (scene.chosen, scene.seed, PAGE_DRAWS)
+    places = range(scene.bench.sentence.protected)
+    missing = [place for place in places if not scene.bench.has_redraw(*request, place)]
+    for place in timed(f"Drawing each word {PAGE_DRAWS} times", missing):
+        scene.bench.redraw(*request, place)
+    tally = tally_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
+    texts = sentences_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
     own = tally[tally["place"] == scene.place]
     label = scene.bench.label(scene.place)
     kept = int(own.loc[own["output"] == label, "count"].sum())

@@ -73,7 +73,7 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
     for group, column in zip(groups, st.columns(len(groups)), strict=True):
         members = [m for m in mechanisms if m.meaning in group.meanings]
         grid = admissible_grid(group, members)
-        with column:
+        with column, st.container(gap=None):
             values[group.name] = st.select_slider(
                 group.title,
                 grid,
@@ -84,7 +84,7 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
                 help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
                 "privacy, to the right closer meaning.",
             )
-            with st.container(horizontal=True, horizontal_alignment="distribute"):
+            with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
                 st.markdown(":small[← stronger privacy]", width="content")
                 st.markdown(":small[closer meaning →]", width="content")
             epsilon = group.epsilon(values[group.name])
