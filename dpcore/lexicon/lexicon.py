@@ -46,7 +46,7 @@ class Lexicon:
         words: the words, n distinct non-empty strings without a line feed, most frequent first.
         vectors: shape (n, d), float32, C-contiguous, read-only, finite, rows distinct. An array
             that is writeable when it is handed over is copied.
-        metric: the metric that a mechanism uses when none is named.
+        metric: the metric of `extent`; a mechanism says in its own parameters which one it uses.
 
     Raises:
         LexiconError: a condition above does not hold.

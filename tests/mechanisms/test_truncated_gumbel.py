@@ -8,6 +8,7 @@ from scipy.special import lambertw
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.far_words import points_for
@@ -303,8 +304,8 @@ def test_the_claim_is_reported_as_refuted(small):
     mechanism = TruncatedGumbel(lexicon=small)
     promise = mechanism.guarantee(mechanism.admissible.low * 2)
     assert promise.status is Status.REFUTED
-    assert "34.2" in promise.reason
-    assert "49.1" in promise.reason
+    assert "63.2" in promise.reason
+    assert "126.7" in promise.reason
 
 
 def test_an_approximate_index_is_refused(rng, small):
@@ -321,3 +322,25 @@ def test_euclidean_extent_is_used_whatever_the_lexicon_names(small):
     plain, named = TruncatedGumbel(lexicon=small), TruncatedGumbel(lexicon=other)
     epsilon = plain.admissible.low * 2
     assert named.noise_scale(epsilon) == plain.noise_scale(epsilon)
+
+
+def test_theorem_1_is_refuted_by_the_numbers_of_the_guarantee(data_dir):
+    """The first 5,403 words of the shared GloVe file, just above the lower end of the domain.
+
+    An independent evaluation (log-space trapezoid over 200,000 points, all 5,403 survival
+    functions multiplied one by one) gave −552.632 and −1180.333 for the two log-probabilities.
+    """
+    words = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8").split("\n")
+    vectors = np.load(data_dir / "glove6b_50d_partial.npy").astype(np.float32)
+    lexicon = Lexicon("glove", tuple(words[:5403]), vectors[:5403])
+    mechanism = TruncatedGumbel(lexicon=lexicon)
+    epsilon = 1.001 * mechanism.admissible.low
+    output = np.array([lexicon.index("hah")])
+    haven, entire = lexicon.indices(["haven", "entire"])
+    likely = float(mechanism.log_law(int(haven), epsilon, output)[0])
+    unlikely = float(mechanism.log_law(int(entire), epsilon, output)[0])
+    assert likely == pytest.approx(-552.632, abs=0.1)
+    assert unlikely == pytest.approx(-1180.333, abs=0.1)
+    distance = np.linalg.norm(vectors[haven].astype(float) - vectors[entire].astype(float))
+    assert epsilon == pytest.approx(63.2, abs=0.05)
+    assert (likely - unlikely) / distance == pytest.approx(126.7, abs=0.05)
