@@ -86,7 +86,9 @@ def test_an_absent_text_is_named(texts):
 def test_a_missing_package_is_named_with_the_command(texts, monkeypatch):
     folder, sources = texts
     monkeypatch.setattr(encoder, "PACKAGE", "no_such_package")
-    with pytest.raises(MissingPackageError, match=r"pip install -r dpcore/lexicon/train/requirements\.txt"):
+    with pytest.raises(
+        MissingPackageError, match=r"pip install -r dpcore/lexicon/train/requirements\.txt"
+    ):
         train(small_plan(encoder=True), folder, folder / "a", sources=sources)
     assert not (folder / "a").exists()
 
