@@ -26,11 +26,16 @@ choices = sidebar()
 text = text_box()
 try:
     words = lexicon(choices.lexicon)
-    mechanisms = [mechanism(words, key) for key in choices.mechanisms]
     bench = bench_for(text, words, choices)
 except DpcoreError as error:
     refuse("This could not be rewritten.", error)
     st.stop()
+mechanisms = []
+for key, settings in choices.mechanisms:
+    try:
+        mechanisms.append(mechanism(words, key, settings))
+    except DpcoreError as error:
+        refuse("A mechanism is left out: change its settings in the sidebar.", error)
 if not mechanisms:
     st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
     st.stop()

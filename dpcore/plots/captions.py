@@ -22,14 +22,14 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
     """
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return (
-            f"ε = {number(epsilon)}: odds against any other word at most "
-            f"e^{number(epsilon)} = {factor_text(epsilon)}."
+            f"ε = {number(epsilon)} promises odds of at most e^{number(epsilon)} = "
+            f"{factor_text(epsilon)} against any other word."
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."
     return (
-        f"ε = {number(epsilon)}: odds against the nearest neighbour ({nearest:.3g} away) at most "
-        f"e^({number(epsilon)} × {nearest:.3g}) = {factor_text(epsilon * nearest)}."
+        f"ε = {number(epsilon)} promises odds of at most e^({number(epsilon)} × {nearest:.3g}) = "
+        f"{factor_text(epsilon * nearest)} against the nearest neighbour ({nearest:.3g} away)."
     )
 
 

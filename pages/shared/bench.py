@@ -39,6 +39,8 @@ _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
 class Bench:
     """The work on one sentence.
 
+    The memos are keyed by the mechanism itself, so that another setting is another key.
+
     Attributes:
         sentence: what was typed, read under one set of options.
         shared: public noise directions that estimate laws.
@@ -46,10 +48,10 @@ class Bench:
 
     sentence: Sentence
     shared: SharedDirections
-    _draws: dict[tuple[str, int, int], SentenceDraw] = field(default_factory=dict)
-    _many: dict[tuple[str, int, int, int], EpsilonPaths] = field(default_factory=dict)
-    _laws: dict[tuple[str, int, float], Law] = field(default_factory=dict)
-    _promises: dict[tuple[str, float], Guarantee] = field(default_factory=dict)
+    _draws: dict[tuple[Mechanism, int, int], SentenceDraw] = field(default_factory=dict)
+    _many: dict[tuple[Mechanism, int, int, int], EpsilonPaths] = field(default_factory=dict)
+    _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
+    _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -76,7 +78,7 @@ class Bench:
 
     def has_draw(self, mechanism: Mechanism, seed: int, number: int) -> bool:
         """Whether this draw is only a look-up."""
-        return (mechanism.key, seed, number) in self._draws
+        return (mechanism, seed, number) in self._draws
 
     def draw(self, mechanism: Mechanism, seed: int, number: int) -> SentenceDraw:
         """One noise draw for every ε."""
@@ -85,7 +87,7 @@ class Bench:
             grid = admissible(mechanism)
             return draw(self.sentence, mechanism, seed, number, epsilons=grid)
 
-        return _memo(self._draws, (mechanism.key, seed, number), compute)
+        return _memo(self._draws, (mechanism, seed, number), compute)
 
     def redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> EpsilonPaths:
         """Many independent draws of one place, for every ε.
@@ -104,15 +106,15 @@ class Bench:
                 epsilons=admissible(mechanism),
             )
 
-        return _memo(self._many, (mechanism.key, seed, draws, place), compute, _KEPT_DRAWS)
+        return _memo(self._many, (mechanism, seed, draws, place), compute, _KEPT_DRAWS)
 
     def has_redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> bool:
         """Whether these draws are only a look-up."""
-        return (mechanism.key, seed, draws, place) in self._many
+        return (mechanism, seed, draws, place) in self._many
 
     def has_law(self, mechanism: Mechanism, word: int, epsilon: float) -> bool:
         """Whether this law is only a look-up."""
-        return (mechanism.key, word, _law_key(mechanism, epsilon)) in self._laws
+        return (mechanism, word, _law_key(mechanism, epsilon)) in self._laws
 
     def law(self, mechanism: Mechanism, word: int, epsilon: float) -> tuple[Law, int]:
         """The law of a word, and the position of ε in it.
@@ -127,7 +129,7 @@ class Bench:
             epsilons = admissible(mechanism) if whole else [epsilon]
             return self.shared.law(mechanism, word, epsilons, ranking)
 
-        key = (mechanism.key, word, _law_key(mechanism, epsilon))
+        key = (mechanism, word, _law_key(mechanism, epsilon))
         law = _memo(self._laws, key, compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
@@ -136,7 +138,7 @@ class Bench:
         try:
             return _memo(
                 self._promises,
-                (mechanism.key, epsilon),
+                (mechanism, epsilon),
                 lambda: mechanism.guarantee(epsilon),
             )
         except EpsilonError:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 if TYPE_CHECKING:
-    from pages.shared.sidebar import Choices
+    from pages.shared.scene import Scene
 
 SEED = 2024
 """The seed that a fresh visit begins with: the same for everybody, so that all see one draw."""
@@ -53,11 +53,18 @@ def permalink(text: str | None = None) -> str:
     return f"{base}?{urlencode(pairs)}" if pairs else base
 
 
-def command(text: str, short: str, epsilon: float, seed: int, number: int, choices: Choices) -> str:
-    """The command line that prints the same rewritten sentence as one row of the grid."""
-    parts = ["python -m dpcore rewrite", "--mechanism", short, "--epsilon", f"{epsilon:.17g}"]
+def command(scene: Scene) -> str:
+    """The command line that prints the same rewritten sentence as the row of the chosen word."""
+    mechanism, choices = scene.chosen, scene.choices
+    parts = ["python -m dpcore rewrite", "--mechanism", mechanism.key]
+    parts += ["--epsilon", repr(scene.epsilon)]
+    defaults = mechanism.parameters()
+    for name, value in mechanism.settings().items():
+        if value != defaults[name]["default"]:
+            parts += ["--set", shlex.quote(f"{name}={value}")]
+    seed, number = scene.seed, scene.number
     parts += ["--seed", str(seed), "--draw", str(number), "--lexicon", shlex.quote(choices.lexicon)]
     parts += ["--unknown", str(choices.policy), "--case", str(choices.case)]
     if choices.keep_stop_words:
         parts.append("--keep-stop-words")
-    return " ".join([*parts, "--text", shlex.quote(text)])
+    return " ".join([*parts, "--text", shlex.quote(scene.text)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +14,11 @@ from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.presets import DEFAULT_MECHANISMS
 from pages.shared.resources import lexicon_names
+from pages.shared.settings import settings_form
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.resources import Settings
 
 
 @dataclass(frozen=True)
@@ -24,14 +30,14 @@ class Choices:
         policy: for words outside the vocabulary.
         keep_stop_words: whether function words are released.
         case: what is released about capitals.
-        mechanisms: registry keys, in the registry's order within each group.
+        mechanisms: registry keys and settings, in the registry's order within each group.
     """
 
     lexicon: str
     policy: UnknownWordPolicy
     keep_stop_words: bool
     case: CasePolicy
-    mechanisms: tuple[str, ...]
+    mechanisms: tuple[tuple[str, Settings], ...]
 
 
 def sidebar() -> Choices:
@@ -77,9 +83,9 @@ def sidebar() -> Choices:
     return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
 
 
-def _mechanisms() -> tuple[str, ...]:
+def _mechanisms() -> tuple[tuple[str, Settings], ...]:
     st.subheader("Mechanisms", anchor=False)
-    chosen: list[str] = []
+    chosen: list[type[Mechanism]] = []
     for group in GROUPS:
         kinds = [kind for kind in MECHANISMS.values() if kind.meaning in group.meanings]
         if not kinds:
@@ -94,8 +100,10 @@ def _mechanisms() -> tuple[str, ...]:
             bind="query-params",
             help=f"{group.explanation}\n\n{lines}",
         )
-        chosen += [resolve(kind.short).key for kind in kinds if kind.short in names]
-    return tuple(dict.fromkeys(chosen))
+        chosen += [resolve(kind.short) for kind in kinds if kind.short in names]
+    chosen = list(dict.fromkeys(chosen))
+    settings = settings_form(chosen)
+    return tuple((kind.key, settings.get(kind.key, ())) for kind in chosen)
 
 
 def _sentence(text: str) -> str:

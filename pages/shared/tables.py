@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.guarantee import MetricPrivacy
 from dpcore.mechanisms.law import Effort
 from dpcore.plots import law as law_plot
 from dpcore.plots import odds as odds_plot
@@ -15,6 +16,7 @@ from dpcore.plots import strip as strip_plot
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpcore.guarantee import Guarantee
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.bench import Bench
@@ -42,10 +44,12 @@ def grid_table(
         epsilon = epsilons[mechanism.key]
         if epsilon not in mechanism.admissible:
             continue
+        settings = " ".join(f"{name}={value}" for name, value in mechanism.settings().items())
         for position, token in enumerate(bench.draw(mechanism, seed, number).at(epsilon).tokens):
             rows.append(
                 {
                     "mechanism": mechanism.key,
+                    "settings": settings,
                     "epsilon": epsilon,
                     "seed": seed,
                     "draw": number,
@@ -135,12 +139,18 @@ def odds_table(
                 words[other],
                 words[output],
                 pair[0] - pair[1],
-                promise.loss(distance),
+                _bound(promise, distance),
                 mechanism.exact_law,
                 str(promise.status),
             )
         )
     return pd.DataFrame(rows, columns=list(odds_plot.COLUMNS))
+
+
+def _bound(promise: Guarantee, distance: float) -> float:
+    """The promised loss between two words at a Euclidean distance, whatever the own metric is."""
+    factor = promise.euclidean_factor if isinstance(promise, MetricPrivacy) else 1.0
+    return promise.loss(factor * distance)
 
 
 def _log_probability(

@@ -30,9 +30,7 @@ def files_view(scene: Scene) -> None:
     note("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
     st.subheader("Command", anchor=False)
     st.code(
-        link.command(
-            scene.text, scene.chosen.short, scene.epsilon, scene.seed, scene.number, scene.choices
-        ),
+        link.command(scene),
         language=None,
         wrap_lines=True,
     )

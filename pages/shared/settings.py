@@ -1,0 +1,59 @@
+"""The settings of the chosen mechanisms, drawn from what each mechanism declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.resources import Settings
+
+
+def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
+    """Draw one field for each declared parameter; every field stands in the link.
+
+    Returns:
+        By registry key, the settings that differ from their defaults.
+    """
+    chosen: dict[str, Settings] = {}
+    with st.expander("Settings of the mechanisms"):
+        for kind in kinds:
+            declared = kind.parameters()
+            if not declared:
+                continue
+            st.markdown(f"**{kind.short}**")
+            values = {name: _field(kind.short, name, how) for name, how in declared.items()}
+            chosen[kind.key] = tuple(
+                (name, value)
+                for name, value in values.items()
+                if value != declared[name]["default"]
+            )
+    return chosen
+
+
+def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
+    label, key, default = name.replace("_", " "), f"{short}_{name}", declared["default"]
+    common = {"key": key, "bind": "query-params", "help": declared["help"]}
+    if declared["choices"] is not None:
+        options = list(declared["choices"])
+        return st.selectbox(label, options, index=options.index(default), **common)
+    whole = str(declared["type"]).startswith("int")
+    kind = int if whole else float
+    low, high = (None if end is None else kind(end) for end in (declared["low"], declared["high"]))
+    return st.number_input(
+        label,
+        low,
+        high,
+        default,
+        step=1 if whole else _step(default),
+        format="%d" if whole else "%g",
+        placeholder="its default",
+        **common,
+    )
+
+
+def _step(default: float | None) -> float:
+    """A step of about a tenth of the default."""
+    return 1.0 if default is None else float(f"{default / 10:.0e}") if default < 0.1 else 0.05

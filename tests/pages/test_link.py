@@ -1,0 +1,39 @@
+"""The command that the page shows prints the row that the page shows."""
+
+import shlex
+
+import numpy as np
+import pytest
+
+from dpcore import cli
+from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.mechanisms.shared import SharedDirections
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.sentence import prepare
+from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from pages.shared import resources
+from pages.shared.bench import Bench, admissible
+from pages.shared.link import command
+from pages.shared.scene import Scene
+from pages.shared.sidebar import Choices
+
+TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"
+
+
+@pytest.mark.parametrize("key", list(MECHANISMS))
+def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = resources.lexicon("default")
+    settings = (("t", 0.5),) if key.startswith("vickrey") else ()
+    mechanism = resources.mechanism(words, key, settings)
+    policy, case = UnknownWordPolicy.MASK, CasePolicy.SENTENCE
+    sentence = prepare(TEXT, words, policy=policy, keep_stop_words=True, case_policy=case)
+    bench = Bench(sentence, SharedDirections())
+    grid = admissible(mechanism)
+    epsilon = float(grid[np.searchsorted(grid, grid[-1] / 20)])
+    choices = Choices("default", policy, True, case, ((key, settings),))
+    scene = Scene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
+    arguments = shlex.split(command(scene))
+    assert arguments[:3] == ["python", "-m", "dpcore"]
+    assert cli.main(arguments[3:]) == 0
+    shown = bench.draw(mechanism, 5, 3).at(epsilon).text
+    assert capsys.readouterr().out == shown + "\n"
