@@ -104,15 +104,16 @@ class Mahalanobis(MultivariateLaplace):
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy in the regularised Mahalanobis metric, proved."""
+        value = self.check_epsilon(epsilon)
         factor = 1.0 if self.lam == 0 else 1.0 / np.sqrt(self.smallest_eigenvalue)
         return MetricPrivacy(
-            epsilon=self.check_epsilon(epsilon),
+            epsilon=value,
             metric="regularised Mahalanobis",
             euclidean_factor=float(factor),
             status=Status.PROVED,
             reason=(
                 "As for multivariate Laplace, in the metric of the public covariance; in Euclidean "
-                f"distance its parameter is {epsilon * factor:.4g}."
+                f"distance its parameter is {value * factor:.4g}."
             ),
             source=self.source,
         )
