@@ -167,7 +167,7 @@ def test_worst_shift_of_a_hill_climb(rng):
 
 
 def test_equal_spread_under_covers_for_large_epsilon():
-    """At ε ≫ √d the closed form for equal coordinates gives δ = 0.45 where 1e-5 is promised."""
+    """At ε ≫ √d the closed form for equal coordinates gives δ = 0.055 where 1e-5 is promised."""
     d, epsilon, delta = 4, 40.0, 1e-5
     single = -math.expm1(math.log1p(-delta) / d)
     x = math.log1p(math.expm1(epsilon / d) / (2 * single))

@@ -1,0 +1,91 @@
+"""Guarantees as data: values, sentences, JSON, and what they refuse."""
+
+import json
+import math
+
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import (
+    ApproximateLocalPrivacy,
+    Guarantee,
+    MetricPrivacy,
+    PureLocalPrivacy,
+    Status,
+)
+
+
+def _make(kind: type[Guarantee], epsilon: float = 2.0, **more: object) -> Guarantee:
+    if kind is ApproximateLocalPrivacy:
+        more = {"log_delta": math.log(1e-5)} | more
+    return kind(epsilon=epsilon, status=Status.PROVED, reason="why", source="where", **more)
+
+
+KINDS = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, -math.inf])
+def test_epsilon_must_be_finite_and_positive(kind, epsilon):
+    with pytest.raises(ParameterError, match="finite number > 0"):
+        _make(kind, epsilon)
+
+
+@pytest.mark.parametrize("log_delta", [0.0, 1.0, -math.inf, math.nan])
+def test_delta_must_lie_between_zero_and_one(log_delta):
+    with pytest.raises(ParameterError, match="below 0"):
+        _make(ApproximateLocalPrivacy, log_delta=log_delta)
+
+
+def test_loss():
+    assert _make(MetricPrivacy, 2.0).loss(3.0) == 6.0
+    assert _make(MetricPrivacy, 2.0).loss(0.0) == 0.0
+    for kind in (PureLocalPrivacy, ApproximateLocalPrivacy):
+        assert _make(kind).loss(100.0) == 2.0
+        assert _make(kind).loss(1e-9) == 2.0
+        assert _make(kind).loss(0.0) == 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_promises_are_equal_and_can_be_saved(kind):
+    first, second, other = _make(kind), _make(kind), _make(kind, 2.5)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != other
+    found = first.to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["kind"] == kind.kind
+    assert found["status"] == "proved"
+    assert found["statement"] == first.statement
+    with pytest.raises(AttributeError):
+        first.epsilon = 3.0
+
+
+def test_kinds_are_told_apart():
+    assert len({kind.kind for kind in KINDS}) == 3
+    assert _make(MetricPrivacy) != _make(PureLocalPrivacy)
+
+
+def test_statements_name_their_numbers():
+    assert "manhattan distance" in _make(MetricPrivacy, metric="manhattan").statement
+    assert "e^(2·d)" in _make(MetricPrivacy).statement
+    assert "e^2" in _make(PureLocalPrivacy).statement
+    assert "δ = 1e-05" in _make(ApproximateLocalPrivacy).statement
+
+
+def test_a_delta_below_the_smallest_float_is_said_as_a_power_of_ten():
+    """4^−1700 = 10^−1023.5 underflows."""
+    tiny = _make(ApproximateLocalPrivacy, log_delta=-1700 * math.log(4))
+    assert tiny.delta_text == "10^-1023.5"
+    assert tiny.to_dict()["log_delta"] == pytest.approx(-2356.7, abs=0.05)
+    assert "10^-1023.5" in tiny.statement
+
+
+def test_a_text_adds_up_its_tokens():
+    assert "12 protected words" in _make(MetricPrivacy).for_tokens(12)
+    assert "= e^24" in _make(PureLocalPrivacy).for_tokens(12)
+    text = _make(ApproximateLocalPrivacy).for_tokens(12)
+    assert "ε = 24" in text
+    assert f"10^{math.log10(12e-5):.1f}" in text
+    assert "0 protected words" in _make(MetricPrivacy).for_tokens(0)
+    assert "ε = 0" in _make(ApproximateLocalPrivacy).for_tokens(0)
