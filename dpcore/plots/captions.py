@@ -50,7 +50,7 @@ def strip_caption(table: pd.DataFrame) -> str:
             said.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
         else:
             said.append(f"{title}: never stays in this range, {_others(others)}")
-    return f"What this draw makes of “{word}”. " + "; ".join(said) + "."
+    return "\n".join([f"What this draw makes of “{word}”:", *said])
 
 
 def _others(count: int) -> str:

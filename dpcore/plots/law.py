@@ -45,7 +45,13 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
         },
     )
     if not bool(table["exact"].all()):
-        bars.error_x = {"type": "data", "array": (2 * table["error"]).tolist(), "thickness": 1.5}
+        bars.error_x = {
+            "type": "data",
+            "symmetric": False,
+            "array": (2 * table["error"]).tolist(),
+            "arrayminus": (2 * table["error"]).clip(upper=table["probability"]).tolist(),
+            "thickness": 1.5,
+        }
     return go.Figure(
         bars,
         base_layout(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plots.layout import axis, base_layout, factor_text, plain, powers_of_ten
-from dpcore.plots.style import style_of
+from dpcore.plots.layout import axis, base_layout, factor_text, powers_of_ten
+from dpcore.plots.style import name_tag, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +43,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
     ratios = (table["log_ratio"] / math.log(10)).clip(-_WIDEST, _WIDEST)
     bounds = (table["log_bound"] / math.log(10)).clip(0.0, _WIDEST)
     styles = [style_of(str(key)) for key in table["mechanism"]]
-    names = [
-        f"{style.glyph} {plain(title)}" for style, title in zip(styles, table["title"], strict=True)
-    ]
+    names = [name_tag(str(key)) for key in table["mechanism"]]
     low = min(0.0, ratios.min(skipna=True) if ratios.notna().any() else 0.0)
     high = max(1.0, bounds.max(), ratios.max(skipna=True) if ratios.notna().any() else 0.0)
     pad = 0.06 * (high - low)

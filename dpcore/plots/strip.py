@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import SCALES, style_of
+from dpcore.plots.style import SCALES, name_tag, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,8 @@ the Euclidean distance of the output from the word, `exact` whether the two ends
 
 _ROW_PIXELS = 44
 _PANEL_PIXELS = 84
+_SHARES = (0.5, 0.28)  # of the colour in pieces that stand side by side
+_INK = "#1B2229"
 
 
 def strip_figure(
@@ -41,8 +43,8 @@ def strip_figure(
         ranges: the ε to show for each meaning that occurs, low and high; pieces are cut there.
 
     Returns:
-        A figure. Pieces in which the word stays are plain outlines, the others are filled in two
-        alternating tints of the mechanism's colour.
+        A figure. Pieces in which the word stays are white, the others are filled in two alternating
+        tints of the mechanism's colour.
     """
     import plotly.graph_objects as go
 
@@ -88,7 +90,7 @@ def _bars(
     if logarithmic:
         start, stop = start.map(math.log), stop.map(math.log)
     stays = (inside["output"] == inside["word"]).tolist()
-    opacity = [0.0 if stay else (0.85, 0.55)[i % 2] for i, stay in enumerate(stays)]
+    shares = [0.0 if stay else _SHARES[i % 2] for i, stay in enumerate(stays)]
     labels = [plain(word) for word in inside["output"]]
     span = [
         f"{a:.3g} to {b:.3g}" if b < math.inf else f"from {a:.3g} on"
@@ -98,7 +100,7 @@ def _bars(
         orientation="h",
         base=start.tolist(),
         x=(stop - start).tolist(),
-        y=[f"{style.glyph} {rows['title'].iloc[0]}"] * len(inside),
+        y=[name_tag(key)] * len(inside),
         text=labels,
         textposition="inside",
         insidetextanchor="middle",
@@ -110,14 +112,16 @@ def _bars(
             "distance %{customdata[2]:.3g}<extra></extra>"
         ),
         marker={
-            "color": [_tint(style.colour, share) for share in opacity],
+            "color": [_tint(style.colour, share) for share in shares],
             "line": {"color": style.colour, "width": 1},
         },
+        insidetextfont={"color": _INK},
         xaxis=f"x{suffix}",
         yaxis=f"y{suffix}",
     )
 
 
-def _tint(colour: str, opacity: float) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity})"
+def _tint(colour: str, share: float) -> str:
+    """A share of the colour, the rest almost white: legible under dark ink on both themes."""
+    mixed = [round(share * int(colour[i : i + 2], 16) + (1 - share) * 247) for i in (1, 3, 5)]
+    return "#" + "".join(f"{part:02X}" for part in mixed)

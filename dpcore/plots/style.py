@@ -83,12 +83,22 @@ _OTHERS = tuple(
 )
 
 
+def short_name(mechanism: str) -> str:
+    """The name without its version: "tem.v1" gives "tem"."""
+    return re.sub(r"\.v\d+$", "", mechanism)
+
+
+def name_tag(mechanism: str) -> str:
+    """The mark and the short name, as an axis shows them: narrow enough for a phone."""
+    return f"{style_of(mechanism).glyph} {short_name(mechanism)}"
+
+
 def style_of(mechanism: str) -> Style:
     """The style of a mechanism, by registry key ("tem.v1") or short name ("tem").
 
     A name that the table does not hold gets a style of its own dash, always the same one.
     """
-    short = re.sub(r"\.v\d+$", "", mechanism)
+    short = short_name(mechanism)
     if short in _STYLES:
         return _STYLES[short]
     return _OTHERS[sum(short.encode()) % len(_OTHERS)]

@@ -31,7 +31,7 @@ def word_view(scene: Scene) -> None:
     st.subheader("The ε-strip", anchor=False)
     note(
         "One draw of noise decides the output for every ε at once: each bar shows what the word "
-        "becomes from strong privacy (left) to close meaning (right). Dashed or empty: it stays."
+        "becomes from strong privacy (left) to close meaning (right). White: it stays."
     )
     _strip(scene)
     if scene.bench.word(scene.place) < 0:

@@ -9,6 +9,7 @@ from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.plots import law, odds, strip
 from dpcore.plots.captions import epsilon_reading, law_caption, odds_sentence, strip_caption
 from dpcore.plots.layout import factor_text, number, plain, powers_of_ten
+from tests.plots.test_style import contrast
 
 METRIC, LOG = EpsilonMeaning.METRIC, EpsilonMeaning.METRIC_LOG
 PIECES = pd.DataFrame(
@@ -36,6 +37,12 @@ def test_the_strip_cuts_pieces_at_the_range_and_keeps_scales_apart() -> None:
     assert second.x[0] == pytest.approx(math.log(2e6 / 20.0))
 
 
+def test_every_piece_is_legible_under_its_ink() -> None:
+    for trace in strip.strip_figure(PIECES, RANGES).data:
+        ink = trace.insidetextfont.color
+        assert all(contrast(ink, colour) >= 4.5 for colour in trace.marker.color)
+
+
 def test_words_cannot_become_markup_in_a_figure() -> None:
     figure = strip.strip_figure(PIECES, RANGES)
     assert "<b>town" not in str(figure.data[0].text)
@@ -60,7 +67,9 @@ def bars(exact: bool) -> pd.DataFrame:
 
 def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     assert law.law_figure(bars(True)).data[0].error_x.array is None
-    assert list(law.law_figure(bars(False)).data[0].error_x.array) == [0.02, 0.02]
+    error = law.law_figure(bars(False).assign(error=[0.01, 0.15])).data[0].error_x
+    assert list(error.array) == [0.02, 0.3]
+    assert list(error.arrayminus) == [0.02, 0.2]
     said = law_caption(bars(False), 0.2, "400 draws")
     assert "most likely becomes “town” (0.5, 4 away)" in said
     assert "hold 70.0%" in said
