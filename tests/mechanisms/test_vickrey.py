@@ -146,7 +146,7 @@ def _line_law(points, origin, epsilon, t) -> np.ndarray:
 
 
 def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng):
-    """All pairs and outputs: the choice sees the noisy point alone, so the bound of the noise holds.
+    """All pairs and outputs: the choice sees the noisy point alone, so the noise's bound holds.
 
     Dropping the input word before the choice would break it, and would change these laws.
     """
