@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.lexicon.neighbours import NeighbourIndex, nearest
+from dpcore.lexicon.neighbours import NearestSearch, NeighbourIndex
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms import rays
 from dpcore.mechanisms.envelope import (
@@ -91,7 +91,7 @@ class RadialMechanism(Mechanism):
         self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
         """The output for each noisy vector: the nearest target."""
-        return nearest(self.targets, noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+        return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
     # -- the protocol
 
@@ -104,6 +104,11 @@ class RadialMechanism(Mechanism):
     def norm(self) -> float:
         """Largest norm of a target."""
         return rays.largest_norm(self.targets)
+
+    @cached_property
+    def _search(self) -> NearestSearch:
+        """The nearest target to a point; it keeps the lengths of the targets."""
+        return NearestSearch(self.targets)
 
     @property
     def in_lexicon_space(self) -> bool:

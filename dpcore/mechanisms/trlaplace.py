@@ -12,13 +12,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Status
-from dpcore.lexicon.neighbours import NeighbourIndex, nearest
+from dpcore.lexicon.neighbours import NearestSearch, NeighbourIndex
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.envelope import FloatArray, IntArray
@@ -46,6 +47,11 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
     def truncation(self, epsilon: float) -> Truncation:
         """The noise at ε."""
 
+    @cached_property
+    def _search(self) -> NearestSearch:
+        """The nearest target to a point; it keeps the lengths of the targets."""
+        return NearestSearch(self.targets)
+
     @property
     def dimension(self) -> int:
         """d."""
@@ -70,7 +76,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             u = uniforms(rng, part.size, self.dimension)
             noisy = self.origins[part] + quantile(u, noise.alpha, noise.mass)
             if index is None:
-                outputs[i : i + BATCH] = nearest(self.targets, noisy)
+                outputs[i : i + BATCH] = self._search(noisy)
             else:
                 outputs[i : i + BATCH] = index.search(noisy, 1)[0][:, 0]
         return outputs
@@ -100,7 +106,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             noisy = np.stack(
                 [self.origins[words] + quantile(u, noise.alpha, noise.mass) for noise in noises]
             )
-            found = nearest(self.targets, noisy.reshape(-1, self.dimension))
+            found = self._search(noisy.reshape(-1, self.dimension))
             outputs[:, e : e + step] = found.reshape(len(noises), words.size).T
         return EpsilonPaths.of_grid(words, grid, outputs)
 

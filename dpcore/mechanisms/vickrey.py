@@ -8,12 +8,14 @@ sees ẑ and never the private word, so the guarantee is that of the noise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.guarantee import Guarantee
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
 from dpcore.mechanisms.envelope import (
     FloatArray,
@@ -25,6 +27,12 @@ from dpcore.mechanisms.envelope import (
 )
 from dpcore.mechanisms.mechanism import parameter
 from dpcore.mechanisms.multivariate import Mahalanobis
+
+
+@lru_cache(maxsize=1)
+def _exact_index(lexicon: Lexicon) -> ExactIndex:
+    """The index of the lexicon in use: building it costs more than searching for a few words."""
+    return ExactIndex(lexicon.vectors)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,8 +86,7 @@ class Vickrey(Mahalanobis):
         self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
         """One of the two nearest words, by the coin of each noisy vector."""
-        search = (index or ExactIndex(self.lexicon.vectors)).search
-        pair, near = search(noisy, 2)
+        pair, near = (index or _exact_index(self.lexicon)).search(noisy, 2)
         bar = self.odds_bar(np.asarray(rng.random(noisy.shape[0])))
         wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
         return np.where(wins, pair[:, 0], pair[:, 1])
