@@ -67,18 +67,31 @@ def compute_stretch(
             above = _half_distances(images, image_half, i, j)
             if i == j:
                 above[np.tril_indices(len(above))] = -np.inf
-            # ratio² > best² is possible only where above + f > best²·(below − e).
-            level = np.float32(best**2)
-            candidates = np.nonzero(above + image_error > level * (below - error) * (1 - 1e-6))
-            order = np.argsort(-(above[candidates] / np.maximum(below[candidates], error)))
-            p, q = candidates[0][order] + i, candidates[1][order] + j
+            p, q = np.nonzero(_possible(above, image_error, below, error, best))
+            above, below = above[p, q], below[p, q]
+            order = np.argsort(-(above / np.maximum(below, error)))
             for k in range(0, len(p), _PAIRS):
-                part = slice(k, k + _PAIRS)
-                ratio = _distance(images, p[part], q[part]) / _distance(rows, p[part], q[part])
-                best = max(best, float(ratio.max()))
+                some = order[k : k + _PAIRS]  # the best so far may have risen
+                some = some[_possible(above[some], image_error, below[some], error, best)]
+                if some.size:
+                    left, right = p[some] + i, q[some] + j
+                    ratio = _distance(images, left, right) / _distance(rows, left, right)
+                    best = max(best, float(ratio.max()))
             done += 1
             progress("stretch", done, total)
     return best
+
+
+def _possible(
+    above: NDArray[np.float32],
+    image_error: np.float32,
+    below: NDArray[np.float32],
+    error: np.float32,
+    best: float,
+) -> NDArray[np.bool_]:
+    """Where ratio² > best² is possible: above + f > best²·(below − e)."""
+    level = np.float32(best**2)
+    return np.asarray(above + image_error > level * (below - error) * (1 - 1e-6))
 
 
 def _half_squares(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], np.float32]:
