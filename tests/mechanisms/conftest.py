@@ -1,17 +1,19 @@
 """What the tests of the mechanisms share: small lexicons, and a cache folder of their own."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from dpcore.lexicon.lexicon import Lexicon
-from tests.mechanisms import lexicons
+from tests.mechanisms import contract, lexicons
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is written to the cache of the person who runs the tests."""
-    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +26,9 @@ def small() -> Lexicon:
 def middle() -> Lexicon:
     """700 words in 25 dimensions: more than one block of every loop."""
     return lexicons.cloud(700, 25)
+
+
+@pytest.fixture(scope="session")
+def typicals() -> dict[str, float]:
+    """For each key of the registry an ε at which the word sometimes stays and sometimes not."""
+    return {key: contract.typical(contract.make(key)) for key in contract.KEYS}
