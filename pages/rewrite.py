@@ -1,19 +1,18 @@
 """Rewrite: a sentence, the mechanisms side by side, and what each of them promises."""
 
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.shared.footer import footer
 from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.resources import lexicon, mechanism
+from pages.shared.session import bench_for
+from pages.shared.sidebar import sidebar
+from pages.shared.text_box import text_box
+from pages.shared.workbench import workbench
 
 require_frame()
-
-import streamlit as st  # noqa: E402
-
-from dpcore.errors import DpcoreError  # noqa: E402
-from pages.shared.footer import footer  # noqa: E402
-from pages.shared.messages import refuse  # noqa: E402
-from pages.shared.resources import lexicon, mechanism  # noqa: E402
-from pages.shared.session import bench_for  # noqa: E402
-from pages.shared.sidebar import sidebar  # noqa: E402
-from pages.shared.text_box import text_box  # noqa: E402
-from pages.shared.workbench import workbench  # noqa: E402
 
 st.title("What is left of your words?", anchor=False)
 st.markdown(

@@ -231,3 +231,21 @@ def strings_of(root: object) -> list[str]:
         else:
             waiting += gc.get_referents(thing)
     return found
+
+
+def test_a_refused_setting_leaves_out_one_mechanism(opened: Callable[..., AppTest]) -> None:
+    test = opened(tem_beta=0.0)
+    assert "beta of tem must be > 0" in shown_text(test)
+    assert "tem.v1" not in rows(test)
+    assert len(rows(test)) == 5
+    test.number_input(key="tem_beta").set_value(0.01).run()
+    assert not test.error
+    assert "tem.v1" in rows(test)
+
+
+def test_a_setting_reaches_its_mechanism(opened: Callable[..., AppTest]) -> None:
+    test = opened(vickrey_t=0.0)
+    plain_noise = rows(test)["vickrey.v1"]
+    test.number_input(key="vickrey_t").set_value(1.0).run()
+    assert rows(test)["vickrey.v1"]["strip"] != plain_noise["strip"]
+    assert written(rows(test)["vickrey.v1"]) != written(plain_noise)

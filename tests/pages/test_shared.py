@@ -1,0 +1,91 @@
+"""The small parts that pages share: groups, progress, presets, frame."""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.rewrite.sentence import prepare
+from pages.shared import progress, resources
+from pages.shared.bench import Bench, admissible
+from pages.shared.groups import GROUPS, admissible_grid, group_of
+from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+
+
+def test_every_meaning_has_one_group_and_its_grid_ascends() -> None:
+    for meaning in EpsilonMeaning:
+        assert sum(meaning in group.meanings for group in GROUPS) == 1
+        assert meaning in group_of(meaning).meanings
+    for group in GROUPS:
+        assert list(group.grid) == sorted(set(group.grid))
+        assert group.start in group.grid
+        labels = [group.label(value) for value in group.grid]
+        assert len(set(labels)) == len(labels)
+        assert all(math.isfinite(epsilon) and epsilon > 0 for epsilon in group.epsilons)
+
+
+def test_the_slider_in_ln_epsilon_begins_where_the_mechanism_is_defined() -> None:
+    words = resources.lexicon("default")
+    mechanism = resources.mechanism(words, "truncated-gumbel.v1")
+    group = group_of(mechanism.meaning)
+    grid = admissible_grid(group, [mechanism])
+    assert math.exp(grid[0]) in mechanism.admissible
+    assert math.exp(grid[0] - 0.25) not in mechanism.admissible
+    assert grid[-1] == 20
+    assert list(admissible(mechanism)) == [math.exp(value) for value in grid]
+
+
+def test_the_page_opens_with_six_mechanisms_and_known_presets() -> None:
+    shorts = {kind.short for kind in MECHANISMS.values()}
+    assert set(DEFAULT_MECHANISMS) <= shorts
+    assert DEFAULT_PRESET in PRESETS
+    assert 5 <= len(PRESETS) <= 6
+    words = resources.lexicon("default")
+    unknown = [len(prepare(text, words).encoding.unknown) for text in PRESETS.values()]
+    assert unknown[list(PRESETS).index(DEFAULT_PRESET)] == 0
+    assert max(unknown) > 0
+
+
+def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
+    words = resources.lexicon("default")
+    bench = Bench(prepare("a small dog", words), resources.directions(words.fingerprint))
+    tem = resources.mechanism(words, "tem.v1")
+    assert bench.draw(tem, 1, 0) is bench.draw(tem, 1, 0)
+    assert bench.draw(tem, 1, 1) is not bench.draw(tem, 1, 0)
+    assert bench.has_draw(tem, 1, 0)
+    other = resources.mechanism(words, "tem.v1", (("beta", 0.5),))
+    assert not bench.has_draw(other, 1, 0)
+    law, at = bench.law(tem, bench.word(2), 5.0)
+    assert law.epsilons[at] == 5.0
+    assert bench.law(tem, bench.word(2), 5.0)[0] is law
+    for epsilon in range(6, 40):
+        bench.law(tem, bench.word(2), float(epsilon))
+    assert not bench.has_law(tem, bench.word(2), 5.0)
+    (distance,) = bench.distance(bench.word(2), [bench.neighbours(bench.word(2), 1)[0]])
+    assert distance > 0
+
+
+def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(float(second) for second in range(100))
+    shown: list[str] = []
+
+    class Slot:
+        def progress(self, share: float, text: str) -> None:
+            shown.append(f"{share:.2f} {text}")
+
+        def empty(self) -> None:
+            shown.append("gone")
+
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress.st, "empty", Slot)
+    steps: Iterator[int] = progress.timed("Drawing", [1, 2, 3, 4])
+    assert list(steps) == [1, 2, 3, 4]
+    # One second passes between two looks at the clock: after the first step 2 s are gone.
+    assert shown[0] == "0.25 Drawing: 1 of 4, about 6 s left"
+    assert shown[-1] == "gone"
+    shown.clear()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0)
+    assert list(progress.timed("Drawing", [1, 2])) == [1, 2]
+    assert shown == []
