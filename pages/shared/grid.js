@@ -18,10 +18,12 @@ const percent = (p) => {
 
 const distance = (d) => (d === null ? "–" : d === 0 ? "0 (itself)" : d.toPrecision(3));
 
-function fillCard(card, token, row, likely) {
+const sameWord = (one, other) => one.toLowerCase() === other.toLowerCase();
+
+function fillCard(card, token, row, input, likely) {
   card.replaceChildren();
   const title = element("p", "card-title");
-  title.append("At this ε, ", element("b", "", token.from), " becomes");
+  title.append("At this ε, ", element("b", "", input), " becomes");
   card.append(title);
   if (!likely) {
     card.append(element("p", "card-note", "computing its likely outputs…"));
@@ -42,7 +44,7 @@ function fillCard(card, token, row, likely) {
     bar.style.width = `${Math.max(2, Math.round(48 * probability))}px`;
     bar.style.background = row.colour;
     chance.append(bar);
-    const name = element("td", word === token.out ? "here" : "", word);
+    const name = element("td", sameWord(word, token.text) ? "here" : "", word);
     line.append(name, chance, element("td", "number", distance(far)));
     body.append(line);
   }
@@ -62,10 +64,8 @@ function place(card, target, root) {
   card.style.top = `${box.bottom - inside.top + 4}px`;
 }
 
-function spoken(token, row) {
-  if (token.changed) return `${token.from} became ${token.text}`;
-  return `${token.from} stayed as it is`;
-}
+const spoken = (token, input) =>
+  token.changed ? `${input} became ${token.text}` : `${input} stayed as it is`;
 
 function wordButton(token, row, state) {
   const button = element("button", token.changed ? "word changed" : "word", token.text);
@@ -73,7 +73,7 @@ function wordButton(token, row, state) {
   button.dataset.id = `${row.key}/${token.place}`;
   button.dataset.place = token.place;
   button.tabIndex = -1;
-  button.setAttribute("aria-label", spoken(token, row));
+  button.setAttribute("aria-label", spoken(token, state.data.inputs[token.place]));
   const selected = state.data.place === token.place;
   if (selected) button.classList.add("same");
   const chosen = selected && state.data.mechanism === row.key;
@@ -98,7 +98,7 @@ function look(state, button, token, row) {
   clearTimeout(state.asking);
   state.shown = id;
   state.refill = () => {
-    fillCard(state.card, token, row, state.likely.get(id));
+    fillCard(state.card, token, row, state.data.inputs[token.place], state.likely.get(id));
     place(state.card, button, state.root);
   };
   state.refill();
@@ -252,6 +252,7 @@ function sourceRow(source) {
   head.append(element("span", "title", "Your text"));
   const body = element("div", "body");
   const words = element("p", "plain");
+  words.dir = "auto";
   for (const token of source) {
     if (token.gap) words.append(token.gap);
     words.append(element("span", token.role, token.text));

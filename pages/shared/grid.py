@@ -38,11 +38,11 @@ def rewrite_grid(
     """Show the grid.
 
     Args:
-        data: `source` (tokens of the text), `groups` (title, epsilon, rows), the chosen
-            `mechanism` and `place`, and `likely` (id "mechanism/place", outputs as [word,
-            probability, distance], note). A row holds key, title, glyph, colour, count, status,
-            promise, strip, and tokens or a problem; a token holds gap, text, role, and for a
-            rewritten word place, from, out and changed.
+        data: `source` (tokens of the text), `inputs` (the word at each place), `groups` (title,
+            epsilon, rows), the chosen `mechanism` and `place`, and `likely` (id "mechanism/place",
+            outputs as [word, probability, distance], note). A row holds key, title, glyph, colour,
+            count, status, promise, strip, and tokens or a problem; a token holds gap and text, and
+            a rewritten word place and changed, any other a role.
         key: of the element.
         on_word: called with mechanism and place when a word is chosen.
         on_peek: the same when its likely outputs are looked at and were not in `likely`.

@@ -87,8 +87,7 @@ def _tokens(rewrite: Rewrite) -> list[dict[str, Any]]:
         if token.before:
             entry["gap"] = token.before
         if token.slot >= 0:
-            entry |= {"place": token.slot, "from": token.input, "changed": token.changed}
-            entry["out"] = token.output.lower()
+            entry |= {"place": token.slot, "changed": token.changed}
         else:
             entry["role"] = "unknown" if token.role is Role.UNKNOWN else "released"
         tokens.append(entry)

@@ -14,6 +14,8 @@ from dpcore.plots import odds as odds_plot
 from dpcore.plots import strip as strip_plot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from dpcore.guarantee import Guarantee
@@ -183,14 +185,14 @@ def _distances(bench: Bench, word: int, outputs: list[int]) -> list[float]:
 
 
 def tally_table(
-    bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int
+    bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int, places: Sequence[int]
 ) -> pd.DataFrame:
-    """How often each place became what in many draws, most frequent first."""
+    """How often each of some places became what in many draws, most frequent first."""
     import pandas as pd
 
     words = bench.lexicon.words
     rows = []
-    for place in range(bench.sentence.protected):
+    for place in places:
         paths = bench.redraw(mechanism, seed, draws, place)
         outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
         order = np.argsort(-counts, kind="stable")

@@ -30,9 +30,9 @@ def draws_view(scene: Scene) -> None:
     missing = [place for place in places if not scene.bench.has_redraw(*request, place)]
     for place in timed(f"Drawing each word {PAGE_DRAWS} times", missing):
         scene.bench.redraw(*request, place)
-    tally = tally_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
-    texts = sentences_table(scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
-    own = tally[tally["place"] == scene.place]
+    what = (scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
+    own = tally_table(*what, [scene.place])
+    texts = sentences_table(*what)
     label = scene.bench.label(scene.place)
     kept = int(own.loc[own["output"] == label, "count"].sum())
     different = int((own["output"] != label).sum())
@@ -50,5 +50,5 @@ def draws_view(scene: Scene) -> None:
             texts, hide_index=True, height=320, alt=f"The rewritten text of {PAGE_DRAWS} draws"
         )
     with st.container(horizontal=True):
-        csv_button("Counts as CSV", "counts", lambda: tally, key="csv_counts")
+        csv_button("Counts as CSV", "counts", lambda: tally_table(*what, places), key="csv_counts")
         csv_button("Texts as CSV", "texts", lambda: texts, key="csv_texts")

@@ -51,6 +51,7 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
     rewrite_grid(
         {
             "source": source_row(bench.sentence),
+            "inputs": [bench.label(i) for i in range(bench.sentence.protected)],
             "groups": groups,
             "mechanism": chosen.key,
             "place": place,
