@@ -85,7 +85,6 @@ def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
     for _ in range(REPEATS):
         for name, run in work.items():
             times[name].append(seconds(run))
-    base = median(times["ε-path"])
     print(f"n = {n:,}, d = {d}, {draws:,} draws, {epsilons.size} values of ε")
     for name, taken in times.items():
         differ = int((answers[name] != answers["ε-path"]).sum())
@@ -94,7 +93,6 @@ def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
             f"  {name:32s} {1e3 * median(taken):8.1f} ms  ×{ratio:5.1f}   "
             f"{differ} of {answers[name].size} outputs differ"
         )
-    print(f"  an ε more costs the path {1e6 * base / epsilons.size:.0f} µs at most")
 
 
 if __name__ == "__main__":
