@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from pages.rewriting.workbench import workbench
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
@@ -10,7 +11,6 @@ from pages.shared.resources import lexicon, mechanism
 from pages.shared.session import bench_for
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import text_box
-from pages.shared.workbench import workbench
 
 require_frame()
 

@@ -21,11 +21,11 @@ _KEY = "word_privacy_lab.grid"
 
 @cache
 def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        _KEY,
-        css=(_HERE / "grid.css").read_text(encoding="utf-8"),
-        js=(_HERE / "grid.js").read_text(encoding="utf-8"),
+    css, card, grid = (
+        (_HERE / name).read_text(encoding="utf-8")
+        for name in ("grid.css", "grid_card.js", "grid.js")
     )
+    return st.components.v2.component(_KEY, css=css, js=f"{card}\n{grid}")
 
 
 def rewrite_grid(

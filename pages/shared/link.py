@@ -6,14 +6,9 @@ chosen word, is written here. Typed text gets into a link only when a person ask
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
-
-if TYPE_CHECKING:
-    from pages.shared.scene import Scene
 
 SEED = 2024
 """The seed that a fresh visit begins with: the same for everybody, so that all see one draw."""
@@ -51,20 +46,3 @@ def permalink(text: str | None = None) -> str:
         pairs.append(("text", text))
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{urlencode(pairs)}" if pairs else base
-
-
-def command(scene: Scene) -> str:
-    """The command line that prints the same rewritten sentence as the row of the chosen word."""
-    mechanism, choices = scene.chosen, scene.choices
-    parts = ["python -m dpcore rewrite", "--mechanism", mechanism.key]
-    parts += ["--epsilon", repr(scene.epsilon)]
-    defaults = mechanism.parameters()
-    for name, value in mechanism.settings().items():
-        if value != defaults[name]["default"]:
-            parts += ["--set", shlex.quote(f"{name}={value}")]
-    seed, number = scene.seed, scene.number
-    parts += ["--seed", str(seed), "--draw", str(number), "--lexicon", shlex.quote(choices.lexicon)]
-    parts += ["--unknown", str(choices.policy), "--case", str(choices.case)]
-    if choices.keep_stop_words:
-        parts.append("--keep-stop-words")
-    return " ".join([*parts, "--text", shlex.quote(scene.text)])

@@ -27,7 +27,8 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
     identity = (text, words.fingerprint, *options)
     held = st.session_state.get(_BENCH)
     if held is not None and held[0] == identity:
-        return held[1]
+        same: Bench = held[1]
+        return same
     sentence = prepare(
         text,
         words,

@@ -10,14 +10,14 @@ from dpcore.plots.captions import law_caption, odds_sentence, strip_caption
 from dpcore.plots.law import law_figure
 from dpcore.plots.odds import odds_figure
 from dpcore.plots.strip import strip_figure
+from pages.rewriting.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.tables import law_table, odds_table, strip_table
 
 if TYPE_CHECKING:
-    from pages.shared.scene import Scene
+    from pages.rewriting.scene import Scene
 
 _ALTERNATIVES = 12
 

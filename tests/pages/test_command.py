@@ -11,10 +11,10 @@ from dpcore.mechanisms.shared import SharedDirections
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from pages.rewriting.command import command
+from pages.rewriting.scene import Scene
 from pages.shared import resources
 from pages.shared.bench import Bench, admissible
-from pages.shared.link import command
-from pages.shared.scene import Scene
 from pages.shared.sidebar import Choices
 
 TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"

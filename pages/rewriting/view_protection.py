@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.rewrite.vocabulary import released_description
 
 if TYPE_CHECKING:
-    from pages.shared.scene import Scene
+    from pages.rewriting.scene import Scene
 
 
 def protection_view(scene: Scene) -> None:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.rewriting.command import command
+from pages.rewriting.tables import grid_table
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
-from pages.shared.tables import grid_table
 
 if TYPE_CHECKING:
-    from pages.shared.scene import Scene
+    from pages.rewriting.scene import Scene
 
 
 def files_view(scene: Scene) -> None:
@@ -30,7 +31,7 @@ def files_view(scene: Scene) -> None:
     note("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
     st.subheader("Command", anchor=False)
     st.code(
-        link.command(scene),
+        command(scene),
         language=None,
         wrap_lines=True,
     )

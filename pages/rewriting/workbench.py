@@ -9,14 +9,14 @@ import streamlit as st
 from dpcore.limits import MAX_SEED
 from dpcore.plots.captions import epsilon_reading
 from dpcore.plots.layout import number
+from pages.rewriting.rows import likely, mechanism_row, source_row
+from pages.rewriting.scene import Scene
+from pages.rewriting.views import views
 from pages.shared import link
 from pages.shared.grid import rewrite_grid
 from pages.shared.groups import GROUPS, Group, admissible_grid, group_of
 from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.rows import likely, mechanism_row, source_row
-from pages.shared.scene import Scene
-from pages.shared.views import views
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism

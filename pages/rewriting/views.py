@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.view_draws import draws_view
-from pages.shared.view_files import files_view
-from pages.shared.view_protection import protection_view
-from pages.shared.view_word import word_view
+from pages.rewriting.view_draws import draws_view
+from pages.rewriting.view_files import files_view
+from pages.rewriting.view_protection import protection_view
+from pages.rewriting.view_word import word_view
 
 if TYPE_CHECKING:
-    from pages.shared.scene import Scene
+    from pages.rewriting.scene import Scene
 
 _VIEWS = {
     "What is not protected": protection_view,

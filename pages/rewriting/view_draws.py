@@ -8,12 +8,12 @@ import streamlit as st
 
 from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.captions import tally_caption
+from pages.rewriting.tables import sentences_table, tally_table
 from pages.shared.downloads import csv_button
 from pages.shared.progress import timed
-from pages.shared.tables import sentences_table, tally_table
 
 if TYPE_CHECKING:
-    from pages.shared.scene import Scene
+    from pages.rewriting.scene import Scene
 
 
 def draws_view(scene: Scene) -> None:
