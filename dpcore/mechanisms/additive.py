@@ -28,7 +28,7 @@ from dpcore.mechanisms.envelope import (
     lower_envelope,
 )
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import BATCH, Mechanism
+from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
@@ -94,6 +94,11 @@ class RadialMechanism(Mechanism):
         return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
     # -- the protocol
+
+    @property
+    def admissible(self) -> EpsilonRange:
+        """Every ε whose noise has a finite squared length in float64."""
+        return EpsilonRange(low=1e-140, low_reason="below it the noise overflows a float64")
 
     @property
     def dimension(self) -> int:

@@ -64,6 +64,16 @@ def parameter(
     )
 
 
+def _fits(value: object, annotation: str) -> bool:
+    """Whether a value is of the annotated type: str, int or float, or None where allowed."""
+    if value is None:
+        return "None" in annotation
+    if isinstance(value, bool):
+        return False
+    kinds: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
+    return isinstance(value, kinds[annotation.split(" ")[0]])
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mechanism(ABC):
     """A family of randomised maps from words to words, indexed by ε.
@@ -104,9 +114,12 @@ class Mechanism(ABC):
         return {name: getattr(self, name) for name in self.parameters()}
 
     def __post_init__(self) -> None:
-        """Check every parameter against its declared bounds (NaN fails)."""
+        """Check every parameter against its declared type and bounds (NaN fails)."""
         for name, declared in self.parameters().items():
             value = getattr(self, name)
+            if not _fits(value, str(declared["type"])):
+                msg = f"{name} of {self.short} must be of type {declared['type']}, got {value!r}"
+                raise ParameterError(msg)
             low, high, choices = declared["low"], declared["high"], declared["choices"]
             if choices is not None and value not in choices:
                 msg = f"{name} of {self.short} must be one of {', '.join(choices)}, got {value}"

@@ -91,3 +91,19 @@ def test_a_mechanism_is_frozen(small):
     made = create("vickrey", small)
     with pytest.raises(AttributeError):
         made.t = 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("random-projection", "dimensions", 2.5),
+        ("random-projection", "dimensions", 50.0),
+        ("random-projection", "form", 1),
+        ("tem", "beta", "0.1x"),
+        ("vickrey", "t", True),
+        ("vickrey", "t", None),
+    ],
+)
+def test_a_parameter_of_another_type_is_refused(name, parameter, value, small):
+    with pytest.raises(ParameterError, match=parameter):
+        create(name, small, {parameter: value})
