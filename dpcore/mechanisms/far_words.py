@@ -19,7 +19,7 @@ _KINKED = 5  # points a bin where φ has a kink that wanders through the bins
 
 def _starts(d: FloatArray, width: float, bins: int) -> IntArray:
     """First word of each bin: none wider than `width`, and at least so many by count."""
-    grid = np.arange(d[0], d[-1], width)
+    grid = np.arange(d[0], d[-1], width) if width > 0 else d[:1]
     starts = np.searchsorted(d, grid)
     by_count = np.arange(bins) * d.size // bins
     return np.unique(np.concatenate((starts, by_count)))

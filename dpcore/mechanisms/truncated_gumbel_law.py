@@ -1,15 +1,17 @@
-"""The output law of the truncated Gumbel mechanism, by quadrature in log space.
+"""The output law of the truncated Gumbel mechanism, by quadrature.
 
 With d_1 ≤ … ≤ d_n the sorted distances, g_j i.i.d. with density f and survival function S, and
 π_k = P(K = k), the output is u_i, the minimiser of d_j + g_j over j ≤ K, with probability
 
     P(u_i) = ∫ f(t − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j) dt.
 
-The sum over k < n is a backward recursion over at most about 50 candidates. The term of the
-whole vocabulary needs Σ_j ln S(t − d_j) over n words and then n integrals: far words are replaced
-by a few weighted points that keep their moments (`far_words`), and their integrals, a smooth
-function of the distance, are interpolated. The integrand has a kink at t = d_j − C for every
-point; quadrature panels end there as long as it can be seen.
+Probabilities take a fast route (`truncated_gumbel_fast`). Logarithms of probabilities that may
+underflow are integrated here, in log space. The sum over k < n is a backward recursion over the
+candidates that can be seen. The term of the whole vocabulary needs Σ_j ln S(t − d_j) over n words
+and then n integrals: far words are replaced by a few weighted points that keep their moments
+(`far_words`), and their integrals, a smooth function of the distance, are interpolated. The
+integrand has a kink at t = d_j − C for every point; quadrature panels end there as long as it can
+be seen.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from dpcore.mechanisms.far_words import points_for
+from dpcore.mechanisms.truncated_gumbel_fast import fast_law
 from dpcore.noise.gumbel import check_truncated, log1mexp
 
 FloatArray = NDArray[np.float64]
@@ -30,12 +33,10 @@ FloatArray = NDArray[np.float64]
 ABSOLUTE_ERROR = 1e-9
 """Bound on the error of a probability of `law_from_distances`, verified by the tests."""
 
-_ABSOLUTE_DEPTH = 25.0  # e^−25 is below 2e-11, for the sum over the whole vocabulary
-_NEGLIGIBLE = 1e-18  # mass of the counts that are left out
 _NEAR = 48  # words that keep their own point, at least
 _NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
-_PROBABILITY_DEPTH = 45.0  # e^−45 is below 1e-19: for probabilities
-_LOG_DEPTH = 700.0  # for log-probabilities
+_SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: an integrand that small does nothing
+_LOG_DEPTH = 700.0  # e^−700 is next to underflow
 _FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
 _MERGED = 1e-12  # kinks closer than this part of the widest panel are one kink
 _DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
@@ -46,11 +47,10 @@ _FALL = 6.0  # nats by which the product of the survival functions may fall in a
 
 @dataclass(frozen=True)
 class _Noise:
-    """Gumbel(0, b) on [−C, C], and to which depth (in nats) its law is wanted."""
+    """Gumbel(0, b) on [−C, C]."""
 
     scale: float
     bound: float
-    depth: float
 
     @property
     def ratio(self) -> float:
@@ -59,7 +59,7 @@ class _Noise:
     @property
     def kinked(self) -> bool:
         """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
-        return self.ratio < math.log(self.depth)
+        return self.ratio < math.log(_LOG_DEPTH)
 
     @property
     def bins(self) -> int:
@@ -96,7 +96,7 @@ class _Noise:
     def window(self, farthest: float) -> tuple[float, float]:
         """Where an integrand of words up to this distance is not negligible."""
         low = -self.scale * math.log(_FULL_TAIL)
-        high = farthest + _PROBABILITY_DEPTH * self.scale
+        high = farthest + _SEEN_DEPTH * self.scale
         return max(-self.bound, low), min(self.bound, high)
 
     @property
@@ -168,8 +168,8 @@ def _few(noise: _Noise, d: FloatArray, weights: FloatArray) -> FloatArray:
     return _log_sum(density, w)
 
 
-def _all(noise: _Noise, d: FloatArray, near: int, depth: float) -> FloatArray:
-    """ln P(u_i | K = n), shape (n,); −∞ where it is below e^−depth."""
+def _all(noise: _Noise, d: FloatArray, near: int) -> FloatArray:
+    """ln P(u_i | K = n), shape (n,)."""
     points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
     low, high = noise.window(float(d[-1]))
     # ln Π S_j on a coarse grid tells where it has fallen too far and where it falls steeply.
@@ -180,12 +180,11 @@ def _all(noise: _Noise, d: FloatArray, near: int, depth: float) -> FloatArray:
     coarse = np.union1d(edges[::step], tail)
     survival, density = noise.log_parts(coarse[:-1], points)
     total = np.append(survival @ counts, -math.inf)
-    wanted = total > -min(depth, _PROBABILITY_DEPTH)
+    wanted = total > -_SEEN_DEPTH
     wanted[0] = True
-    if depth == math.inf:
-        farthest = total[:-1] + density[:, -1] - survival[:, -1]
-        wanted[:-1] |= farthest > farthest.max() - _PROBABILITY_DEPTH
-        wanted &= total > -_DEEPEST
+    farthest = total[:-1] + density[:, -1] - survival[:, -1]
+    wanted[:-1] |= farthest > farthest.max() - _SEEN_DEPTH
+    wanted &= total > -_DEEPEST
     keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
     coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
     edges = noise.panels(low, float(coarse[-1]), points)
@@ -221,10 +220,11 @@ def _spread(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> F
         return found
     known = logs > -_DEEPEST
     x, first = np.unique(points[known], return_index=True)
-    if x.size < 2 or x[-1] <= d[near - 1]:
+    if not x.size:
         return found
-    last = int(np.searchsorted(d, x[-1], side="right"))
-    found[near:last] = CubicSpline(x, logs[known][first])(d[near:last])
+    last = max(near, int(np.searchsorted(d, x[-1], side="right")))
+    values = logs[known][first]
+    found[near:last] = values if x.size == 1 else CubicSpline(x, values)(d[near:last])
     return found
 
 
@@ -233,8 +233,6 @@ def log_law_from_distances(
     weights: FloatArray,
     b: float,
     C: float,  # noqa: N803
-    *,
-    depth: float = math.inf,
 ) -> FloatArray:
     """ln P(u_i), shape (n,), in the order of the distances.
 
@@ -243,24 +241,18 @@ def log_law_from_distances(
         weights: P(K = k) for k = 1..n, shape (n,).
         b: noise scale.
         C: truncation bound, at least d[-1]; ∞ allowed.
-        depth: probabilities below e^−depth may come out as −∞; ∞ wants them all.
 
     Raises:
         ParameterError: b or C is not positive.
     """
     check_truncated(b, C)
-    wanted = _LOG_DEPTH if depth == math.inf else _PROBABILITY_DEPTH
-    noise = _Noise(b, C, wanted)
+    noise = _Noise(b, C)
     found = np.full(d.size, -math.inf)
-    smallest = _NEGLIGIBLE if depth < math.inf else 0.0
+    smallest = 0.0
     if weights[-1] > 0:
-        share = math.log(weights[-1])
-        reach = max(depth + share, 5.0)
         near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
-        # Kinks of the size of e^−reach in a term of weight π_n cannot be seen either.
-        found = share + _all(_Noise(b, C, min(wanted, max(reach, 20.0))), d, near, reach)
-        if depth == math.inf:
-            smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
+        found = math.log(weights[-1]) + _all(noise, d, near)
+        smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
     head = weights[: d.size - 1]
     tails = np.cumsum(head[::-1])[::-1]
     used = int((tails > smallest).sum())
@@ -277,6 +269,9 @@ def law_from_distances(
 ) -> FloatArray:
     """P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
 
+    Where the fast route does not vouch for that error (for weights that are not those of the
+    mechanism, say) this is the exponential of `log_law_from_distances`.
+
     Args:
         d: sorted distances, d[0] = 0, shape (n,).
         weights: P(K = k) for k = 1..n, shape (n,).
@@ -286,4 +281,6 @@ def law_from_distances(
     Raises:
         ParameterError: b or C is not positive.
     """
-    return np.exp(log_law_from_distances(d, weights, b, C, depth=_ABSOLUTE_DEPTH))
+    check_truncated(b, C)
+    law = fast_law(d, weights, b, C)
+    return np.exp(log_law_from_distances(d, weights, b, C)) if law is None else law

@@ -37,6 +37,15 @@ def _nodes(edges: FloatArray, order: int) -> list[tuple[FloatArray, FloatArray]]
     return found
 
 
+def _fallen(low: float, high: float, depth: float, d: FloatArray, b: float, c: float) -> float:
+    """The t at which Π S has fallen by `depth` nats, by bisection."""
+    for _ in range(40):
+        t = 0.5 * (low + high)
+        total = np.log(survival_and_density(np.full(d.size, t) - d, b, c)[0]).sum()
+        low, high = (t, high) if total > -depth else (low, t)
+    return high
+
+
 def fine_law(
     d: FloatArray, weights: FloatArray, b: float, c: float, order: int = 8, depth: float = 700.0
 ) -> FloatArray:
@@ -54,11 +63,10 @@ def fine_law(
         s, f = survival_and_density(t[:, None] - d[:head], b, c)
         products = np.cumprod(s, axis=1) * weights[: d.size - 1][:head]
         law[:head] += share @ (f / s * np.cumsum(products[:, ::-1], axis=1)[:, ::-1])
-    grid = np.linspace(low, high, 200)[:-1]
-    fallen = np.log(survival_and_density(grid[:, None] - d, b, c)[0]).sum(axis=1)
-    stop = float(grid[fallen > -depth][-1]) + (grid[1] - grid[0])
+    stop = _fallen(low, high, depth, d, b, c)
     seen = int((d < stop + c).sum())
-    for t, share in _nodes(_panels(low, stop, kinks, widest), order):
+    # Where thousands of words start at once the product falls within a small part of the range.
+    for t, share in _nodes(_panels(low, stop, kinks, min(widest, (stop - low) / 400)), order):
         s, f = survival_and_density(t[:, None] - d[:seen], b, c)
         law[:seen] += weights[-1] * (share * np.exp(np.log(s).sum(axis=1))) @ (f / s)
     return law

@@ -13,6 +13,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.far_words import points_for
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.mechanisms.truncated_gumbel_fast import fast_law
 from dpcore.mechanisms.truncated_gumbel_law import (
     ABSOLUTE_ERROR,
     law_from_distances,
@@ -119,38 +120,99 @@ def test_equal_distances_get_equal_probabilities_but_for_the_candidate_order():
 
 
 def spread_distances(n, shape, rng):
-    """Distances as embeddings have them: concentrated, with outliers, or dense near zero."""
+    """Distances as embeddings have them (concentrated, with outliers), and harder ones."""
     if shape == "dense":
         return np.sort(np.append(0.0, rng.uniform(0.0, 1.0, n - 1) ** 2)), 1.0
+    if shape == "clusters":
+        middles = rng.choice([0.1, 0.5, 0.7, 0.9], n - 1)
+        return np.sort(np.append(0.0, rng.uniform(middles, middles + 1e-4))), 1.0
+    if shape == "equal":
+        return np.append(0.0, np.full(n - 1, 1.0)), 1.0
+    if shape == "duplicates":
+        return np.sort(np.append(np.zeros(100), rng.uniform(0.5, 1.0, n - 100))), 1.0
     lengths = np.exp(0.3 * rng.standard_normal((n, 1))) if shape == "outliers" else 1.0
     points = rng.standard_normal((n, 50)) * lengths
     d = np.sort(np.linalg.norm(points - points[0], axis=1))
     return d, 1.2 * float(d[-1])
 
 
-@pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense"])
-@pytest.mark.parametrize("ratio", [0.001, 1.5, 2.3, 3.1, 6.0])
+@pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
+@pytest.mark.parametrize("ratio", [1e-6, 0.001, 1.5, 2.3, 3.1, 3.5, 6.0])
 def test_compressed_words_keep_the_stated_error(rng, shape, ratio):
-    for n in (60, 800):
+    for n in (60, 150, 800):
         d, bound = spread_distances(n, shape, rng(n))
         weights = poisson_weights(n)
         fine = fine_law(d, weights, bound / ratio, bound)
         assert abs(fine.sum() - 1.0) < 1e-12
         law = law_from_distances(d, weights, bound / ratio, bound)
         assert np.abs(law - fine).max() < ABSOLUTE_ERROR
+        if shape in ("clusters", "equal") or ratio == 3.5:
+            continue
         logs = log_law_from_distances(d, weights, bound / ratio, bound)
         seen = fine > 1e-280
         exact = np.log(fine[seen])
         assert np.all(np.abs(logs[seen] - exact) <= 3e-3 * np.abs(exact) + 1e-9)
 
 
-@pytest.mark.parametrize(("n", "ratio"), [(20_000, 5.0), (2_500, 1.0)])
-def test_large_vocabularies_keep_the_stated_error(rng, n, ratio):
-    d, bound = spread_distances(n, "outliers", rng())
+@pytest.mark.parametrize(
+    ("n", "shape", "ratio"),
+    [
+        (20_000, "outliers", 5.0),
+        (20_000, "concentrated", 4.5),
+        (2_500, "outliers", 1.0),
+        (3_000, "clusters", 0.3),
+        (3_000, "equal", 1.0),
+        (3_000, "duplicates", 0.3),
+        (3_000, "duplicates", 3.0),
+        (3_000, "duplicates", 60.0),
+    ],
+)
+def test_large_vocabularies_keep_the_stated_error(rng, n, shape, ratio):
+    d, bound = spread_distances(n, shape, rng())
     weights = poisson_weights(n)
     fine = fine_law(d, weights, bound / ratio, bound, order=4, depth=35.0)
     law = law_from_distances(d, weights, bound / ratio, bound)
     assert np.abs(law - fine).max() < ABSOLUTE_ERROR
+
+
+@pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
+def test_the_fast_route_vouches_for_every_useful_scale(rng, shape):
+    d, bound = spread_distances(20_000, shape, rng())
+    weights = poisson_weights(20_000)
+    for ratio in (1e-9, 0.01, 1.0, 2.2, 3.1, 3.47, 5.0, 9.0, 20.0):
+        law = fast_law(d, weights, bound / ratio, bound)
+        assert law is not None
+        assert law.sum() == pytest.approx(1.0, abs=2e-8)
+        assert np.all(law >= 0)
+
+
+def test_the_slow_route_takes_over_where_the_fast_one_does_not_vouch(rng):
+    d, bound = spread_distances(300, "outliers", rng())
+    weights = np.eye(300)[200]  # candidates by the hundred
+    b = bound / 5.0
+    assert fast_law(d, weights, b, bound) is None
+    law = law_from_distances(d, weights, b, bound)
+    nearest = law_from_distances(d[:201], np.eye(201)[200], b, bound)
+    np.testing.assert_allclose(law, np.append(nearest, np.zeros(99)), atol=ABSOLUTE_ERROR)
+
+
+def test_a_bound_far_away_is_no_bound(rng):
+    d, bound = spread_distances(3_000, "outliers", rng())
+    weights = poisson_weights(3_000)
+    without = law_from_distances(d, weights, bound / 6.0, math.inf)
+    np.testing.assert_allclose(
+        law_from_distances(d, weights, bound / 6.0, 20.0 * bound), without, atol=ABSOLUTE_ERROR
+    )
+
+
+def test_log_probabilities_of_words_at_one_distance_are_equal(rng):
+    for shape, same in (("equal", slice(1, None)), ("duplicates", slice(100))):
+        d, bound = spread_distances(2_000, shape, rng())
+        for ratio in (0.3, 3.0, 60.0):
+            whole = np.eye(2_000)[-1]
+            logs = log_law_from_distances(d, whole, bound / ratio, bound)
+            np.testing.assert_allclose(logs[same], logs[same][0], rtol=1e-9)
+            assert np.exp(logs).sum() == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("ratio", [0.01, 2.0, 5.0, 20.0])
