@@ -1,4 +1,4 @@
-"""Where the lexicon that comes with the laboratory lies, and its extent, computed beforehand."""
+"""Where the lexicon that comes with the laboratory lies, and what was computed of it beforehand."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ def bundled_folder() -> Path:
 
 def bundled_extent(fingerprint: str) -> dict[str, Any] | None:
     """The extent that was computed beforehand for this fingerprint, as JSON, or None."""
+    return _bundled("extent.json", fingerprint)
+
+
+def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
+    """The stretch of a public map that was computed beforehand, as JSON, or None."""
+    return _bundled("stretch.json", f"{fingerprint} {label}")
+
+
+def _bundled(name: str, key: str) -> dict[str, Any] | None:
     try:
-        table = json.loads((bundled_folder() / "extent.json").read_text(encoding="utf-8"))
-        found = table[fingerprint]
+        found = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return dict(found) if isinstance(found, dict) else None

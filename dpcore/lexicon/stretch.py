@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import silent
@@ -36,12 +37,15 @@ def largest_stretch(
         progress: called with (stage, blocks done, all blocks).
 
     Returns:
-        The exact value (to float64 rounding); from the cache if it is known for this map.
+        The exact value (to float64 rounding); looked up if it is known for this map.
     """
     digest = hashlib.sha256(np.ascontiguousarray(mapped, dtype="<f4").data).hexdigest()
-    kept = recall(lexicon.fingerprint, f"stretch-{label}")
-    if kept is not None and kept.facts.get("mapped") == digest:
-        return float(kept.facts["stretch"])
+    known = bundled_stretch(lexicon.fingerprint, label)
+    if known is None:
+        kept = recall(lexicon.fingerprint, f"stretch-{label}")
+        known = dict(kept.facts) if kept else {}
+    if known.get("mapped") == digest:
+        return float(known["stretch"])
     found = compute_stretch(lexicon.vectors, mapped, progress)
     facts = {"mapped": digest, "stretch": found}
     keep(lexicon.fingerprint, f"stretch-{label}", Kept({}, facts))

@@ -21,10 +21,10 @@ from dpcore.mechanisms.mechanism import parameter
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 
 
-def projection_matrix(dimension: int, onto: int, seed: int) -> Float32Array:
-    """The public matrix, shape (d, m), entries N(0, 1/m), float32; a function of its seed."""
+def projection_matrix(dimension: int, onto: int, seed: int) -> FloatArray:
+    """The public matrix, shape (d, m), entries N(0, 1/m), float64; a function of its seed."""
     rng = np.random.default_rng([seed, dimension, onto])
-    return (rng.standard_normal((dimension, onto)) / math.sqrt(onto)).astype(np.float32)
+    return np.asarray(rng.standard_normal((dimension, onto)) / math.sqrt(onto))
 
 
 def stretch_quantile(vocabulary: int, onto: int, delta: float) -> float:
@@ -71,7 +71,10 @@ class RandomProjection(MultivariateLaplace):
     @cached_property
     def _projected(self) -> Float32Array:
         matrix = projection_matrix(self.lexicon.dimension, self.dimensions, self.matrix_seed)
-        projected = self.lexicon.vectors @ matrix
+        # Rounded to a public grid, far finer than any distance and far coarser than the rounding
+        # of the product, so that every machine has the same points and the same stretch.
+        grid = 2.0 ** (math.floor(math.log2(self.lexicon.largest_norm)) - 16)
+        projected = (np.rint(self.lexicon.vectors @ matrix / grid) * grid).astype(np.float32)
         projected.setflags(write=False)
         return projected
 

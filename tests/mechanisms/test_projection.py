@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
+from dpcore.lexicon.bundled import bundled_stretch
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.stretch import compute_stretch
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 from dpcore.mechanisms.projection import RandomProjection, projection_matrix, stretch_quantile
 from dpcore.mechanisms.rays import Bundle
@@ -26,7 +29,7 @@ def _stretch(lexicon, mapped) -> float:
 def test_matrix_is_a_function_of_its_seed():
     first = projection_matrix(20, 5, 3)
     assert first.shape == (20, 5)
-    assert first.dtype == np.float32
+    assert first.dtype == np.float64
     assert np.array_equal(first, projection_matrix(20, 5, 3))
     assert not np.array_equal(first, projection_matrix(20, 5, 4))
 
@@ -104,3 +107,20 @@ def test_noise_lives_in_the_projected_space(rng):
         mechanism.sample(rng(), words, 5.0),
         twin.sample(rng(), words, 5.0 / mechanism.stretch),
     )
+
+
+def test_the_bundled_stretch_is_that_of_all_pairs():
+    """Computed anew over all 312 million pairs, on this machine's own product."""
+    mechanism = RandomProjection(lexicon=load())
+    assert bundled_stretch(mechanism.lexicon.fingerprint, "projection-50-0") is not None
+    found = compute_stretch(mechanism.lexicon.vectors, mechanism.targets)
+    assert mechanism.stretch == pytest.approx(found, rel=1e-12)
+
+
+def test_projected_words_lie_on_a_public_grid(middle):
+    """So that the last bits of a matrix product do not decide where a word lies."""
+    targets = RandomProjection(lexicon=middle, dimensions=7).targets.astype(np.float64)
+    steps = targets * 2.0 ** (16 - np.floor(np.log2(middle.largest_norm)))
+    assert np.array_equal(steps, np.rint(steps))
+    exact = middle.vectors.astype(np.float64) @ projection_matrix(middle.dimension, 7, 0)
+    assert np.abs(targets - exact).max() <= 2.0**-16 * middle.largest_norm
