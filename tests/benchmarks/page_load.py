@@ -71,7 +71,9 @@ class Session:
         return await self.run(message)
 
 
-async def person(url: str, number: int, found: list[tuple[float, int]]) -> None:
+async def person(
+    url: str, number: int, found: list[tuple[float, int]], steps: int = WARM_UP + STEPS
+) -> None:
     """Open the page, then step once a second."""
     async with websockets.connect(
         url, subprotocols=["streamlit"], max_size=None, origin=url.replace("ws", "http", 1)[:-17]
@@ -79,7 +81,7 @@ async def person(url: str, number: int, found: list[tuple[float, int]]) -> None:
         session = Session(socket)
         await session.open()
         await asyncio.sleep((number % 10) / 10)
-        for step in range(WARM_UP + STEPS):
+        for step in range(steps):
             start = time.perf_counter()
             result = await session.step(VALUES[(step + number) % len(VALUES)])
             if step >= WARM_UP:
@@ -105,6 +107,9 @@ def main(counts: list[int]) -> None:
     """Print the median and the 95th percentile for each number of sessions."""
     with tempfile.TemporaryDirectory() as home, serve(ROOT / "app.py", Path(home)) as server:
         url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
+        start = time.perf_counter()
+        asyncio.run(person(url, 0, [], steps=0))
+        print(f"first script run of a cold process: {time.perf_counter() - start:.2f} s")
         for sessions in counts:
             found = asyncio.run(crowd(url, sessions))
             times = sorted(1000 * seconds for seconds, _ in found)
