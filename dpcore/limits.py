@@ -14,6 +14,8 @@ NEIGHBOUR_TABLE_WIDTH = 128
 
 # Draws
 MAX_DRAWS = 100_000  # of one word, by the command line
+MAX_RUNS = 100_000  # R of Sw; the papers have 1,000
+MAX_EPSILONS = 1_000  # on one axis, by the command line
 PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 

@@ -1,0 +1,1 @@
+"""Measures: deniability of words (Nw, Sw, effective number), and density of neighbourhoods."""

@@ -1,0 +1,131 @@
+"""Sw and the effective number of candidates, from a law or from counted outputs.
+
+Nw is the probability that a word stays, and Sw the number of distinct outputs in R independent
+runs (Feyisetan et al. 2020, Section 4: N_x and S_x with R = 1,000; Xu et al. 2021, Section 5). From
+a law p they are p_w and, in expectation, Σ_y 1 − (1 − p_y)^R.
+
+The effective number of candidates is the inverse Simpson index 1/Σ_y p_y² (the Hill number of
+order 2; Simpson 1949, Hill 1973): the number of equally likely outputs with which two independent
+runs would agree as often. Order 2 because it alone has an unbiased estimate of its reciprocal at
+any number of runs; the exponential of the entropy would need the words that no run has shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def expected_distinct(probabilities: FloatArray, runs: int) -> FloatArray:
+    """E[Sw] = Σ_y 1 − (1 − p_y)^R, without cancellation for tiny p.
+
+    Only for an exact law. With an estimated one the sum is too small: words that no direction has
+    reached are missing from it, and there are many of them wherever Sw is large.
+
+    Args:
+        probabilities: shape (..., m); the last axis is the law.
+        runs: R.
+
+    Returns:
+        Shape (...).
+    """
+    with np.errstate(divide="ignore"):  # a probability of 1 gives log 0, and the right answer
+        missed = np.log1p(-np.clip(probabilities, 0.0, 1.0))
+    missed *= runs
+    return np.asarray(-np.expm1(missed, out=missed).sum(axis=-1))
+
+
+def effective_number(probabilities: FloatArray) -> FloatArray:
+    """Inverse Simpson index 1/Σ_y p_y² of a law, shape (..., m) to (...)."""
+    return np.asarray(1.0 / np.einsum("...i,...i->...", probabilities, probabilities))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What R runs showed at each ε; every array has shape (E,), float64.
+
+    Attributes:
+        runs: R.
+        stayed: runs in which the word came out unchanged.
+        distinct: number of distinct outputs, Sw.
+        singletons: outputs that came out exactly once.
+        pairs: Σ_y N_y(N_y − 1), ordered pairs of runs that agree.
+        triples: Σ_y N_y(N_y − 1)(N_y − 2).
+    """
+
+    runs: int
+    stayed: FloatArray
+    distinct: FloatArray
+    singletons: FloatArray
+    pairs: FloatArray
+    triples: FloatArray
+
+    @classmethod
+    def of(cls, outputs: IntArray, word: int) -> Counts:
+        """Count outputs of shape (R, E), one column an ε."""
+        runs, width = outputs.shape
+        rows = np.sort(outputs.T, axis=1)
+        starts = np.ones(rows.shape, dtype=bool)
+        starts[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        first = np.flatnonzero(starts)
+        times = np.diff(np.append(first, rows.size)).astype(np.float64)
+        column = first // runs
+
+        def gather(values: FloatArray) -> FloatArray:
+            return np.bincount(column, values, minlength=width)
+
+        return cls(
+            runs=runs,
+            stayed=(outputs == word).sum(axis=0).astype(np.float64),
+            distinct=gather(np.ones_like(times)),
+            singletons=gather((times == 1).astype(np.float64)),
+            pairs=gather(times * (times - 1)),
+            triples=gather(times * (times - 1) * (times - 2)),
+        )
+
+    def nw(self) -> tuple[FloatArray, FloatArray]:
+        """Share of runs in which the word stayed, and its standard error √(p(1 − p)/R)."""
+        share = self.stayed / self.runs
+        return share, np.sqrt(share * (1.0 - share) / self.runs)
+
+    def sw(self) -> tuple[FloatArray, FloatArray]:
+        """Distinct outputs, and a standard error that errs upwards.
+
+        The variance of the number of distinct values among independent runs is at most the
+        expected number of values seen once (the Efron–Stein inequality: exchanging one run
+        changes the count by at most one, and only if that run was alone). It is close to it where
+        Sw is large, and available from a single set of runs.
+        """
+        return self.distinct, np.sqrt(self.singletons)
+
+    def agreement(self) -> tuple[FloatArray, FloatArray]:
+        """Share of pairs of runs that agree, an unbiased estimate of Σp², and its variance.
+
+        The variance is that of a U-statistic of degree 2 (Hoeffding 1948), with Σp³ estimated
+        from the triples of runs that agree.
+        """
+        runs = float(self.runs)
+        if runs < 3:
+            share = self.pairs / max(runs * (runs - 1), 1.0)
+            return share, share * (1.0 - share)
+        share = self.pairs / (runs * (runs - 1))
+        cubes = self.triples / (runs * (runs - 1) * (runs - 2))
+        spread = 4.0 * np.maximum(cubes - share**2, 0.0) / runs
+        return share, spread + 2.0 * share * (1.0 - share) / (runs * (runs - 1))
+
+
+def inverse(agreement: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The effective number 1/Σp² from an estimate of Σp², with a first-order standard error.
+
+    Both are infinite where no two runs agree: then the runs only say that the number is large.
+    """
+    some = agreement > 0
+    number = np.divide(1.0, agreement, out=np.full(agreement.shape, np.inf), where=some)
+    error = np.full(agreement.shape, np.inf)
+    np.multiply(np.sqrt(variance), np.square(number), out=error, where=some)
+    return number, error

@@ -1,0 +1,189 @@
+"""Deniability of words under a mechanism, three ways and always labelled.
+
+`measure` is the one entrance. Exact wherever the law can be computed; Rao–Blackwell over noise
+directions for additive mechanisms; and the papers' protocol (independent runs, counted) for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_RUNS
+from dpcore.mechanisms.additive import RadialMechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.measure.counting import FloatArray
+    from dpcore.measure.figures import Figures
+    from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
+
+RUNS = 1_000
+"""R of the papers."""
+
+
+class Method(StrEnum):
+    """How Nw and Sw are found."""
+
+    AUTO = "auto"
+    """The best that the mechanism has: exact, else Rao–Blackwell, else the protocol."""
+    EXACT = "exact"
+    PROTOCOL = "protocol"
+    RAO_BLACKWELL = "rao-blackwell"
+
+
+@dataclass(frozen=True, eq=False)
+class Deniability:
+    """Deniability of a selection of words under one mechanism at several ε.
+
+    Attributes:
+        mechanism: registry key.
+        method: EXACT, PROTOCOL or RAO_BLACKWELL.
+        selection: the words and their weights.
+        epsilons: shape (E,).
+        runs: R of Sw.
+        figures: Nw, Sw and effective number with their errors, shape (k, E) each.
+    """
+
+    mechanism: str
+    method: Method
+    selection: Selection
+    epsilons: FloatArray
+    runs: int
+    figures: Figures
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row a word and ε, words in the order of the selection.
+
+        `standard_error` is that of Nw; all errors are 0 for an exact method. An effective number
+        that is infinite (no two runs agreed) is None.
+        """
+        found = self.figures
+        return [
+            {
+                "mechanism": self.mechanism,
+                "epsilon": epsilon,
+                "word": name,
+                "weight": float(self.selection.weights[i]),
+                "nw": float(found.nw[i, e]),
+                "sw": float(found.sw[i, e]),
+                "effective": finite(found.effective[i, e]),
+                "method": str(self.method),
+                "runs": self.runs,
+                "standard_error": float(found.nw_error[i, e]),
+                "sw_standard_error": float(found.sw_error[i, e]),
+                "effective_standard_error": finite(found.effective_error[i, e]),
+            }
+            for i, name in enumerate(self.selection.names)
+            for e, epsilon in enumerate(self.epsilons.tolist())
+        ]
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, which has no infinity: None."""
+    return float(value) if np.isfinite(value) else None
+
+
+def methods_of(mechanism: Mechanism) -> tuple[Method, ...]:
+    """What `measure` accepts for this mechanism, the best first."""
+    found = [Method.PROTOCOL]
+    if isinstance(mechanism, RadialMechanism):
+        found.insert(0, Method.RAO_BLACKWELL)
+    if mechanism.exact_law:
+        found.insert(0, Method.EXACT)
+    return tuple(found)
+
+
+def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
+    """The method to use, AUTO resolved.
+
+    Raises:
+        ParameterError: there is no such method, or the mechanism does not have it.
+    """
+    allowed = methods_of(mechanism)
+    names = ", ".join(allowed)
+    try:
+        wanted = Method(method)
+    except ValueError:
+        msg = f"method must be one of {', '.join(Method)}, got {str(method)[:40]!r}"
+        raise ParameterError(msg) from None
+    if wanted is Method.AUTO:
+        return allowed[0]
+    if wanted not in allowed:
+        why = (
+            "its law has no closed form"
+            if wanted is Method.EXACT
+            else "it does not choose the nearest word along a noise direction"
+        )
+        msg = f"{mechanism.short} has no method {wanted.value!r} ({why}); it has {names}"
+        raise ParameterError(msg)
+    return wanted
+
+
+def check_runs(runs: int) -> int:
+    """R as it is, if it is 2 to MAX_RUNS (one run has no spread and no pair to compare)."""
+    if not (isinstance(runs, int) and 2 <= runs <= MAX_RUNS):
+        msg = f"runs must be a whole number from 2 to {MAX_RUNS:,}, got {runs}"
+        raise ParameterError(msg)
+    return runs
+
+
+def measure(
+    mechanism: Mechanism,
+    selection: Selection,
+    epsilons: FloatArray | Sequence[float],
+    *,
+    method: Method | str = Method.AUTO,
+    runs: int = RUNS,
+    seed: int | None = 0,
+    repetitions: int = 1,
+    progress: Progress = silent,
+) -> Deniability:
+    """Nw, Sw and the effective number of words at several ε.
+
+    Args:
+        mechanism: over the lexicon of the selection.
+        selection: which words.
+        epsilons: shape (E,), in any order.
+        method: exact, rao-blackwell, protocol, or auto.
+        runs: R, which Sw depends on whatever the method.
+        seed: of the noise; exact methods ignore it. What is measured protects nothing, so a
+            fixed seed is right here.
+        repetitions: of a Rao–Blackwell measurement, averaged.
+        progress: called with (mechanism, done, total).
+
+    Raises:
+        ParameterError: an argument is outside its range, or the method not the mechanism's.
+        EpsilonError: an ε is not admissible.
+    """
+    chosen = choose_method(mechanism, method)
+    values = mechanism.check_epsilons(epsilons)
+    check_runs(runs)
+    words, weights = mechanism.check_words(selection.words), selection.weights
+    if not (values.size and words.size):
+        raise ParameterError("at least one word and one epsilon are needed")
+    if not repetitions >= 1:
+        raise ParameterError(f"repetitions must be at least 1, got {repetitions}")
+    figures: Figures
+    if chosen is Method.EXACT:
+        from dpcore.measure.exact import exact_figures
+
+        figures = exact_figures(mechanism, words, values, runs, progress)
+    elif chosen is Method.RAO_BLACKWELL and isinstance(mechanism, RadialMechanism):
+        from dpcore.measure.directions import direction_figures
+
+        figures = direction_figures(
+            mechanism, words, weights, values, runs, seed, repetitions, progress
+        )
+    else:
+        from dpcore.measure.protocol import protocol_figures
+
+        figures = protocol_figures(mechanism, words, weights, values, runs, seed, progress)
+    return Deniability(mechanism.key, chosen, selection, values, runs, figures)

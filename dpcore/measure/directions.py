@@ -1,0 +1,161 @@
+"""Deniability of an additive mechanism at every ε from one set of noise directions.
+
+The output along a direction is a step function of the length of the noise. Its steps do not
+depend on ε, and the product of directions and vocabulary does not depend on the word; both are
+computed once. Then
+
+* Nw is averaged over the directions with the radius integrated out (Rao–Blackwell): for a
+  direction u it is the mass that the law of the radius puts on the lengths at which the word
+  stays, a smooth function of ε, with less variance than counting;
+* for Sw and the effective number one radius a direction is drawn, which gives R independent runs
+  at every ε (the same noise at all of them), and these are counted. To put the Rao–Blackwell
+  estimate of the *law* into Σ 1 − (1 − p)^R would be wrong: a word that none of the directions
+  reaches has estimated probability 0, so that the sum can never exceed the number of outputs on
+  the directions' paths, and is biased downwards wherever Sw is large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
+from dpcore.measure.figures import Figures, shared_mean_error
+from dpcore.mechanisms import rays
+from dpcore.noise.radial import radii, radius_cdf
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.additive import RadialMechanism
+    from dpcore.mechanisms.envelope import Steps
+
+_BUNDLE_ENTRIES = 64_000_000  # of the kept product of directions and vocabulary: 256 MB
+_COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB
+
+
+def staying_mass(
+    mechanism: RadialMechanism, steps: Steps, word: int, scales: FloatArray
+) -> FloatArray:
+    """Probability along each direction that the word stays, shape (R, E); E scales s(ε)."""
+    count = steps.targets.shape[0]
+    edges = np.concatenate(
+        (np.zeros((count, 1)), steps.thresholds, np.full((count, 1), np.inf)), axis=1
+    )
+    row, column = np.nonzero((steps.targets == word) & (edges[:, :-1] < edges[:, 1:]))
+    low, high = edges[row, column], edges[row, column + 1]
+
+    def below(length: FloatArray) -> FloatArray:
+        return radius_cdf(mechanism.family, length[:, None] / scales, mechanism.dimension)
+
+    mass = below(high)
+    inner = low > 0
+    mass[inner] -= below(low[inner])
+    total = np.zeros((count, scales.size))
+    np.add.at(total, row, mass)
+    return total
+
+
+def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray:
+    """Output of each direction with its radius drawn, at each scale: shape (R, E)."""
+    limits = steps.thresholds / radius[:, None]
+    outputs = np.empty((radius.size, scales.size), dtype=np.int64)
+    step = max(1, _COMPARISONS // max(limits.size, 1))
+    for start in range(0, scales.size, step):
+        part = slice(start, start + step)
+        position = (limits[:, :, None] <= scales[part]).sum(axis=1)
+        outputs[:, part] = np.take_along_axis(steps.targets, position, axis=1)
+    return outputs
+
+
+def _steps(
+    mechanism: RadialMechanism, bundle: rays.Bundle, ranking: Ranking, rng: np.random.Generator
+) -> Steps:
+    """Steps from one word along all directions, through the kept product if it is small enough."""
+    if bundle.unit.shape[0] * bundle.targets.shape[0] <= _BUNDLE_ENTRIES:
+        found = bundle.from_word(ranking, keep=mechanism.keep)
+    else:
+        found = rays.from_word(
+            bundle.unit, bundle.targets, ranking, keep=mechanism.keep, norm=mechanism.norm
+        )
+    return mechanism.steps(rng, found, bundle.unit)
+
+
+def direction_figures(
+    mechanism: RadialMechanism,
+    words: IntArray,
+    weights: FloatArray,
+    epsilons: FloatArray,
+    runs: int,
+    seed: int | None,
+    repetitions: int = 1,
+    progress: Progress = silent,
+) -> Figures:
+    """Figures of words (k,) at all ε (E,) from R directions that the words share.
+
+    Standard errors: of Nw from the spread over directions; of Sw from Efron–Stein (see
+    `Counts.sw`), divided by √repetitions. The error of the mean Nw over words takes into account
+    that the words share directions; that of the mean Sw is the upper bound for full correlation.
+
+    Args:
+        mechanism: an additive mechanism.
+        words: shape (k,).
+        weights: of the words in a mean, shape (k,).
+        epsilons: shape (E,).
+        runs: R, directions and runs at each ε.
+        seed: of the noise; None is unpredictable.
+        repetitions: how often all is repeated and averaged.
+        progress: called after every word.
+    """
+    scales = np.array([mechanism.scale(float(epsilon)) for epsilon in epsilons])
+    shape = (words.size, epsilons.size)
+    nw, nw_square, sw, singletons = (np.zeros(shape) for _ in range(4))
+    pairs, pairs_variance = np.zeros(shape), np.zeros(shape)
+    mean_sum, mean_square = np.zeros(epsilons.size), np.zeros(epsilons.size)
+    share = weights / weights.sum()
+    for repetition in range(repetitions):
+        bundle = mechanism.bundle(generator(seed, "directions", repetition), runs)
+        together = np.zeros((runs, epsilons.size))
+        for i, word in enumerate(words.tolist()):
+            rng = generator(seed, "radii", mechanism.key, repetition, word)
+            ranking = mechanism.rankings(words[i : i + 1])[0]
+            steps = _steps(mechanism, bundle, ranking, rng)
+            mass = staying_mass(mechanism, steps, word, scales)
+            nw[i] += mass.sum(axis=0)
+            nw_square[i] += np.square(mass).sum(axis=0)
+            together += share[i] * mass
+            radius = radii(rng, mechanism.family, runs, mechanism.dimension)
+            counts = Counts.of(outputs_at(steps, radius, scales), word)
+            sw[i] += counts.distinct
+            singletons[i] += counts.singletons
+            agreement, variance = counts.agreement()
+            pairs[i] += agreement
+            pairs_variance[i] += variance
+            progress(mechanism.short, repetition * words.size + i + 1, repetitions * words.size)
+        mean_sum += together.sum(axis=0)
+        mean_square += np.square(together).sum(axis=0)
+    draws = runs * repetitions
+    sw_error = np.sqrt(singletons) / repetitions
+    effective, effective_error = inverse(pairs / repetitions, pairs_variance / repetitions**2)
+    detail = f"Rao–Blackwell over {draws:,} shared directions; Sw counted in {runs:,} runs"
+    return Figures(
+        nw=nw / draws,
+        sw=sw / repetitions,
+        effective=effective,
+        nw_error=_error_of_mean(nw, nw_square, draws),
+        sw_error=sw_error,
+        effective_error=effective_error,
+        nw_mean_error=_error_of_mean(mean_sum, mean_square, draws),
+        sw_mean_error=shared_mean_error(sw_error, weights),
+        numerical_error=0.0,
+        detail=detail + (f", mean of {repetitions} repetitions" if repetitions > 1 else ""),
+    )
+
+
+def _error_of_mean(total: FloatArray, squares: FloatArray, count: int) -> FloatArray:
+    """Standard error of the mean of `count` numbers from their sum and their sum of squares."""
+    mean = total / count
+    variance = np.maximum(squares / count - np.square(mean), 0.0)
+    return np.asarray(np.sqrt(variance / max(count - 1, 1)))

@@ -1,0 +1,55 @@
+"""What every way of measuring returns: Nw, Sw and the effective number, word by word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dpcore.measure.counting import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """Figures of k words at E values of ε, all read-only.
+
+    Attributes:
+        nw: probability that the word stays, shape (k, E).
+        sw: distinct outputs in R runs, or their expectation, shape (k, E).
+        effective: inverse Simpson index of the outputs, shape (k, E); ∞ if no two runs agree.
+        nw_error: standard error of `nw`, shape (k, E); 0 if exact.
+        sw_error: standard error of `sw`, an upper one; 0 if exact.
+        effective_error: standard error of `effective`, to first order; 0 if exact.
+        nw_mean_error: standard error of the weighted mean of `nw` over the words, shape (E,).
+        sw_mean_error: the same of `sw`.
+        numerical_error: bound on the error of a probability that was computed; else 0.
+        detail: closed form, quadrature, 1,000 runs, directions, …
+    """
+
+    nw: FloatArray
+    sw: FloatArray
+    effective: FloatArray
+    nw_error: FloatArray
+    sw_error: FloatArray
+    effective_error: FloatArray
+    nw_mean_error: FloatArray
+    sw_mean_error: FloatArray
+    numerical_error: float
+    detail: str
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+
+def independent_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
+    """Standard error of a weighted mean over words whose noise is independent, (k, E) to (E,)."""
+    return np.asarray(np.sqrt(np.square(weights) @ np.square(errors)) / weights.sum())
+
+
+def shared_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
+    """An upper standard error of the same mean if the words share noise: full correlation."""
+    return np.asarray(weights @ errors / weights.sum())

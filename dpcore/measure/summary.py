@@ -1,0 +1,101 @@
+"""A distribution over words in a few numbers: mean ± deviation as in the papers, and the tails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.measure.deniability import finite
+
+if TYPE_CHECKING:
+    from dpcore.measure.counting import FloatArray, IntArray
+    from dpcore.measure.deniability import Deniability
+
+QUANTITIES = ("nw", "sw", "effective")
+BANDS = (0.05, 0.25, 0.75, 0.95)
+"""Quantiles of the two bands: the middle half and the middle nine tenths of the words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One quantity over the words of a selection, at each ε; arrays of shape (E,).
+
+    Words count by their weights (tokens of a corpus). A quantile is the value of a word: the
+    smallest one that at least this share of the weight does not exceed.
+
+    Attributes:
+        quantity: nw, sw or effective.
+        mean: weighted mean over words.
+        deviation: standard deviation over words (weights as frequencies); 0 for one word.
+        mean_error: standard error of the mean from the noise of the measurement, not from the
+            choice of words; 0 if exact, NaN for the effective number.
+        median: 50 % quantile.
+        worst: of the least deniable word: the largest Nw, the smallest Sw or effective number.
+        worst_word: position of that word in the selection.
+        bands: quantiles `BANDS`, shape (4, E).
+    """
+
+    quantity: str
+    mean: FloatArray
+    deviation: FloatArray
+    mean_error: FloatArray
+    median: FloatArray
+    worst: FloatArray
+    worst_word: IntArray
+    bands: FloatArray
+
+
+def summarise(found: Deniability, quantity: str) -> Summary:
+    """One quantity of a measurement over its words."""
+    if quantity not in QUANTITIES:
+        raise ParameterError(f"quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}")
+    figures, weights = found.figures, found.selection.weights
+    values: FloatArray = getattr(figures, quantity)
+    total = weights.sum()
+    with np.errstate(invalid="ignore"):  # an infinite effective number has no deviation
+        mean = weights @ values / total
+        squares = weights @ np.square(values - mean)
+    quantiles = np.quantile(
+        values, (0.5, *BANDS), axis=0, method="inverted_cdf", weights=weights
+    )
+    worst = values.argmax(axis=0) if quantity == "nw" else values.argmin(axis=0)
+    errors = {"nw": figures.nw_mean_error, "sw": figures.sw_mean_error}
+    return Summary(
+        quantity=quantity,
+        mean=mean,
+        deviation=np.sqrt(squares / max(total - 1.0, 1.0)),
+        mean_error=errors.get(quantity, np.full(mean.shape, np.nan)),
+        median=quantiles[0],
+        worst=np.take_along_axis(values, worst[None], axis=0)[0],
+        worst_word=worst,
+        bands=quantiles[1:],
+    )
+
+
+def summary_rows(found: Deniability) -> list[dict[str, Any]]:
+    """One plain row an ε and quantity."""
+    rows = []
+    for quantity in QUANTITIES:
+        s = summarise(found, quantity)
+        rows += [
+            {
+                "mechanism": found.mechanism,
+                "epsilon": epsilon,
+                "quantity": quantity,
+                "mean": finite(s.mean[e]),
+                "standard_deviation": finite(s.deviation[e]),
+                "standard_error": finite(s.mean_error[e]),
+                "median": finite(s.median[e]),
+                "worst": finite(s.worst[e]),
+                "worst_word": found.selection.names[int(s.worst_word[e])],
+                **{f"q{100 * q:02.0f}": finite(s.bands[j, e]) for j, q in enumerate(BANDS)},
+                "words": len(found.selection),
+                "method": str(found.method),
+                "runs": found.runs,
+            }
+            for e, epsilon in enumerate(found.epsilons.tolist())
+        ]
+    return rows

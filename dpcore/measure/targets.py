@@ -1,0 +1,300 @@
+"""Which ε meets a target of deniability, and which ε of two mechanisms are comparable.
+
+A target such as "mean Nw ≤ 0.3" need not hold on a half-line: Nw of the truncated Gumbel mechanism
+first falls and then rises with ε near the lower end of its domain, and Nw of an additive mechanism
+may do so at tiny ε, where a few words on the hull of the vocabulary come out whatever went in. So
+the answer is a list of intervals, found on a grid over the whole range and refined at every
+crossing. What falls between two points of the grid on both sides of which the target holds (or
+fails) is not seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.deniability import RUNS, Method, choose_method, measure
+from dpcore.measure.summary import QUANTITIES, summarise
+
+if TYPE_CHECKING:
+    from dpcore.measure.counting import FloatArray
+    from dpcore.measure.deniability import Deniability
+    from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
+
+OVER = ("mean", "median", "worst")
+_A_DECADE = 4  # grid points
+_TOLERANCE = 1e-4  # relative width of a refined crossing
+_INNER = 15  # points by which all crossings are refined at a time
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound on one figure: Nw at most, Sw or the effective number at least.
+
+    Attributes:
+        quantity: nw, sw or effective.
+        bound: the bound itself is allowed.
+        over: mean, median, or worst word.
+    """
+
+    quantity: str
+    bound: float
+    over: str = "mean"
+
+    def __post_init__(self) -> None:
+        """Check names and bound (NaN fails)."""
+        if self.quantity not in QUANTITIES or self.over not in OVER:
+            raise ParameterError(
+                f"a target is {', '.join(QUANTITIES)} over {', '.join(OVER)}, got "
+                f"{self.quantity!r} over {self.over!r}"
+            )
+        low, high = (0.0, 1.0) if self.quantity == "nw" else (1.0, math.inf)
+        if not (low <= self.bound <= high and self.bound < math.inf):
+            allowed = "in [0, 1]" if self.quantity == "nw" else "a finite number of at least 1"
+            raise ParameterError(
+                f"the bound on {self.quantity} must be {allowed}, got {self.bound}"
+            )
+
+    def values(self, found: Deniability) -> FloatArray:
+        """The figure at each ε of a measurement, shape (E,)."""
+        return np.asarray(getattr(summarise(found, self.quantity), self.over))
+
+    def holds(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Whether each value meets the target."""
+        return values <= self.bound if self.quantity == "nw" else values >= self.bound
+
+    def __str__(self) -> str:
+        """The target in words."""
+        sign = "≤" if self.quantity == "nw" else "≥"
+        return f"{self.over} {self.quantity} {sign} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range of ε in which a target holds, ends included.
+
+    An end is a crossing if the target fails just beyond it; else the search ended there.
+    """
+
+    low: float
+    high: float
+    low_is_crossing: bool
+    high_is_crossing: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a target holds.
+
+    Attributes:
+        target: the target.
+        intervals: ascending and disjoint; empty if it holds nowhere.
+        epsilons: all ε that were tried, ascending, shape (E,).
+        values: the figure there, shape (E,).
+        method: how it was measured.
+        error: the largest standard error of the figure at any ε tried (of a median or worst word,
+            the largest of any word); 0 if exact.
+    """
+
+    target: Target
+    intervals: tuple[Interval, ...]
+    epsilons: FloatArray
+    values: FloatArray
+    method: Method
+    error: float
+
+    @property
+    def smallest(self) -> float | None:
+        """Smallest ε found to meet the target."""
+        return self.intervals[0].low if self.intervals else None
+
+    @property
+    def largest(self) -> float | None:
+        """Largest ε found to meet the target: the most useful one."""
+        return self.intervals[-1].high if self.intervals else None
+
+    @property
+    def crossings(self) -> tuple[float, ...]:
+        """All ε at which the figure passes the bound, ascending."""
+        return tuple(
+            end
+            for part in self.intervals
+            for end, crosses in (
+                (part.low, part.low_is_crossing),
+                (part.high, part.high_is_crossing),
+            )
+            if crosses
+        )
+
+
+def scan(mechanism: Mechanism, low: float | None = None, high: float | None = None) -> FloatArray:
+    """A grid over the admissible ε, dense near a lower end that is not 0, shape (E,).
+
+    Args:
+        mechanism: its admissible range bounds the grid.
+        low: first ε; by default just above the lower end, or 10⁻³.
+        high: last ε; by default just below the upper end, or 10⁷ (10³⁰ on a logarithmic axis).
+    """
+    allowed = mechanism.admissible
+    if low is None:
+        low = allowed.low * (1.0 + 1e-6) if allowed.low > 0 else min(1e-3, 1e-4 * allowed.high)
+    if high is None:
+        top = 1e30 if mechanism.meaning is EpsilonMeaning.METRIC_LOG else 1e7
+        high = min(top, allowed.high * (1.0 - 1e-6))
+    low, high = mechanism.check_epsilon(low), mechanism.check_epsilon(high)
+    if not low < high:
+        raise ParameterError(f"the range of epsilon must not be empty, got {low:g} to {high:g}")
+    count = 2 + int(_A_DECADE * math.log10(high / low))
+    grid = np.geomspace(low, high, count)
+    if allowed.low > 0:
+        near = allowed.low * (1.0 + np.geomspace(1e-5, 1.0, 6 * _A_DECADE))
+        grid = np.unique(np.concatenate((grid, near[(near > low) & (near < high)])))
+    return grid
+
+
+def holding(
+    curve: Callable[[FloatArray], FloatArray],
+    holds: Callable[[FloatArray], NDArray[np.bool_]],
+    grid: FloatArray,
+) -> tuple[Interval, ...]:
+    """Intervals on which a function of ε meets a condition; crossings are refined to 10⁻⁴.
+
+    An end is a point at which the condition was seen to hold. Of several crossings between two
+    points of the grid the one next to the holding side is kept, so that an interval is never
+    longer than what was seen.
+
+    Args:
+        curve: values at ε of shape (E,), any order, shape (E,).
+        holds: whether values meet the condition.
+        grid: ascending, shape (E,).
+    """
+    inside = np.concatenate(([False], holds(curve(grid)), [False]))
+    starts = np.flatnonzero(inside[1:] & ~inside[:-1])
+    stops = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
+    ends = np.stack((starts, stops), axis=1).reshape(-1)
+    beyond = ends + np.tile([-1, 1], starts.size)
+    crosses = (beyond >= 0) & (beyond < grid.size)
+    good, bad = grid[ends], grid[np.where(crosses, beyond, ends)]
+    while True:
+        wide = np.flatnonzero(np.abs(np.log(bad / good)) > _TOLERANCE)
+        if not wide.size:
+            break
+        share = np.arange(1, _INNER + 1) / (_INNER + 1)
+        points = good[wide, None] * (bad[wide, None] / good[wide, None]) ** share
+        seen = holds(curve(points.reshape(-1))).reshape(points.shape)
+        for row, i in enumerate(wide):
+            held = int(np.argmin(np.append(seen[row], False)))  # points before the first failure
+            if held < _INNER:
+                bad[i] = points[row, held]
+            if held > 0:
+                good[i] = points[row, held - 1]
+    return tuple(
+        Interval(float(good[i]), float(good[i + 1]), bool(crosses[i]), bool(crosses[i + 1]))
+        for i in range(0, good.size, 2)
+    )
+
+
+def solve(
+    mechanism: Mechanism,
+    selection: Selection,
+    target: Target,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    method: Method | str = Method.AUTO,
+    runs: int = RUNS,
+    seed: int | None = 0,
+    progress: Progress = silent,
+) -> Solution:
+    """All ε of a range at which a set of words meets a target.
+
+    With an estimated method the seed is the same at every ε, so that the answer belongs to one
+    set of noise directions; `Solution.error` says how far the figure itself may be off.
+
+    Args:
+        mechanism: over the lexicon of the selection.
+        selection: the words.
+        target: the figure and its bound.
+        low: smallest ε to look at; see `scan`.
+        high: largest ε to look at.
+        method: as for `measure`.
+        runs: R of Sw.
+        seed: of the noise.
+        progress: called by every measurement.
+
+    Raises:
+        ParameterError, EpsilonError: as `measure`, or the range is empty.
+    """
+    tried: list[FloatArray] = []
+    values: list[FloatArray] = []
+    errors = [0.0]
+    chosen = choose_method(mechanism, method)
+    own = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
+    mean = {"nw": "nw_mean_error", "sw": "sw_mean_error"}
+
+    def curve(epsilons: FloatArray) -> FloatArray:
+        found = measure(
+            mechanism, selection, epsilons, method=chosen, runs=runs, seed=seed, progress=progress
+        )
+        tried.append(epsilons)
+        values.append(target.values(found))
+        known = mean if target.over == "mean" else own
+        name = known.get(target.quantity, own[target.quantity])
+        errors.append(float(getattr(found.figures, name).max()))
+        return values[-1]
+
+    intervals = holding(curve, target.holds, scan(mechanism, low, high))
+    epsilons, figures = np.concatenate(tried), np.concatenate(values)
+    order = np.argsort(epsilons, kind="stable")
+    return Solution(target, intervals, epsilons[order], figures[order], chosen, max(errors))
+
+
+def calibrate(
+    mechanism: Mechanism,
+    epsilon: float,
+    other: Mechanism,
+    selection: Selection,
+    *,
+    method: Method | str = Method.AUTO,
+    runs: int = RUNS,
+    seed: int | None = 0,
+    progress: Progress = silent,
+) -> Solution:
+    """The ε of another mechanism at which the same words have the same mean Nw.
+
+    They are the `crossings` of the solution: usually one; none if the other mechanism never
+    reaches this Nw; several where its Nw is not monotone. Equal Nw is not equal privacy: the
+    guarantees of the two mechanisms may still mean different things.
+
+    Args:
+        mechanism: the one that is given.
+        epsilon: its ε.
+        other: the one to be set.
+        selection: the words.
+        method: of both measurements, as for `measure`.
+        runs: R.
+        seed: of the noise.
+        progress: called by every measurement.
+    """
+    given = measure(
+        mechanism, selection, [epsilon], method=method, runs=runs, seed=seed, progress=progress
+    )
+    bound = float(summarise(given, "nw").mean[0])
+    return solve(
+        other,
+        selection,
+        Target("nw", bound),
+        method=method,
+        runs=runs,
+        seed=seed,
+        progress=progress,
+    )
