@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from dpcore.lexicon import cli as lexicon
+    from dpcore.measure import cli as measure
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
 
@@ -46,6 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, lexicon):
+    for room in (mechanisms, rewrite, measure, lexicon):
         room.register(commands)
     return parser

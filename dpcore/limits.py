@@ -16,6 +16,7 @@ NEIGHBOUR_TABLE_WIDTH = 128
 MAX_DRAWS = 100_000  # of one word, by the command line
 MAX_RUNS = 100_000  # R of Sw; the papers have 1,000
 MAX_EPSILONS = 1_000  # on one axis, by the command line
+MAX_RUNS_TIMES_EPSILONS = 20_000_000  # held at a time: about 160 MB for each array
 PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 

@@ -77,7 +77,7 @@ class Counts:
         column = first // runs
 
         def gather(values: FloatArray) -> FloatArray:
-            return np.bincount(column, values, minlength=width)
+            return np.asarray(np.bincount(column, values, minlength=width), dtype=np.float64)
 
         return cls(
             runs=runs,

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.limits import MAX_RUNS
+from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
 from dpcore.mechanisms.additive import RadialMechanism
 
 if TYPE_CHECKING:
@@ -169,6 +169,11 @@ def measure(
     words, weights = mechanism.check_words(selection.words), selection.weights
     if not (values.size and words.size):
         raise ParameterError("at least one word and one epsilon are needed")
+    if chosen is Method.RAO_BLACKWELL and runs * values.size > MAX_RUNS_TIMES_EPSILONS:
+        raise ParameterError(
+            f"runs times values of epsilon may be {MAX_RUNS_TIMES_EPSILONS:,} at most, got "
+            f"{runs:,} times {values.size:,}"
+        )
     if not repetitions >= 1:
         raise ParameterError(f"repetitions must be at least 1, got {repetitions}")
     figures: Figures

@@ -42,5 +42,5 @@ def exact_figures(
         progress(mechanism.short, i + 1, words.size)
     none = np.zeros(shape)
     return Figures(
-        nw, sw, effective, none, none, none, none[0], none[0], error, f"exact, {detail}"
+        nw, sw, effective, none, none, none, none[0], none[0], error, detail
     )  # fmt: skip

@@ -48,7 +48,9 @@ def protocol_figures(
             rng = generator(seed, "protocol", mechanism.key, word, repr(epsilon))
             outputs = mechanism.sample(rng, entries, epsilon)
             counts = Counts.of(outputs[:, None], word)
-            found[:, i, e] = np.concatenate((*counts.nw(), *counts.sw(), *inverse(*counts.agreement())))
+            found[:, i, e] = np.concatenate(
+                (*counts.nw(), *counts.sw(), *inverse(*counts.agreement()))
+            )
             progress(mechanism.short, i * epsilons.size + e + 1, words.size * epsilons.size)
     nw, nw_error, sw, sw_error, effective, effective_error = found
     return Figures(

@@ -58,9 +58,7 @@ def summarise(found: Deniability, quantity: str) -> Summary:
     with np.errstate(invalid="ignore"):  # an infinite effective number has no deviation
         mean = weights @ values / total
         squares = weights @ np.square(values - mean)
-    quantiles = np.quantile(
-        values, (0.5, *BANDS), axis=0, method="inverted_cdf", weights=weights
-    )
+    quantiles = np.quantile(values, (0.5, *BANDS), axis=0, method="inverted_cdf", weights=weights)
     worst = values.argmax(axis=0) if quantity == "nw" else values.argmin(axis=0)
     errors = {"nw": figures.nw_mean_error, "sw": figures.sw_mean_error}
     return Summary(

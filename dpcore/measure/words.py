@@ -37,7 +37,7 @@ class Selection:
     Attributes:
         words: indices, distinct, shape (k,), k ≥ 1.
         names: the words themselves.
-        weights: positive weight of each word in a mean: about 1, or its count in a corpus, shape (k,).
+        weights: of each word in a mean: about 1, or its count in a corpus, shape (k,).
         description: how they were chosen.
         tokens: tokens of a corpus that a mechanism would fill, unknown ones included; else 0.
         unknown: how many of them the vocabulary does not hold; they are not measured.
