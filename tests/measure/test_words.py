@@ -1,0 +1,101 @@
+"""Which words are measured."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError, TextError, UnknownWordError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density import vocabulary_density
+from dpcore.measure.words import corpus, corpus_file, named, sample
+
+WORDS = "the doctor of weather terrible is a good friend he said n't do it's".split()
+
+
+@pytest.fixture(scope="module")
+def english():
+    rows = np.random.default_rng(0).standard_normal((len(WORDS), 3))
+    return Lexicon("english", tuple(WORDS), rows.astype(np.float32))
+
+
+def test_named_words_keep_their_order_and_stand_once(english):
+    found = named(english, [" weather", "doctor", "weather ", ""])
+    assert found.names == ("weather", "doctor")
+    assert [english.words[i] for i in found.words] == ["weather", "doctor"]
+    assert found.weights.tolist() == [1.0, 1.0]
+
+
+def test_unknown_words_are_all_named(english):
+    with pytest.raises(UnknownWordError, match="did you mean 'doctor'"):
+        named(english, ["doctr", "weather"])
+    with pytest.raises(UnknownWordError, match=r"'x1', 'x2', 'x3', 'x4', 'x5' and 2 more are not"):
+        named(english, ["weather", *(f"x{i}" for i in range(1, 8))])
+    for names in ([], [""], [" ", ""]):
+        with pytest.raises(ParameterError, match="the list of words is empty"):
+            named(english, names)
+
+
+@pytest.mark.parametrize("by", ["frequency", "density"])
+def test_a_sample_has_one_word_from_each_stratum(middle, by, rng):
+    order = np.arange(700)
+    if by == "density":
+        order = np.argsort(vocabulary_density(middle, 1).nearest, kind="stable")
+    position = np.empty(700, dtype=int)
+    position[order] = np.arange(700)
+    for count in (1, 13, 699, 700):
+        found = sample(middle, count, rng(count), by)
+        edges = np.array([i * 700 // count for i in range(count + 1)])
+        places = position[found.words]
+        assert ((edges[:-1] <= places) & (places < edges[1:])).all()
+        assert found.weights == pytest.approx(np.diff(edges) * count / 700)
+        assert by in found.description
+    assert sample(middle, 50, rng(1), by).words.tolist() == (
+        sample(middle, 50, rng(1), by).words.tolist()
+    )
+
+
+def test_the_weighted_mean_of_a_sample_is_unbiased(small, rng):
+    """The mean of 4,000 samples of 7 of 60 words; 5 standard errors have probability 6e-7."""
+    values = np.linspace(0, 1, 60) ** 3
+    means = []
+    for i in range(4000):
+        found = sample(small, 7, rng(i))
+        means.append(found.weights @ values[found.words] / found.weights.sum())
+    assert abs(np.mean(means) - values.mean()) <= 5 * np.std(means) / np.sqrt(len(means))
+
+
+@pytest.mark.parametrize("count", [0, -5, 61])
+def test_a_sample_of_an_impossible_size_is_refused(small, rng, count):
+    with pytest.raises(ParameterError, match="a sample has 1 to 60 words"):
+        sample(small, count, rng())
+
+
+def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english):
+    text = "The doctor said: the weather is terrible, Qwertz! He said don't. Qwertz?"
+    found = corpus(english, text)
+    counts = dict(zip(found.names, found.weights.tolist(), strict=True))
+    wanted = Counter("the doctor said the weather is terrible he said do n't".split())
+    assert counts == {word: float(count) for word, count in wanted.items()}
+    assert (found.tokens, found.unknown) == (13, 2)
+
+
+def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path):
+    files = {
+        "latin1": ("die Straße".encode("latin-1"), "not UTF-8"),
+        "utf16": ("weather".encode("utf-16"), "UTF-16"),
+        "empty": (b"", "empty"),
+        "marks": (b"... !", "none of the words"),
+        "foreign": (b"Qwertz uiop", "none of the words"),
+        "binary": (b"\x00\x01weather", "control character"),
+    }
+    for name, (data, message) in files.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(TextError, match=message):
+            corpus_file(english, tmp_path / name)
+    for path in (tmp_path / "absent", tmp_path):
+        with pytest.raises(TextError, match=f"cannot read {re.escape(str(path))}"):
+            corpus_file(english, path)
+    (tmp_path / "good").write_text("\ufeffgood weather", encoding="utf-8")
+    assert set(corpus_file(english, tmp_path / "good").names) == {"good", "weather"}
