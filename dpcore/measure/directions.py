@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
-from dpcore.measure.figures import Figures, shared_mean_error
+from dpcore.measure.figures import Figures, blocks, shared_mean_error
 from dpcore.mechanisms import rays
 from dpcore.noise.radial import radii, radius_cdf
 from dpcore.noise.streams import generator
@@ -118,9 +118,13 @@ def direction_figures(
     for repetition in range(repetitions):
         bundle = mechanism.bundle(generator(seed, "directions", repetition), runs)
         together = np.zeros((runs, epsilons.size))
-        for i, word in enumerate(words.tolist()):
+        ranked = (
+            pair
+            for block in blocks(words, len(mechanism.lexicon))
+            for pair in zip(block.tolist(), mechanism.rankings(block), strict=True)
+        )
+        for i, (word, ranking) in enumerate(ranked):
             rng = generator(seed, "radii", mechanism.key, repetition, word)
-            ranking = mechanism.rankings(words[i : i + 1])[0]
             steps = _steps(mechanism, bundle, ranking, rng)
             mass = staying_mass(mechanism, steps, word, scales)
             nw[i] += mass.sum(axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.measure.counting import FloatArray, IntArray, effective_number, expected_distinct
-from dpcore.measure.figures import Figures
+from dpcore.measure.figures import Figures, blocks
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -30,8 +30,12 @@ def exact_figures(
     vectors = mechanism.lexicon.vectors
     step = max(1, _ENTRIES // len(mechanism.lexicon))
     error, detail = 0.0, ""
-    for i, word in enumerate(words.tolist()):
-        ranking = rank(vectors, vectors[[word]])[0]
+    ranked = (
+        pair
+        for block in blocks(words, len(mechanism.lexicon))
+        for pair in zip(block.tolist(), rank(vectors, vectors[block]), strict=True)
+    )
+    for i, (word, ranking) in enumerate(ranked):
         for start in range(0, epsilons.size, step):
             part = slice(start, start + step)
             law = mechanism.law(word, epsilons[part], ranking=ranking)

@@ -79,7 +79,7 @@ def main(n: int, d: int) -> None:
     lexicon = Lexicon("benchmark", tuple(f"w{i}" for i in range(n)), vectors)
     chosen = sample(lexicon, WORDS, rng)
     madlib = create("madlib", lexicon)
-    epsilons = np.geomspace(0.1 * d, d, POINTS)
+    epsilons = np.geomspace(0.02 * d, 0.4 * d, POINTS)
     print(f"n = {n:,}, d = {d}, {WORDS} words, {RUNS:,} runs, {POINTS} values of ε")
 
     own = seconds(lambda: measure(madlib, chosen, epsilons, runs=RUNS))

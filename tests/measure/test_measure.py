@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.limits import MAX_RUNS
-from dpcore.measure import directions
+from dpcore.measure import directions, figures
 from dpcore.measure.counting import expected_distinct
 from dpcore.measure.deniability import Method, choose_method, measure, methods_of
 from dpcore.measure.words import named, sample
@@ -75,8 +75,8 @@ def test_all_estimates_fit_the_law_on_a_line():
             assert abs(along.nw[word, e] - law[e, word]) <= slack
         # One run changes the share of agreeing pairs by at most 2/R: McDiarmid's bound.
         slack = math.sqrt(2 * math.log(2 * tests / FALSE_ALARM) / RUNS)
-        for figures in (protocol, along):
-            agreement = 1 / figures.effective[word]
+        for estimate in (protocol, along):
+            agreement = 1 / estimate.effective[word]
             assert (abs(agreement - np.square(law).sum(axis=1)) <= slack).all()
 
 
@@ -157,6 +157,7 @@ def test_a_figure_does_not_depend_on_what_is_measured_beside_it(middle, monkeypa
     kept = measure(vickrey, both, epsilons, runs=100).figures
     monkeypatch.setattr(directions, "_BUNDLE_ENTRIES", 0)
     monkeypatch.setattr(directions, "_COMPARISONS", 1)
+    monkeypatch.setattr(figures, "_RANKED", 1)
     without = measure(vickrey, both, epsilons, runs=100).figures
     assert (kept.sw == without.sw).all()
     assert kept.nw == pytest.approx(without.nw, abs=1e-12)
