@@ -70,6 +70,10 @@ class Guarantee(ABC):
     def loss(self, distance: float) -> float:
         """Largest claimed privacy loss (in nats) between two words at this distance."""
 
+    def euclidean_loss(self, distance: float) -> float:
+        """Largest claimed privacy loss at a Euclidean distance, whatever the own metric is."""
+        return self.loss(distance)
+
     @property
     @abstractmethod
     def statement(self) -> str:
@@ -106,6 +110,10 @@ class MetricPrivacy(Guarantee):
     def loss(self, distance: float) -> float:
         """ε·d, with d in the guarantee's own metric."""
         return self.epsilon * distance
+
+    def euclidean_loss(self, distance: float) -> float:
+        """ε·f·d₂, f the factor that bounds the own metric by the Euclidean one."""
+        return self.loss(self.euclidean_factor * distance)
 
     @property
     def statement(self) -> str:

@@ -56,6 +56,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train.add_argument("--out", type=Path, required=True, help="folder to write")
     train.add_argument("--words", type=int, help="words at most")
     train.add_argument("--dimensions", type=int, help="columns of the vectors")
+    train.add_argument("--seed", type=int, help="of the decomposition (default 0)")
     train.add_argument("--threads", type=int, default=2, help="of the sentence encoder")
     train.add_argument(
         "--no-encoder", action="store_true", help="from co-occurrence alone, without torch"
@@ -186,6 +187,8 @@ def _train(arguments: argparse.Namespace) -> int:
         plan = dataclasses.replace(plan, selection=selection)
     if arguments.dimensions is not None:
         plan = dataclasses.replace(plan, dimensions=arguments.dimensions)
+    if arguments.seed is not None:
+        plan = dataclasses.replace(plan, seed=arguments.seed)
     with progress_bars() as progress:
         manifest = train(plan, arguments.data, arguments.out, progress, threads=arguments.threads)
     if arguments.json:

@@ -213,7 +213,9 @@ class RadialMechanism(Mechanism):
         scales = np.array([self.scale(float(value)) for value in values])
         outputs, probabilities, error = self._integrate(steps, scales)
         method = f"Rao–Blackwell over {unit.shape[0]} directions"
-        return Law(int(words[0]), values, outputs, probabilities, False, error, method)
+        return Law(
+            int(words[0]), values, outputs, probabilities, False, error, method, unit.shape[0]
+        )
 
     def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
         """Mass of the radius between the thresholds, gathered by output."""

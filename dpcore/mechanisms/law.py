@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,7 @@ class Law:
         error: if exact, a bound on the absolute error of an entry; otherwise the largest
             standard error of an entry.
         method: closed form, quadrature, Rao–Blackwell over N directions, N draws.
+        draws: N, the directions or draws behind an estimate; 0 if exact.
     """
 
     word: int
@@ -52,13 +54,34 @@ class Law:
     exact: bool
     error: float
     method: str
+    draws: int = 0
+
+    def probability(self, output: int, at: int = 0) -> float:
+        """P(output | word) at the `at`-th ε; 0 for an output that has none stated."""
+        column = int(np.searchsorted(self.outputs, output))
+        held = column < self.outputs.size and self.outputs[column] == output
+        return float(self.probabilities[at, column]) if held else 0.0
+
+    def entry_error(self, probability: float) -> float:
+        """Bound on the error, or on the standard error, of an entry of this size.
+
+        An estimate is the mean of N values between 0 and 1, whose variance is at most p(1 − p):
+        far sharper for a small p than the largest standard error.
+        """
+        if self.exact:
+            return self.error
+        return min(self.error, math.sqrt(probability * (1 - probability) / self.draws))
+
+    def log_probability(self, output: int, at: int = 0) -> float:
+        """ln P(output | word); NaN where an estimate lies within three errors of zero."""
+        found = self.probability(output, at)
+        if self.exact:
+            return math.log(found) if found > 0 else -math.inf
+        return math.log(found) if found > 3 * self.entry_error(found) else math.nan
 
     def stay(self) -> FloatArray:
         """Nw: the probability that the word stays, shape (E,)."""
-        column = np.searchsorted(self.outputs, self.word)
-        if column < self.outputs.size and self.outputs[column] == self.word:
-            return self.probabilities[:, column]
-        return np.zeros(self.epsilons.size)
+        return np.array([self.probability(self.word, e) for e in range(self.epsilons.size)])
 
     def top(self, count: int, at: int = 0) -> list[tuple[int, float]]:
         """The most likely outputs at the `at`-th ε with their probabilities, most likely first."""

@@ -141,7 +141,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         share = counts.reshape(values.size, outputs.size) / effort.directions
         error = float(np.sqrt((share * (1 - share)).max() / (effort.directions - 1)))
         method = f"{effort.directions} draws"
-        return Law(int(words[0]), values, outputs, share, False, error, method)
+        return Law(int(words[0]), values, outputs, share, False, error, method, effort.directions)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

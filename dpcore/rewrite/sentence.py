@@ -187,20 +187,21 @@ def draw(
 def redraw(
     sentence: Sentence,
     mechanism: Mechanism,
+    slot: int,
     seed: int,
     draws: int,
     *,
     epsilons: FloatArray | None = None,
-) -> list[EpsilonPaths]:
-    """Many independent draws of each open slot: one `EpsilonPaths` of `draws` rows a slot."""
-    inputs = np.stack([sentence.inputs(seed, number) for number in range(draws)])
-    found: list[EpsilonPaths] = []
-    for slot in range(sentence.protected):
-        words = inputs[:, slot]
-        rng = generator(seed, mechanism.key, "slot", slot)
-        rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
-        found.append(mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons))
-    return found
+) -> EpsilonPaths:
+    """Many independent draws of one open slot, each with a stand-in of its own if it is unknown.
+
+    Returns:
+        Paths of `draws` rows.
+    """
+    words = np.array([sentence.inputs(seed, number)[slot] for number in range(draws)], np.int64)
+    rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
+    rng = generator(seed, mechanism.key, "slot", slot)
+    return mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons)
 
 
 def release(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.guarantee import MetricPrivacy
-from dpcore.mechanisms.law import Effort
 from dpcore.plots import law as law_plot
 from dpcore.plots import odds as odds_plot
 from dpcore.plots import strip as strip_plot
@@ -18,13 +16,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from dpcore.guarantee import Guarantee
-    from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.bench import Bench
 
 OUTPUTS_SHOWN = 10
-_TELLING = 3.0  # an estimated probability below so many standard errors says nothing about odds
 
 
 def grid_table(
@@ -104,7 +99,7 @@ def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) ->
     far = bench.distance(word, [index for index, _ in top])
     words = bench.lexicon.words
     rows = [
-        (mechanism.key, words[word], epsilon, words[i], p, _error(law, p), distance, law.exact)
+        (mechanism.key, words[word], epsilon, words[i], p, law.entry_error(p), distance, law.exact)
         for (i, p), distance in zip(top, far, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(law_plot.COLUMNS))
@@ -132,7 +127,8 @@ def odds_table(
             continue
         paths = bench.draw(mechanism, seed, number).paths
         output = int(paths.at(np.array([epsilon]))[place, 0])
-        pair = [_log_probability(bench, mechanism, w, output, epsilon) for w in (word, other)]
+        laws = [bench.law(mechanism, w, epsilon) for w in (word, other)]
+        pair = [law.log_probability(output, at) for law, at in laws]
         rows.append(
             (
                 mechanism.key,
@@ -141,43 +137,12 @@ def odds_table(
                 words[other],
                 words[output],
                 pair[0] - pair[1],
-                _bound(promise, distance),
+                promise.euclidean_loss(distance),
                 mechanism.exact_law,
                 str(promise.status),
             )
         )
     return pd.DataFrame(rows, columns=list(odds_plot.COLUMNS))
-
-
-def _bound(promise: Guarantee, distance: float) -> float:
-    """The promised loss between two words at a Euclidean distance, whatever the own metric is."""
-    factor = promise.euclidean_factor if isinstance(promise, MetricPrivacy) else 1.0
-    return promise.loss(factor * distance)
-
-
-def _log_probability(
-    bench: Bench, mechanism: Mechanism, word: int, output: int, epsilon: float
-) -> float:
-    """ln P(output | word), NaN where an estimate cannot tell it from zero."""
-    law, at = bench.law(mechanism, word, epsilon)
-    column = int(np.searchsorted(law.outputs, output))
-    held = column < law.outputs.size and law.outputs[column] == output
-    probability = float(law.probabilities[at, column]) if held else 0.0
-    if law.exact:
-        return math.log(probability) if probability > 0 else -math.inf
-    told = probability > _TELLING * _error(law, probability)
-    return math.log(probability) if told else math.nan
-
-
-def _error(law: Law, probability: float) -> float:
-    """Bound on the error, or on the standard error, of one entry of a law.
-
-    An estimate is the mean of N values between 0 and 1 (one a direction or draw), whose variance
-    is at most p(1 − p): far sharper for a small p than the law's largest standard error.
-    """
-    if law.exact:
-        return law.error
-    return min(law.error, math.sqrt(probability * (1 - probability) / Effort().directions))
 
 
 def _distances(bench: Bench, word: int, outputs: list[int]) -> list[float]:

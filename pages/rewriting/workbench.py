@@ -111,7 +111,6 @@ def _draw_controls() -> tuple[int, int]:
             "Draw",
             0,
             MAX_DRAW,
-            0,
             key="draw",
             bind="query-params",
             width=130,

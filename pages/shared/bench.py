@@ -12,8 +12,7 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.mechanisms.additive import RadialMechanism
-from dpcore.noise.streams import generator
-from dpcore.rewrite.sentence import draw
+from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
 
 if TYPE_CHECKING:
@@ -96,15 +95,8 @@ class Bench:
         """
 
         def compute() -> EpsilonPaths:
-            inputs = [self.sentence.inputs(seed, number)[place] for number in range(draws)]
-            words = np.array(inputs, dtype=np.int64)
-            known = self.word(place) >= 0
-            return mechanism.paths(
-                generator(seed, mechanism.key, "slot", place),
-                words,
-                rankings=self.sentence.rankings(words) if known else None,
-                epsilons=admissible(mechanism),
-            )
+            grid = admissible(mechanism)
+            return redraw(self.sentence, mechanism, place, seed, draws, epsilons=grid)
 
         return _memo(self._many, (mechanism, seed, draws, place), compute, _KEPT_DRAWS)
 

@@ -19,7 +19,8 @@ def text_box() -> str:
     st.pills(
         "Start from an example",
         list(PRESETS),
-        default=DEFAULT_PRESET,
+        # A default beside a value in the session state is one too many, and is logged.
+        default=None if _PRESET in st.session_state else DEFAULT_PRESET,
         key=_PRESET,
         bind="query-params",
         on_change=_take_preset,
