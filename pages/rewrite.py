@@ -18,7 +18,8 @@ st.title("What is left of your words?", anchor=False)
 st.markdown(
     "Every word is exchanged at random, so that nobody can be sure which one stood there. "
     "**Changed words** are underlined and carry the sign ↻; choose a word to see what else it "
-    "could have become."
+    "could have become. Mechanisms in one group promise the same at one ε, and still differ in how "
+    "many words they have to change for it."
 )
 
 choices = sidebar()
