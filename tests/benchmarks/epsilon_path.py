@@ -71,14 +71,16 @@ def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
     def path_and_ranking() -> np.ndarray:
         return mechanism.paths(np.random.default_rng(1), words).at(epsilons)
 
-    again = np.random.default_rng(1)
-    unit = directions(again, mechanism.family, draws, d)
-    noise = (unit * radii(again, mechanism.family, draws, d)[:, None]).astype(np.float32)
-    work = {
+    def noise() -> np.ndarray:
+        again = np.random.default_rng(1)
+        unit = directions(again, mechanism.family, draws, d)
+        return (unit * radii(again, mechanism.family, draws, d)[:, None]).astype(np.float32)
+
+    work = {  # each draws its noise
         "ε-path": path,
         "ε-path with ranking": path_and_ranking,
-        "product for each ε": lambda: product_for_each(lexicon, noise, epsilons),
-        "one product, a pass for each ε": lambda: product_for_all(lexicon, noise, epsilons),
+        "product for each ε": lambda: product_for_each(lexicon, noise(), epsilons),
+        "one product, a pass for each ε": lambda: product_for_all(lexicon, noise(), epsilons),
     }
     answers = {name: run() for name, run in work.items()}  # also warms up
     times: dict[str, list[float]] = {name: [] for name in work}
