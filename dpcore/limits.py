@@ -18,6 +18,8 @@ MAX_RUNS = 100_000  # R of Sw; the papers have 1,000
 MAX_EPSILONS = 1_000  # on one axis, by the command line
 MAX_RUNS_TIMES_EPSILONS = 20_000_000  # held at a time: about 160 MB for each array
 PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
+PAGE_WORDS = 100  # measured at a time, on the Deniability page
+PAGE_RUNS = 2_000  # R of Sw, on the Deniability page
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 
 # Uploads

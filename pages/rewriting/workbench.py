@@ -8,15 +8,15 @@ import streamlit as st
 
 from dpcore.limits import MAX_SEED
 from dpcore.plots.captions import epsilon_reading
-from dpcore.plots.layout import number
 from pages.rewriting.rows import likely, mechanism_row, source_row
 from pages.rewriting.scene import Scene
 from pages.rewriting.views import views
 from pages.shared import link
 from pages.shared.grid import rewrite_grid
-from pages.shared.groups import GROUPS, Group, admissible_grid, group_of
+from pages.shared.groups import GROUPS, group_of
 from pages.shared.messages import note
 from pages.shared.progress import timed
+from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -38,7 +38,7 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
     groups = [
         {
             "title": group.title,
-            "epsilon": _shown(group, values[group.name]),
+            "epsilon": group.reading(values[group.name]),
             "rows": [
                 mechanism_row(bench, m, bench.draw(m, seed, at), group, values[group.name], place)
                 for m in mechanisms
@@ -73,21 +73,8 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
     nearest = bench.nearest_distance()
     for group, column in zip(groups, st.columns(len(groups)), strict=True):
         members = [m for m in mechanisms if m.meaning in group.meanings]
-        grid = admissible_grid(group, members)
         with column, st.container(gap=None):
-            values[group.name] = st.select_slider(
-                group.title,
-                grid,
-                value=group.start if group.start in grid else grid[len(grid) // 2],
-                format_func=group.label,
-                key=f"eps_{group.name}",
-                bind="query-params",
-                help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
-                "privacy, to the right closer meaning.",
-            )
-            with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-                st.markdown(":small[← stronger privacy]", width="content")
-                st.markdown(":small[closer meaning →]", width="content")
+            values[group.name] = epsilon_slider(group, members)
             epsilon = group.epsilon(values[group.name])
             note(epsilon_reading(members[0].meaning, epsilon, nearest))
     return values
@@ -133,12 +120,6 @@ def _draw_controls() -> tuple[int, int]:
 
 def _again() -> None:
     st.session_state["draw"] = (int(st.session_state["draw"]) + 1) % (MAX_DRAW + 1)
-
-
-def _shown(group: Group, value: float) -> str:
-    if group.logarithm:
-        return f"ln ε = {group.label(value)} (ε = {number(group.epsilon(value))})"
-    return f"ε = {value:,g}"
 
 
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.layout import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +51,12 @@ class Group:
     def label(self, value: float) -> str:
         """A value of the slider as it is shown and as it stands in links."""
         return f"{value:g}"
+
+    def reading(self, value: float) -> str:
+        """A value of the slider in running text: ε, and ln ε where that is what is shown."""
+        if self.logarithm:
+            return f"ln ε = {self.label(value)} (ε = {number(self.epsilon(value))})"
+        return f"ε = {value:,g}"
 
     @property
     def epsilons(self) -> tuple[float, ...]:

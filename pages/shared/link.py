@@ -30,19 +30,20 @@ def write(name: str, value: str, default: str) -> None:
         st.query_params[name] = value
 
 
-def permalink(text: str | None = None) -> str:
+def permalink(text: str | None = None, field: str = "text") -> str:
     """The link of the present view.
 
     Args:
         text: the typed text, to be part of the link; None leaves it out.
+        field: under which name the text stands in the link.
     """
     pairs = [
         (name, value)
         for name in st.query_params
-        if name not in {"text"} | ({"preset"} if text is not None else set())
+        if name not in {field} | ({"preset"} if text is not None else set())
         for value in st.query_params.get_all(name)
     ]
     if text is not None:
-        pairs.append(("text", text))
+        pairs.append((field, text))
     base = (st.context.url or "").split("?")[0]
     return f"{base}?{urlencode(pairs)}" if pairs else base

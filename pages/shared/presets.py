@@ -23,3 +23,6 @@ DEFAULT_MECHANISMS = (
     "gaussian",
 )
 """Short names; those that the registry does not hold are left out."""
+
+CURVE_MECHANISMS = ("madlib", "tem", "truncated-gumbel")
+"""Of a page that measures whole curves: fast ones, one of each kind of method."""

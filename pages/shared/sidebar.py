@@ -17,6 +17,8 @@ from pages.shared.resources import lexicon_names
 from pages.shared.settings import settings_form
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
 
@@ -43,17 +45,8 @@ class Choices:
 def sidebar() -> Choices:
     """Draw the sidebar and return what is chosen; every control stands in the link."""
     with st.sidebar:
-        mechanisms = _mechanisms()
-        st.subheader("Vocabulary", anchor=False)
-        names = lexicon_names()
-        name = st.selectbox(
-            "Lexicon",
-            names or ["default"],
-            key="lexicon",
-            bind="query-params",
-            help="The words that can come out, and the vectors that say how far apart they are. "
-            "Add others with `python -m dpcore lexicon add`.",
-        )
+        mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
+        name = choose_lexicon()
         st.subheader("What becomes of the text", anchor=False)
         policy = st.selectbox(
             "Words outside the vocabulary",
@@ -83,7 +76,30 @@ def sidebar() -> Choices:
     return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
 
 
-def _mechanisms() -> tuple[tuple[str, Settings], ...]:
+def choose_lexicon() -> str:
+    """Draw the choice of the lexicon; return its name in the catalogue."""
+    st.subheader("Vocabulary", anchor=False)
+    return st.selectbox(
+        "Lexicon",
+        lexicon_names() or ["default"],
+        key="lexicon",
+        bind="query-params",
+        help="The words that can come out, and the vectors that say how far apart they are. "
+        "Add others with `python -m dpcore lexicon add`.",
+    )
+
+
+def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[str, Settings], ...]:
+    """Draw the choice of mechanisms and their settings.
+
+    Args:
+        default: short names of those that a fresh visit begins with.
+        prefix: of the names in the link. Pages that begin with other mechanisms need different
+            ones: a choice goes along from page to page under its name.
+
+    Returns:
+        Registry keys and the settings that differ from their defaults.
+    """
     st.subheader("Mechanisms", anchor=False)
     chosen: list[type[Mechanism]] = []
     for group in GROUPS:
@@ -95,8 +111,8 @@ def _mechanisms() -> tuple[tuple[str, Settings], ...]:
             group.title,
             [kind.short for kind in kinds],
             selection_mode="multi",
-            default=[kind.short for kind in kinds if kind.short in DEFAULT_MECHANISMS],
-            key=group.name,
+            default=[kind.short for kind in kinds if kind.short in default],
+            key=f"{prefix}{group.name}",
             bind="query-params",
             help=f"{group.explanation}\n\n{lines}",
         )

@@ -1,0 +1,82 @@
+"""Measurements of some words at a time, put together: for progress, and for stopping half-way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.measure.deniability import Deniability, Method
+from dpcore.measure.figures import Figures, independent_mean_error
+from dpcore.measure.words import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EACH = ("nw", "sw", "effective", "nw_error", "sw_error", "effective_error")
+
+
+def part_of(selection: Selection, places: Sequence[int]) -> Selection:
+    """Some words of a selection with their weights, in the given order."""
+    at = np.asarray(places, dtype=np.int64)
+    names = tuple(selection.names[i] for i in at.tolist())
+    return Selection(selection.words[at], names, selection.weights[at], selection.description)
+
+
+def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
+    """One measurement from several of different words, under one mechanism at the same ε.
+
+    The words' own figures and errors are what a measurement of all words at once gives with the
+    same seed. The error of their mean is the same for independent runs and exact laws. Words
+    measured along shared directions have errors of unknown correlation between two parts, so
+    there it is the upper bound for full correlation: not smaller than that of one measurement.
+
+    Args:
+        parts: of different words of the selection.
+        selection: gives the order of the words; what no part has measured is left out.
+
+    Raises:
+        ParameterError: there is no part, or they differ in mechanism, method, R or ε.
+    """
+    if not parts:
+        raise ParameterError("nothing has been measured; at least one part is needed")
+    first = parts[0]
+    for part in parts[1:]:
+        same = (part.mechanism, part.method, part.runs) == (
+            first.mechanism,
+            first.method,
+            first.runs,
+        )
+        if not (same and np.array_equal(part.epsilons, first.epsilons)):
+            raise ParameterError(
+                "parts must be of one mechanism, method, number of runs and grid of epsilon, got "
+                f"{first.mechanism}, {first.method}, {first.runs} and "
+                f"{part.mechanism}, {part.method}, {part.runs}"
+            )
+    measured = np.concatenate([part.selection.words for part in parts])
+    places = np.flatnonzero(np.isin(selection.words, measured))
+    selection = part_of(selection, places.tolist())
+    at = {word: i for i, word in enumerate(measured.tolist())}
+    order = [at[word] for word in selection.words.tolist()]
+    each = {
+        name: np.concatenate([getattr(p.figures, name) for p in parts])[order] for name in _EACH
+    }
+    if first.method is Method.RAO_BLACKWELL:
+        shares = np.array([part.selection.weights.sum() for part in parts])
+        shares /= shares.sum()
+        nw_mean = shares @ np.stack([part.figures.nw_mean_error for part in parts])
+        sw_mean = shares @ np.stack([part.figures.sw_mean_error for part in parts])
+    else:
+        nw_mean = independent_mean_error(each["nw_error"], selection.weights)
+        sw_mean = independent_mean_error(each["sw_error"], selection.weights)
+    figures = Figures(
+        **each,
+        nw_mean_error=nw_mean,
+        sw_mean_error=sw_mean,
+        numerical_error=max(part.figures.numerical_error for part in parts),
+        detail=first.figures.detail,
+    )
+    return Deniability(
+        first.mechanism, first.method, selection, first.epsilons, first.runs, figures
+    )

@@ -1,0 +1,77 @@
+"""Where a curve that is already measured meets a target, with what the grid and noise leave open.
+
+`dpcore.measure.targets.solve` measures more to find the crossing; this only reads what is there,
+and claims an ε only where the estimate is two standard errors on the right side of the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.measure.summary import summarise
+
+if TYPE_CHECKING:
+    from dpcore.measure.counting import FloatArray
+    from dpcore.measure.deniability import Deniability
+    from dpcore.measure.targets import Target
+
+STANDARD_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring measured ε at all of which a target holds; between them it is not measured.
+
+    Attributes:
+        low: smallest of them.
+        high: largest of them.
+        before: the next smaller ε that was measured: the target fails there, or the error leaves
+            it open; None if none was measured.
+        after: the next larger one.
+    """
+
+    low: float
+    high: float
+    before: float | None
+    after: float | None
+
+
+def margin(found: Deniability, target: Target) -> FloatArray:
+    """Standard error of the figure of a target at each ε, shape (E,).
+
+    Of a mean it is that of the noise of the measurement, of a median or a worst word the largest
+    of any word; 0 for exact methods.
+    """
+    errors: FloatArray = getattr(found.figures, f"{target.quantity}_error").max(axis=0)
+    if target.over != "mean":
+        return errors
+    mean = summarise(found, target.quantity).mean_error
+    return np.where(np.isnan(mean), errors, mean)
+
+
+def stretches(found: Deniability, target: Target) -> tuple[Stretch, ...]:
+    """All runs of measured ε at which a target holds by two standard errors, ascending.
+
+    Args:
+        found: measured at ascending ε.
+        target: the figure and its bound.
+    """
+    slack = STANDARD_ERRORS * margin(found, target)
+    values = target.values(found)
+    worse = values + slack if target.quantity == "nw" else values - slack
+    inside = np.concatenate(([False], target.holds(worse), [False]))
+    starts = np.flatnonzero(inside[1:] & ~inside[:-1]).tolist()
+    stops = (np.flatnonzero(inside[:-1] & ~inside[1:]) - 1).tolist()
+    epsilons = found.epsilons.tolist()
+    return tuple(
+        Stretch(
+            epsilons[a],
+            epsilons[b],
+            epsilons[a - 1] if a else None,
+            epsilons[b + 1] if b + 1 < len(epsilons) else None,
+        )
+        for a, b in zip(starts, stops, strict=True)
+    )

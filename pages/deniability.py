@@ -1,0 +1,57 @@
+"""Deniability: how often a word stays, and how many words it may become, over ε."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.denying.board import board
+from pages.denying.choosing import choose_runs, choose_words
+from pages.denying.curves import compute
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared.resources import lexicon, mechanism
+from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+
+require_frame()
+
+st.title("Could it have been another word?", anchor=False)
+st.markdown(
+    "**Nw** is the chance that a word comes out unchanged: at 0.9 whoever reads it may as well "
+    "believe it. **Sw** counts how many different words one word becomes when it is rewritten many "
+    "times: at 1 there is nothing to deny. Low Nw and high Sw leave you room to say: "
+    "*I never wrote that.*"
+)
+
+with st.sidebar:
+    chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
+    name = choose_lexicon()
+try:
+    words = lexicon(name)
+except DpcoreError as error:
+    refuse("The lexicon could not be loaded.", error)
+    st.stop()
+left, right = st.columns(2)
+with left:
+    typed = choose_words()
+with right:
+    runs, seed = choose_runs()
+try:
+    selection = typed.selection(words, seed)
+except DpcoreError as error:
+    refuse("These words could not be measured.", error)
+    st.stop()
+mechanisms = []
+for key, settings in chosen:
+    try:
+        mechanisms.append(mechanism(words, key, settings))
+    except DpcoreError as error:
+        refuse("A mechanism is left out: change its settings in the sidebar.", error)
+if not mechanisms:
+    st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
+    st.stop()
+
+found = compute(words, mechanisms, selection, runs, seed)
+if found:
+    board(found, selection, typed, name, seed)
+footer(words, seed, f"R = {runs:,} runs or noise directions where a law is not exact")

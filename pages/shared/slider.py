@@ -1,0 +1,40 @@
+"""The slider of ε of one group of mechanisms, the same on every page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared.groups import admissible_grid
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.groups import Group
+
+
+def epsilon_slider(group: Group, members: list[Mechanism]) -> float:
+    """Draw the slider; it stands in the link as `eps_<group>`.
+
+    Args:
+        group: the group.
+        members: its mechanisms that are shown; one of them at least is defined at every step.
+
+    Returns:
+        A value of the group's grid (ln ε if the group is logarithmic).
+    """
+    grid = admissible_grid(group, members)
+    value: float = st.select_slider(
+        group.title,
+        grid,
+        value=group.start if group.start in grid else grid[len(grid) // 2],
+        format_func=group.label,
+        key=f"eps_{group.name}",
+        bind="query-params",
+        help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
+        "privacy, to the right closer meaning.",
+    )
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
+        st.markdown(":small[← stronger privacy]", width="content")
+        st.markdown(":small[closer meaning →]", width="content")
+    return value

@@ -1,0 +1,92 @@
+"""Parts of a measurement put together, and reading a target off a measured curve."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.measure.deniability import measure
+from dpcore.measure.parts import joined, part_of
+from dpcore.measure.reading import Stretch, margin, stretches
+from dpcore.measure.targets import Target
+from dpcore.measure.words import Selection
+from dpcore.mechanisms.registry import create
+
+EPSILONS = [0.5, 2.0, 8.0]
+
+
+@pytest.fixture(scope="module")
+def selection(small):
+    chosen = np.array([7, 3, 20, 11, 40])
+    names = tuple(small.words[i] for i in chosen)
+    return Selection(chosen, names, np.array([1.0, 2.0, 0.5, 1.0, 3.0]), "five words")
+
+
+@pytest.mark.parametrize("key", ["tem.v1", "madlib.v1", "trlaplace-corrected.v1"])
+def test_parts_give_what_the_whole_gives(key, small, selection):
+    mechanism = create(key, small)
+    options = {"epsilons": EPSILONS, "runs": 30, "seed": 5}
+    whole = measure(mechanism, selection, **options)
+    parts = [
+        measure(mechanism, part_of(selection, places), **options) for places in ([1, 3], [4, 0, 2])
+    ]
+    found = joined(parts, selection)
+    assert found.selection.names == selection.names
+    for name in ("nw", "sw", "effective", "nw_error", "sw_error", "effective_error"):
+        np.testing.assert_allclose(
+            getattr(found.figures, name), getattr(whole.figures, name), rtol=1e-9, atol=1e-12
+        )
+    for name in ("nw_mean_error", "sw_mean_error"):
+        ours, theirs = getattr(found.figures, name), getattr(whole.figures, name)
+        if key == "madlib.v1":
+            assert (ours >= theirs * (1 - 1e-9)).all()
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    half = joined(parts[:1], selection)
+    assert half.selection.names == (selection.names[1], selection.names[3])
+    assert half.selection.weights.tolist() == [2.0, 1.0]
+
+
+def test_parts_that_do_not_belong_together_are_refused(small, selection):
+    mechanism = create("tem.v1", small)
+    one = measure(mechanism, part_of(selection, [0]), [1.0, 2.0])
+    with pytest.raises(ParameterError, match="at least one part"):
+        joined([], selection)
+    for other in ([1.0], [1.0, 3.0]):
+        part = measure(mechanism, part_of(selection, [1]), other)
+        with pytest.raises(ParameterError, match="grid of epsilon"):
+            joined([one, part], selection)
+
+
+def curve(small, selection, nw, error):
+    """A measurement whose Nw is the same given curve for every word."""
+    mechanism = create("madlib.v1", small)
+    found = measure(mechanism, selection, np.arange(1.0, len(nw) + 1), runs=2)
+    shape = found.figures.nw.shape
+    figures = dataclasses.replace(
+        found.figures,
+        nw=np.broadcast_to(np.array(nw), shape).copy(),
+        nw_error=np.full(shape, 2 * error),
+        nw_mean_error=np.full(len(nw), error),
+    )
+    return dataclasses.replace(found, figures=figures)
+
+
+def test_every_stretch_is_found_with_its_neighbours(small, selection):
+    found = curve(small, selection, [0.2, 0.4, 0.9, 0.3, 0.5, 0.6], 0.0)
+    assert stretches(found, Target("nw", 0.5)) == (
+        Stretch(1.0, 2.0, None, 3.0),
+        Stretch(4.0, 5.0, 3.0, 6.0),
+    )
+    assert stretches(found, Target("nw", 1.0)) == (Stretch(1.0, 6.0, None, None),)
+    assert stretches(found, Target("nw", 0.1)) == ()
+
+
+def test_an_estimate_counts_only_two_standard_errors_below_the_bound(small, selection):
+    found = curve(small, selection, [0.2, 0.4, 0.45, 0.6], 0.04)
+    target = Target("nw", 0.5)
+    assert margin(found, target).tolist() == [0.04] * 4
+    assert stretches(found, target) == (Stretch(1.0, 2.0, None, 3.0),)
+    # A single word is known less well than the mean of all.
+    assert stretches(found, Target("nw", 0.5, "worst")) == (Stretch(1.0, 1.0, None, 2.0),)
