@@ -1,48 +1,26 @@
 """The command line: JSON with stable fields, and one sentence for every wrong input."""
 
-import json
 import re
 import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from dpcore.cli import main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.rewrite.sentence import draw, prepare
+from tests.shell import result, run, small_vectors
 
 ROOT = Path(__file__).parents[1]
 SHORT = [kind.short for kind in MECHANISMS.values()]
 GUARANTEE = {"kind", "epsilon", "status", "reason", "source", "statement"}
 
 
-def run(capsys, *arguments):
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def result(capsys, *arguments):
-    code, out, err = run(capsys, *arguments, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory):
-    """A small word2vec text file: any vector file works wherever a lexicon is asked for."""
-    path = tmp_path_factory.mktemp("lexicon") / "small.vec"
-    rows = np.random.default_rng(0).standard_normal((300, 8))
-    words = ["weather", "terrible", "doctor", *(f"word{i}" for i in range(297))]
-    lines = [
-        f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)
-    ]
-    path.write_text("300 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    return str(path)
+    return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 def admissible(name, vectors):

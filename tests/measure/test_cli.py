@@ -3,14 +3,13 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
-from dpcore.cli import main
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.deniability import measure
 from dpcore.measure.words import named
 from dpcore.mechanisms.registry import create
+from tests.shell import result, run, small_vectors
 
 ROW = {
     "mechanism", "epsilon", "word", "weight", "nw", "sw", "effective", "method", "runs",
@@ -22,29 +21,9 @@ SUMMARY = {
 }  # fmt: skip
 
 
-def run(capsys, *arguments):
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def result(capsys, *arguments):
-    code, out, err = run(capsys, *arguments, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory):
-    """A small word2vec text file."""
-    path = tmp_path_factory.mktemp("lexicon") / "small.vec"
-    rows = np.random.default_rng(0).standard_normal((300, 8))
-    words = ["weather", "terrible", "doctor", *(f"word{i}" for i in range(297))]
-    lines = [
-        f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)
-    ]
-    path.write_text("300 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    return str(path)
+    return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(capsys, vectors):

@@ -1,0 +1,33 @@
+"""What the tests of the command line share: running a command, and a small vector file."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from dpcore.cli import main
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def result(capsys, *arguments: str) -> dict:
+    """The JSON object that a command prints."""
+    code, out, err = run(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def small_vectors(path: Path) -> str:
+    """Write 300 words in 8 dimensions as word2vec text; any vector file serves as a lexicon."""
+    rows = np.random.default_rng(0).standard_normal((300, 8))
+    words = ["weather", "terrible", "doctor", *(f"word{i}" for i in range(297))]
+    lines = [
+        f"{w} " + " ".join(f"{x:.4f}" for x in row) for w, row in zip(words, rows, strict=True)
+    ]
+    path.write_text("300 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
