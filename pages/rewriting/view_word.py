@@ -10,6 +10,7 @@ from dpcore.plots.captions import law_caption, odds_sentence, strip_caption
 from dpcore.plots.law import law_figure
 from dpcore.plots.odds import odds_figure
 from dpcore.plots.strip import strip_figure
+from pages.rewriting.place import choose_place
 from pages.rewriting.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
@@ -18,6 +19,7 @@ from pages.shared.progress import timed
 
 if TYPE_CHECKING:
     from pages.rewriting.scene import Scene
+    from pages.shared.bench import Bench
 
 _ALTERNATIVES = 12
 
@@ -62,19 +64,23 @@ def _choose(scene: Scene) -> None:
         format_func=lambda place: f"{place + 1}. {scene.bench.label(place)}",
         key="place_box",
         on_change=_take,
+        args=(scene.bench,),
         help="The word of your text to look at; the same as choosing it in the grid.",
     )
     right.selectbox(
         "Mechanism",
         shorts,
         key="via_box",
-        on_change=_take,
+        on_change=_take_mechanism,
         help="The mechanism whose likely outputs are shown.",
     )
 
 
-def _take() -> None:
-    st.session_state["place"] = st.session_state["place_box"]
+def _take(bench: Bench) -> None:
+    choose_place(bench, st.session_state["place_box"])
+
+
+def _take_mechanism() -> None:
     st.session_state["via"] = st.session_state["via_box"]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from dpcore.limits import MAX_SEED
 from dpcore.plots.captions import epsilon_reading
+from pages.rewriting.place import choose_place, chosen_place
 from pages.rewriting.rows import likely, mechanism_row, source_row
 from pages.rewriting.scene import Scene
 from pages.rewriting.views import views
@@ -58,7 +60,7 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
             "likely": _likely(bench, mechanisms, values),
         },
         key="grid",
-        on_word=_choose,
+        on_word=partial(_choose, bench),
         on_peek=_peek,
     )
     epsilons = {m.key: _epsilon(m, values) for m in mechanisms}
@@ -124,24 +126,16 @@ def _again() -> None:
 
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
     """The mechanism and the place that the strip and the views are about; kept in the link."""
-    last = max(0, bench.sentence.protected - 1)
-    first = bench.first_content_word()
-    if st.session_state.get("placed_for") is not bench:
-        fresh = "place" not in st.session_state
-        st.session_state["place"] = link.read_whole("word", 0, last, first) if fresh else first
-        st.session_state["placed_for"] = bench
     if "via" not in st.session_state:
         st.session_state["via"] = st.query_params.get("via", "")
-    place = min(int(st.session_state["place"]), last)
     found = [m for m in mechanisms if m.short == st.session_state["via"]]
     chosen = found[0] if found else mechanisms[0]
-    link.write("word", str(place), str(first))
     link.write("via", chosen.short, mechanisms[0].short)
-    return chosen, place
+    return chosen, chosen_place(bench)
 
 
-def _choose(key: str, place: int) -> None:
-    st.session_state["place"] = place
+def _choose(bench: Bench, key: str, place: int) -> None:
+    choose_place(bench, place)
     st.session_state["via"] = key.rsplit(".v", 1)[0]
     _peek(key, place)
 

@@ -49,7 +49,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
 ) -> None:
     server = start_server()
     page, watch = new_page()
-    open_grid(page, f"{server.url}/rewrite?eps_metric=5&word=3&via=tem&seed=7")
+    open_grid(page, f"{server.url}/rewrite?eps_metric=5&place=3&via=tem&seed=7")
     expect(page).to_have_title("Rewrite – Word Privacy Lab")
     assert (
         page.locator(".st-key-eps_metric").get_by_role("slider").get_attribute("aria-valuetext")
@@ -205,7 +205,7 @@ def test_a_link_holds_the_text_only_if_asked(app_url: str, page: Page) -> None:
     [
         "eps_metric=-5&eps_log=abc&eps_local=1e99",
         "metric=nonsense&log=x&local=",
-        "seed=-1&draw=99999999999&word=999999&via=nobody",
+        "seed=-1&draw=99999999999&place=999999&via=nobody",
         "preset=unheard&lexicon=../../etc/passwd&unknown=publish&case=x&view=none",
     ],
 )
