@@ -1,0 +1,97 @@
+"""Two words side by side: deniability, and how far the output lies, over all ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.measure.deniability import Deniability, measure
+from dpcore.measure.words import named
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.counting import FloatArray
+    from dpcore.measure.outputs import Outputs
+    from dpcore.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two words, the nearest neighbour of each, and the vocabulary as seen from all of them.
+
+    Attributes:
+        lexicon: their lexicon; distances are Euclidean whatever its metric.
+        words: the two indices.
+        nearest: the nearest other word of each.
+        gaps: δ of each, the distance to it.
+        distance: between the two words.
+        rankings: of the lexicon from each of these (at most four) words, by index.
+    """
+
+    lexicon: Lexicon
+    words: tuple[int, int]
+    nearest: tuple[int, int]
+    gaps: tuple[float, float]
+    distance: float
+    rankings: dict[int, Ranking]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, first: str, second: str) -> Pair:
+        """Look two words up.
+
+        Raises:
+            UnknownWordError: one of them is not in the vocabulary.
+            ParameterError: they are the same word.
+        """
+        words = (lexicon.index(first), lexicon.index(second))
+        if words[0] == words[1]:
+            raise ParameterError(
+                f"two different words are needed to compare, got {first[:40]!r} twice; "
+                "choose another second word"
+            )
+        own = rank(lexicon.vectors, lexicon.vectors[list(words)])
+        others = [r.order != word for r, word in zip(own, words, strict=True)]
+        nearest = [int(r.order[o][0]) for r, o in zip(own, others, strict=True)]
+        gaps = [float(r.distances[o][0]) for r, o in zip(own, others, strict=True)]
+        rankings = dict(zip(words, own, strict=True))
+        more = [word for word in dict.fromkeys(nearest) if word not in rankings]
+        if more:
+            found = rank(lexicon.vectors, lexicon.vectors[more])
+            rankings |= dict(zip(more, found, strict=True))
+        between = float(own[0].distances[own[0].order == words[1]][0])
+        return cls(
+            lexicon, words, (nearest[0], nearest[1]), (gaps[0], gaps[1]), between, rankings
+        )  # fmt: skip
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two words."""
+        return self.lexicon.words[self.words[0]], self.lexicon.words[self.words[1]]
+
+    def distances(self, word: int) -> FloatArray:
+        """Euclidean distance of every word from one of `rankings`, shape (n,)."""
+        ranking = self.rankings[word]
+        found = np.empty(len(ranking))
+        found[ranking.order] = ranking.distances
+        return found
+
+
+def deniability(
+    mechanism: Mechanism, pair: Pair, epsilons: FloatArray, runs: int, seed: int
+) -> Deniability:
+    """Nw, Sw and effective number of both words, as `python -m dpcore deniability` has them."""
+    return measure(mechanism, named(pair.lexicon, pair.names), epsilons, runs=runs, seed=seed)
+
+
+def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArray]:
+    """Expected Euclidean distance of the output from its word, and standard error, (E,) each.
+
+    Args:
+        pair: whose rankings hold the word.
+        outputs: of a word.
+    """
+    return outputs.mean(pair.distances(outputs.word)[outputs.output])
