@@ -72,7 +72,7 @@ def test_the_bracket_of_draws_holds_the_truth_on_average(rng) -> None:
     many, ends = 1200, np.empty((1200, 2))
     random = rng(1)
     for i in range(many):
-        pair = [drawn(w, random.choice(12, size=40, p=law)) for w, law in enumerate((p, q))]
+        pair = [drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))]
         found = success(*pair, random.random(12) < 0.5)
         ends[i] = found.low[0], found.high[0]
     slack = deviation(many, ends.var(axis=0))
@@ -169,7 +169,7 @@ def test_exact_comparisons_equal_the_definition(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["madlib", "tem", "laplace", "gaussian", "trlaplace-corrected"])
 def test_no_promise_that_is_proved_is_broken(key: str) -> None:
-    """S stays below the bound; for an estimate its lower end, but for a chance of 10⁻⁶ at each (normal limit)."""
+    """S stays below the bound; of an estimate the lower end does, but for 10⁻⁶ (normal limit)."""
     words = lexicons.cloud(40, 4)
     mechanism = create(key, words)
     epsilons = np.array([0.3, 1.0, 3.0])
