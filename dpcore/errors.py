@@ -29,5 +29,13 @@ class TextError(DpcoreError):
     """A text that cannot be rewritten: empty, too long, or not text."""
 
 
+class StudyError(DpcoreError):
+    """A study that is unknown, or a recorded result that cannot be made, written or trusted."""
+
+
+class MapMissingError(DpcoreError):
+    """A map that has not been built yet; the message holds the command that builds it."""
+
+
 class MissingPackageError(DpcoreError):
     """An optional package is absent; the message holds the command that installs it."""

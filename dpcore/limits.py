@@ -11,6 +11,9 @@ MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 
 MAX_DIMENSION = 4_096
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request
 NEIGHBOUR_TABLE_WIDTH = 128
+MAX_MAP_WORDS = 50_000  # on the map of a whole lexicon: the most frequent ones
+MAX_MAP_NEIGHBOURS = 500  # of a word, on the map of its neighbourhood
+MAX_MAP_JOBS = 1  # maps that are built at a time for the pages; others wait
 
 # Draws
 MAX_DRAWS = 100_000  # of one word, by the command line

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.bundled import bundled_extent, bundled_folder
 from dpcore.lexicon.cache import cache_folder
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.stored import Manifest, read_manifest, read_stored
 
 if TYPE_CHECKING:
@@ -66,6 +67,18 @@ def available() -> list[CatalogueEntry]:
         except LexiconError:
             continue
     return found
+
+
+def name_of(lexicon: Lexicon) -> str | None:
+    """The name by which `load` gives this lexicon (in whatever metric); None if it has none."""
+    fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
+    for entry in available():
+        if entry.manifest.facts.get("fingerprint") == fingerprint:
+            return entry.name
+        # The manifest of the bundled one is of its training and holds no fingerprint.
+        if entry.bundled and bundled_extent(fingerprint) is not None:
+            return entry.name
+    return None
 
 
 def load(

@@ -1,4 +1,4 @@
-"""The command `deniability`; it also registers `solve`, `neighbours` and `density`."""
+"""The command `deniability`; it also registers `solve`, `neighbours`, `density` and `map`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError
-from dpcore.measure import density_cli, solve_cli
+from dpcore.measure import density_cli, map_cli, solve_cli
 from dpcore.measure.options import head, measuring_options, parse_epsilons, prepare
 from dpcore.mechanisms.cli import print_json
 
@@ -40,6 +40,7 @@ def register(commands: Commands) -> None:
 
     solve_cli.register(commands)
     density_cli.register(commands)
+    map_cli.register(commands)
 
 
 def _deniability(options: argparse.Namespace) -> int:
