@@ -41,12 +41,13 @@ def _parser() -> argparse.ArgumentParser:
     from dpcore.measure import cli as measure
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
+    from dpcore.study import cli as study
 
     parser = argparse.ArgumentParser(
         prog="python -m dpcore", description="Word-level differential privacy from the shell."
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, measure, lexicon):
+    for room in (mechanisms, rewrite, measure, study, lexicon):
         room.register(commands)
     return parser

@@ -1,4 +1,4 @@
-"""Where the lexicon that comes with the laboratory lies, and what was computed of it beforehand."""
+"""Where the data that come with the laboratory lie, and what was computed beforehand."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from typing import Any
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def bundled_folder() -> Path:
-    """The folder of the bundled lexicon: in a checkout data/lexicon, else in the package."""
-    in_checkout = _PACKAGE.parent / "data" / "lexicon"
-    if (in_checkout / "vectors.npy").is_file():
+def bundled_data(name: str, holding: str) -> Path:
+    """A folder of data that come with the laboratory: in a checkout data/…, else in the package.
+
+    Args:
+        name: of the folder.
+        holding: a file that the folder in a checkout must hold; else it is not ours.
+    """
+    in_checkout = _PACKAGE.parent / "data" / name
+    if (in_checkout / holding).is_file():
         return in_checkout
-    return _PACKAGE / "_data" / "lexicon"
+    return _PACKAGE / "_data" / name
+
+
+def bundled_folder() -> Path:
+    """The folder of the bundled lexicon."""
+    return bundled_data("lexicon", "vectors.npy")
 
 
 def bundled_extent(fingerprint: str) -> dict[str, Any] | None:

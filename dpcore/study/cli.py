@@ -1,0 +1,94 @@
+"""The command `study`: list what is recorded, and record it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import StudyError
+from dpcore.mechanisms.cli import print_json, seed_option
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcore.mechanisms.cli import Commands
+
+_OUT = Path("results")
+
+
+def register(commands: Commands) -> None:
+    """Add the command; each handler takes the parsed arguments and returns an exit code."""
+    parser = commands.add_parser("study", help="studies whose results come with the laboratory")
+    parts = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = parts.add_parser("list", help="the studies, and what is recorded of them")
+    listing.set_defaults(handler=_list)
+    running = parts.add_parser("run", help="record a study")
+    running.add_argument("name", help="a name from `study list`")
+    running.add_argument("--data", type=Path, metavar="DIR", help="folder of corpora and vectors")
+    running.add_argument(
+        "--out", type=Path, default=_OUT, metavar="DIR", help=f"folder to write (default {_OUT})"
+    )
+    running.add_argument("--words", type=int, metavar="N", help="measure N words")
+    seed_option(running, "of the choice of words and of the noise (default 0)")
+    running.set_defaults(handler=_run)
+    for made in (listing, running):
+        made.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _list(options: argparse.Namespace) -> int:
+    from dpcore.study.definitions import STUDIES
+    from dpcore.study.results import bundled_results, read_manifest
+
+    folder = bundled_results()
+    try:
+        entries = {entry.name: entry for entry in read_manifest(folder)}
+    except StudyError:
+        entries = {}
+    found: list[dict[str, Any]] = []
+    for study in STUDIES.values():
+        entry = entries.get(study.name)
+        facts = {
+            "name": study.name,
+            "title": study.title,
+            "source": study.source,
+            "vocabulary": study.vocabulary,
+            "words": study.words,
+            "runs": study.runs,
+            "series": [series.name for series in study.series],
+            "recorded": entry.date if entry else None,
+            "version": entry.version if entry else None,
+            "command": entry.command if entry else None,
+        }
+        found.append(facts)
+    if options.json:
+        print_json({"studies": found})
+        return 0
+    for facts in found:
+        print(f"{facts['name']:28} {facts['title']}")
+        print(f"{'':28} {facts['source'] or 'no paper'}; {facts['words']:,} words")
+        state = f"recorded {facts['recorded']}: {facts['command']}"
+        print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from dpcore.lexicon.terminal import progress_bars
+    from dpcore.study.definitions import study_of
+    from dpcore.study.recording import Options, record
+    from dpcore.study.results import check_writable, write_recorded
+    from dpcore.study.vocabularies import load_vocabulary
+
+    study = study_of(options.name)
+    check_writable(options.out)
+    with progress_bars() as progress:
+        counted = load_vocabulary(study.vocabulary, options.data, progress)
+        entry, table = record(study, counted, Options(options.words, options.seed or 0), progress)
+    written = write_recorded(entry, table, options.out)
+    if options.json:
+        print_json(asdict(written))
+        return 0
+    print(f"{written.file}: {len(table):,} rows in {options.out}, measured in {entry.seconds:g} s")
+    print(f"{len(counted.lexicon):,} words, of which {entry.words:,} measured; seed {entry.seed}")
+    return 0

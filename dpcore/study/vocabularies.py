@@ -1,0 +1,245 @@
+"""The papers' vocabularies: the words of a corpus for which there are public vectors.
+
+Tokens are cut, looked up and split as `dpcore.rewrite` does it, so that what is counted here is
+what a mechanism would rewrite. The vocabulary of a study is computed from a corpus that everybody
+can read; a guarantee for private texts needs a vocabulary that does not depend on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import MissingPackageError, StudyError
+from dpcore.lexicon.cache import Kept, keep, recall, sha256_of_file
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.rows import freeze
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.counting import FloatArray, IntArray
+
+GLOVE = "glove840b_33860x300.npy"
+_REPORT = 2_000  # texts between two reports of progress
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A vocabulary: the words of some texts that are in a file of vectors.
+
+    Attributes:
+        title: for people.
+        file: of the texts, parquet.
+        columns: of the texts.
+        splits: that are read.
+        vectors: file of the vectors.
+        most: keep only this many words, the most frequent in the texts; None keeps all.
+        paper_words: n in the paper, or None.
+        paper_separation: Δ₀ in the paper, or None.
+    """
+
+    title: str
+    file: str
+    columns: tuple[str, ...]
+    splits: tuple[str, ...]
+    vectors: str = GLOVE
+    most: int | None = None
+    paper_words: int | None = None
+    paper_separation: float | None = None
+
+
+BUNDLED = "bundled"
+"""The vocabulary that needs no corpus: the lexicon that comes with the laboratory."""
+
+CORPORA = {
+    "imdb": Corpus(
+        "IMDb reviews (Maas et al. 2011), train split",
+        "imdb.parquet",
+        ("text",),
+        ("train",),
+        paper_words=48_210,
+        paper_separation=0.2208,
+    ),
+    "snli": Corpus(
+        "SNLI (Bowman et al. 2015), dev and test splits, premises and hypotheses",
+        "snli_dev_test.parquet",
+        ("premise", "hypothesis"),
+        ("dev", "test"),
+        paper_words=11_673,
+        paper_separation=0.2263,
+    ),
+    "yelp": Corpus(
+        "Yelp sentences with polarity, dev split",
+        "yelp_sentences.parquet",
+        ("text",),
+        ("dev",),
+        most=10_000,
+        paper_words=10_000,
+    ),
+    "yahoo": Corpus(
+        "Yahoo answers of two topics, train split",
+        "yahoo_2class.parquet",
+        ("text",),
+        ("train",),
+        most=10_000,
+        paper_words=10_000,
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CountedLexicon:
+    """A lexicon with what a corpus says about its words.
+
+    Attributes:
+        lexicon: the words, in the order of the vector file.
+        counts: occurrences of each word, read-only, shape (n,).
+        tokens: all tokens of the corpus that a mechanism would rewrite.
+        unknown: those of them that the vectors do not hold, or that `Corpus.most` cut off.
+        data: name of each file that was read, and its SHA-256.
+    """
+
+    lexicon: Lexicon
+    counts: FloatArray
+    tokens: int
+    unknown: int
+    data: dict[str, str]
+
+
+def count_words(
+    texts: Iterable[str], lexicon: Lexicon, progress: Progress = silent, total: int = 0
+) -> tuple[FloatArray, int]:
+    """Occurrences of each word of a lexicon in texts, shape (n,), and of all others together.
+
+    A token is looked up as it stands and then in lower case, and a compound is split where its
+    parts are words (`dpcore.rewrite.vocabulary.encode`); punctuation marks count for nothing.
+    """
+    from dpcore.rewrite.tokens import Kind, Token, tokenize
+    from dpcore.rewrite.vocabulary import encode
+
+    found: Counter[tuple[str, Kind]] = Counter()
+    for done, text in enumerate(texts, start=1):
+        found.update((t.text, t.kind) for t in tokenize(text) if t.kind is not Kind.PUNCTUATION)
+        if done % _REPORT == 0:
+            progress("counting words", done, total)
+    counts, unknown = np.zeros(len(lexicon)), 0
+    for (text, kind), times in found.items():
+        for slot in encode((Token(text, kind, ""),), lexicon).open_slots:
+            if slot.index >= 0:
+                counts[slot.index] += times
+            else:
+                unknown += times
+    return counts, unknown
+
+
+def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) -> CountedLexicon:
+    """The vocabulary of a study.
+
+    Counting is kept in the cache, by the SHA-256 of both files.
+
+    Args:
+        key: a key of `CORPORA`, or `BUNDLED` (every word counted once).
+        folder: holds the files of the corpus and of the vectors.
+        progress: called while words are counted.
+
+    Raises:
+        StudyError: there is no such vocabulary, or a file is missing or not what it should be.
+        LexiconError: the vectors are damaged.
+    """
+    from dpcore.lexicon.catalogue import load
+
+    if key == BUNDLED:
+        lexicon = load()
+        return CountedLexicon(lexicon, freeze_counts(np.ones(len(lexicon))), len(lexicon), 0, {})
+    if key not in CORPORA:
+        raise StudyError(f"no vocabulary {key[:40]!r}; there are: {BUNDLED}, {', '.join(CORPORA)}")
+    corpus = CORPORA[key]
+    if folder is None:
+        raise StudyError(f"this study reads {corpus.file} and {corpus.vectors}: give their folder")
+    missing = [name for name in (corpus.file, corpus.vectors) if not (folder / name).is_file()]
+    if missing:
+        raise StudyError(f"{folder} does not hold {' and '.join(missing)}, which this study reads")
+    data = {name: sha256_of_file(folder / name) for name in (corpus.file, corpus.vectors)}
+    whole = load(folder / corpus.vectors)
+    kind = f"words-{key}-{data[corpus.file][:16]}"
+    kept = recall(whole.fingerprint, kind)
+    if kept is None:
+        counts, unknown = count_words(*_texts(corpus, folder, whole, progress))
+        kept = Kept({"counts": counts}, {"unknown": unknown})
+        keep(whole.fingerprint, kind, kept)
+    counts, unknown = np.asarray(kept.arrays["counts"]), int(kept.facts["unknown"])
+    return _part(corpus, key, whole, counts, unknown, data)
+
+
+def _part(
+    corpus: Corpus, key: str, whole: Lexicon, counts: FloatArray, unknown: int, data: dict[str, str]
+) -> CountedLexicon:
+    """The words that occur, the most frequent of them, in the order of the vector file."""
+    from dpcore.lexicon.lexicon import Lexicon
+
+    places: IntArray = np.flatnonzero(counts)
+    total = int(counts.sum()) + unknown
+    if corpus.most is not None and places.size > corpus.most:
+        places = np.sort(places[np.argsort(-counts[places], kind="stable")[: corpus.most]])
+    if places.size < 2:
+        raise StudyError(f"{corpus.file} holds fewer than two words of {corpus.vectors}")
+    words = tuple(whole.words[i] for i in places.tolist())
+    lexicon = Lexicon(f"{key} × {corpus.vectors}", words, freeze(whole.vectors[places]))
+    kept = freeze_counts(counts[places])
+    return CountedLexicon(lexicon, kept, total, total - int(kept.sum()), data)
+
+
+def freeze_counts(counts: FloatArray) -> FloatArray:
+    """A read-only copy."""
+    frozen = np.array(counts, dtype=np.float64)
+    frozen.setflags(write=False)
+    return frozen
+
+
+def _texts(
+    corpus: Corpus, folder: Path, lexicon: Lexicon, progress: Progress
+) -> tuple[Iterable[str], Lexicon, Progress, int]:
+    """Each text once; line breaks of HTML are white space."""
+    try:
+        import pandas as pd
+        import pyarrow  # noqa: F401 - the engine that pandas uses
+    except ImportError as error:
+        raise MissingPackageError(
+            f"reading a corpus needs the package {error.name}; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+    wanted = ["split", *corpus.columns]
+    try:
+        frame: Any = pd.read_parquet(folder / corpus.file)
+        frame = frame.loc[frame["split"].isin(corpus.splits), wanted]
+    except (OSError, ValueError, KeyError):
+        raise StudyError(
+            f"{folder / corpus.file} is not a parquet file with the columns {', '.join(wanted)}"
+        ) from None
+    columns = [frame[name].dropna().drop_duplicates() for name in corpus.columns]
+    texts = [str(text).replace("<br />", " ") for column in columns for text in column]
+    return texts, lexicon, progress, len(texts)
+
+
+def sample_tokens(
+    counted: CountedLexicon, count: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """Words with weights whose weighted mean estimates the mean over the tokens of the corpus.
+
+    The known tokens, in the order of the lexicon, are cut into `count` equal parts and one token
+    is drawn from each; a word's weight is how often it was drawn (sampling in proportion to size).
+
+    Returns:
+        Distinct word indices, ascending, and their weights, which sum to `count`.
+    """
+    ends = np.cumsum(counted.counts)
+    at = (np.arange(count) + rng.random(count)) * (ends[-1] / count)
+    drawn = np.minimum(np.searchsorted(ends, at, side="right"), ends.size - 1)
+    words, times = np.unique(drawn, return_counts=True)
+    return words.astype(np.int64), times.astype(np.float64)
