@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.layout import axis, base_layout, number
-from dpcore.plots.style import name_tag, short_name, style_of
+from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+from dpcore.plots.style import faint, name_tag, short_name, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ def curves_figure(
         style = style_of(str(key))
         x = [scale(value) for value in rows["epsilon"].tolist()]
         under, over = _edges(rows, band, low, high)
-        fill = _faint(style.colour)
+        fill = faint(style.colour)
         edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         traces.append(go.Scatter(x=x, y=under, **edge))
         traces.append(go.Scatter(x=x, y=over, fill="tonexty", fillcolor=fill, **edge))
@@ -114,7 +114,7 @@ def curves_figure(
     y_axis: dict[str, Any] = {"range": [-0.03, 1.03]}
     if quantity == "sw":
         pad = 0.03 * math.log10(high)
-        y_axis = {"range": [-pad, math.log10(high) + pad], "type": "log"} | _whole_ticks(high)
+        y_axis = {"range": [-pad, math.log10(high) + pad], "type": "log"} | whole_ticks(high)
     line = {
         "type": "line",
         "x0": scale(at),
@@ -148,19 +148,6 @@ def _edges(
         under = rows["mean"] - rows["standard_deviation"]
         over = rows["mean"] + rows["standard_deviation"]
     return under.clip(low, high).tolist(), over.clip(low, high).tolist()
-
-
-def _faint(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.16)"
-
-
-def _whole_ticks(high: float) -> dict[str, object]:
-    """Ticks at 1, 2, 5, 10, …: counts of words, where decades alone would be too few."""
-    steps = (1, 2, 5) if high < 1e4 else (1,)
-    places = [step * 10**power for power in range(6) for step in steps]
-    shown = [place for place in places if place <= high]
-    return {"tickvals": shown, "ticktext": [f"{place:,}" for place in shown]}
 
 
 def _end_labels(

@@ -48,6 +48,14 @@ def powers_of_ten(low: float, high: float, most: int = 8) -> tuple[list[float], 
     return [float(place) for place in places], [factor_label(place) for place in places]
 
 
+def whole_ticks(high: float) -> dict[str, object]:
+    """Ticks at 1, 2, 5, 10, …: counts of words, where decades alone would be too few."""
+    steps = (1, 2, 5) if high < 1e4 else (1,)
+    places = [step * 10**power for power in range(6) for step in steps]
+    shown = [place for place in places if place <= high]
+    return {"tickvals": shown, "ticktext": [f"{place:,}" for place in shown]}
+
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

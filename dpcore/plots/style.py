@@ -104,6 +104,12 @@ def style_of(mechanism: str) -> Style:
     return _OTHERS[sum(short.encode()) % len(_OTHERS)]
 
 
+def faint(colour: str) -> str:
+    """A hexadecimal colour as the fill of a band, through which a grid can be seen."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.16)"
+
+
 @dataclass(frozen=True)
 class Scale:
     """How an axis of one meaning of ε is labelled.
