@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.ranking import Ranking
     from dpcore.measure.counting import FloatArray, IntArray
 
 NEIGHBOURS = 10
@@ -73,15 +74,27 @@ def check_radius(radius: float) -> float:
 
 
 def neighbourhood(
-    lexicon: Lexicon, word: int, k: int = NEIGHBOURS, radius: float | None = None
+    lexicon: Lexicon,
+    word: int,
+    k: int = NEIGHBOURS,
+    radius: float | None = None,
+    ranking: Ranking | None = None,
 ) -> Neighbourhood:
     """The surroundings of one word, from exact float64 distances to all others.
+
+    Args:
+        lexicon: words and vectors.
+        word: index.
+        k: neighbours.
+        radius: within which other words are counted.
+        ranking: the lexicon by distance from the word, if already known.
 
     Raises:
         ParameterError: k is not 1 to n − 1, or the radius is not finite and ≥ 0.
     """
     check_neighbours(lexicon, k)
-    ranking = rank(lexicon.vectors, lexicon.vectors[[word]])[0]
+    if ranking is None:
+        ranking = rank(lexicon.vectors, lexicon.vectors[[word]])[0]
     # Rows are distinct, but distances so small that they underflow could put another word first.
     others = ranking.order != word
     order, distances = ranking.order[others], ranking.distances[others]
