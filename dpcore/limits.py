@@ -23,6 +23,8 @@ MAX_RUNS_TIMES_EPSILONS = 20_000_000  # held at a time: about 160 MB for each ar
 PAGE_DRAWS = 100  # of a sentence, on the Rewrite page
 PAGE_WORDS = 100  # measured at a time, on the Deniability page
 PAGE_RUNS = 2_000  # R of Sw, on the Deniability page
+PAGE_CORPUS_BYTES = 800_000  # of an uploaded text file, on the Deniability page
+PAGE_CORPUS_CHARACTERS = 200_000  # of a text whose words are measured there: a second to read
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 
 # Uploads

@@ -120,7 +120,7 @@ def sample(
     return _selection(lexicon, chosen, description, sizes * (count / n))
 
 
-def corpus(lexicon: Lexicon, text: str) -> Selection:
+def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARACTERS) -> Selection:
     """All tokens of a text that a mechanism would rewrite, weighted by frequency.
 
     Tokens are cut, looked up and split as `dpcore.rewrite` does; punctuation marks are none.
@@ -131,9 +131,7 @@ def corpus(lexicon: Lexicon, text: str) -> Selection:
     """
     from dpcore.rewrite.sentence import prepare
 
-    sentence = prepare(
-        text, lexicon, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS
-    )
+    sentence = prepare(text, lexicon, max_characters=max_characters, max_tokens=MAX_FILE_TOKENS)
     known = sentence.words[sentence.words >= 0]
     if not known.size:
         raise TextError(
@@ -145,6 +143,65 @@ def corpus(lexicon: Lexicon, text: str) -> Selection:
     return Selection(
         found.words, found.names, found.weights, found.description, sentence.protected, unknown
     )
+
+
+def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selection:
+    """At most `count` words of a selection, drawn in proportion to their weights.
+
+    Systematic sampling with unequal probabilities (Madow 1949, On the theory of systematic
+    sampling II, Ann. Math. Statist. 20:333–354): a word of at least one sampling step of the
+    weight is taken for certain and keeps its weight; of the others, in their order, those are
+    taken on which the points u, u + step, u + 2 step, … of the cumulated weight fall, and each
+    stands for one step. Every word is drawn with probability weight / new weight and the new
+    weights add up to the old total, so the weighted mean over the drawn words is an unbiased
+    estimate of the mean over the selection. Quantiles and the worst word are those of the drawn
+    words.
+
+    Args:
+        selection: words with weights, such as the tokens of a corpus.
+        count: largest number of words that is kept; all are if there are no more.
+        rng: of the one uniform number u.
+
+    Raises:
+        ParameterError: count is below 1.
+    """
+    if not count >= 1:
+        raise ParameterError(f"at least 1 word must be kept, got {count}")
+    if len(selection) <= count:
+        return selection
+    places, weights = _systematic(selection.weights, count, float(rng.random()))
+    return Selection(
+        selection.words[places],
+        tuple(selection.names[i] for i in places.tolist()),
+        weights,
+        f"{count:,} of the {len(selection):,} different words of: {selection.description}",
+        selection.tokens,
+        selection.unknown,
+    )
+
+
+def _systematic(weights: FloatArray, count: int, start: float) -> tuple[IntArray, FloatArray]:
+    """Places drawn and their new weights; `start` in [0, 1) is the first point in steps."""
+    order = np.argsort(-weights, kind="stable")
+    falling = weights[order]
+    left = falling.sum() - np.concatenate(([0.0], np.cumsum(falling)[:-1]))
+    # Taking the heaviest for certain only lengthens the step of the rest, so the first that is
+    # lighter than a step ends it.
+    steps = left / np.maximum(count - np.arange(weights.size), 1)
+    certain = int(np.argmax(falling < steps)) if (falling < steps).any() else count
+    certain = min(certain, count)
+    sure = np.sort(order[:certain])
+    if certain == count:
+        return sure, weights[sure]
+    rest = np.sort(order[certain:])
+    ends = np.cumsum(weights[rest])
+    step = ends[-1] / (count - certain)
+    points = (start + np.arange(count - certain)) * step
+    drawn = rest[np.minimum(np.searchsorted(ends, points, side="right"), rest.size - 1)]
+    places = np.concatenate((sure, drawn))
+    new = np.concatenate((weights[sure], np.full(drawn.size, step)))
+    back = np.argsort(places, kind="stable")
+    return places[back], new[back]
 
 
 def corpus_file(lexicon: Lexicon, path: Path) -> Selection:

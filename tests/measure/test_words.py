@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import ParameterError, TextError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import vocabulary_density
-from dpcore.measure.words import corpus, corpus_file, named, sample
+from dpcore.measure.words import Selection, _systematic, corpus, corpus_file, named, reduced, sample
 
 WORDS = "the doctor of weather terrible is a good friend he said n't do it's".split()
 
@@ -99,3 +99,60 @@ def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path):
             corpus_file(english, path)
     (tmp_path / "good").write_text("\ufeffgood weather", encoding="utf-8")
     assert set(corpus_file(english, tmp_path / "good").names) == {"good", "weather"}
+
+
+def weighted(weights):
+    k = len(weights)
+    names = tuple(f"w{i}" for i in range(k))
+    return Selection(np.arange(k), names, np.array(weights, dtype=float), "tokens of a corpus")
+
+
+@pytest.mark.parametrize(
+    ("weights", "count"),
+    [
+        ([5, 1, 1, 1, 1, 1], 3),
+        ([1, 9, 2, 40, 3, 1, 7], 4),
+        ([1] * 9, 4),
+        ([100, 50, 1, 1], 2),
+        ([3, 1], 1),
+        ([4, 4, 4, 1], 3),
+    ],
+)
+def test_a_word_is_kept_in_proportion_to_its_weight(weights, count):
+    """Exact: the draw is constant between the points u at which a word's share ends."""
+    weights = np.array(weights, dtype=float)
+    total = np.zeros(weights.size)
+    grid = np.linspace(0, 1, 5041)[:-1] + 0.5 / 5040  # 5040 is divided by every denominator here
+    for u in grid:
+        places, new = _systematic(weights, count, float(u))
+        assert len(set(places.tolist())) == count
+        assert (np.diff(places) > 0).all()
+        assert new.sum() == pytest.approx(weights.sum(), rel=1e-12)
+        total[places] += new / grid.size
+    # Each break inside a cell of the grid shifts at most one cell of a word's expected weight.
+    assert total == pytest.approx(weights, abs=2 * weights.sum() / grid.size)
+
+
+def test_heavy_words_are_kept_for_certain_with_their_weight():
+    for u in (0.0, 0.3, 0.999):
+        places, new = _systematic(np.array([1, 9, 2, 40, 3, 1, 7], dtype=float), 4, u)
+        kept = dict(zip(places.tolist(), new.tolist(), strict=True))
+        assert (kept[3], kept[1]) == (40.0, 9.0)
+        assert sum(kept.values()) == pytest.approx(63.0)
+
+
+def test_a_corpus_is_reduced_reproducibly_and_says_so(rng):
+    whole = weighted([1, 9, 2, 40, 3, 1, 7])
+    small = reduced(whole, 4, rng(1))
+    assert small.words.tolist() == reduced(whole, 4, rng(1)).words.tolist()
+    assert small.names == tuple(whole.names[i] for i in small.words)
+    assert small.description == "4 of the 7 different words of: tokens of a corpus"
+    assert reduced(whole, 7, rng(1)) is whole
+    with pytest.raises(ParameterError, match="at least 1 word must be kept, got 0"):
+        reduced(whole, 0, rng(1))
+
+
+def test_a_text_beyond_the_limit_of_its_caller_is_refused(english):
+    assert len(corpus(english, "good weather", max_characters=12)) == 2
+    with pytest.raises(TextError, match="at most 11 are allowed"):
+        corpus(english, "good weather", max_characters=11)
