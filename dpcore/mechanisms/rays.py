@@ -20,6 +20,7 @@ import numpy as np
 from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.envelope import (
+    Candidates,
     Float32Array,
     FloatArray,
     IntArray,
@@ -29,7 +30,8 @@ from dpcore.mechanisms.envelope import (
 )
 
 _FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
-_ENTRIES = 4_000_000  # of one matrix product: 16 MB, so that it is scanned while it is in cache
+_ENTRIES = 2_000_000  # of one matrix product: 8 MB, so that it is scanned while it is in cache
+_FEWEST = 256  # targets of one matrix product: fewer would slow it down
 
 
 def largest_norm(vectors: Float32Array) -> float:
@@ -45,18 +47,19 @@ def tolerance(unit: FloatArray, norm: float) -> FloatArray:
     return np.asarray(2.0 * product_error(unit.shape[1]) * norm * lengths + underflow)
 
 
-def _reaches(targets: Float32Array, unit: FloatArray) -> Iterator[tuple[slice, Float32Array]]:
-    """The reach of all targets along some of the rays at a time, shape (n, rays of the slice).
+def _reaches(targets: Float32Array, unit: FloatArray, order: IntArray) -> Iterator[Float32Array]:
+    """The reach of the targets along all rays, some targets of the order at a time: (m, rays).
 
     The array is overwritten by the next one: memory that has been touched is faster than new.
     """
-    narrow = unit.astype(np.float32)
-    step = min(max(16, _ENTRIES // len(targets)), max(1, len(unit)))
-    buffer = np.empty((len(targets), step), dtype=np.float32)
-    for start in range(0, len(unit), step):
-        rays = narrow[start : start + step]
-        found = buffer if len(rays) == step else np.empty((len(targets), len(rays)), np.float32)
-        yield slice(start, start + step), np.matmul(targets, rays.T, out=found)
+    rays = unit.astype(np.float32).T
+    step = min(max(_FEWEST, _ENTRIES // max(1, len(unit))), len(order))
+    near = np.empty((step, targets.shape[1]), dtype=np.float32)
+    found = np.empty((step, len(unit)), dtype=np.float32)
+    for start in range(0, len(order), step):
+        part = order[start : start + step]
+        np.take(targets, part, axis=0, out=near[: len(part)], mode="clip")  # clip: no copy
+        yield np.matmul(near[: len(part)], rays, out=found[: len(part)])
 
 
 def from_word(
@@ -72,13 +75,10 @@ def from_word(
         norm: the largest norm of a target.
     """
     slack = tolerance(unit, norm)
-    rows, columns = [], []
-    for part, reach in _reaches(targets[ranking.order], unit):
-        row, column = running_maxima(reach, slack[part], keep)
-        rows.append(row + part.start)
-        columns.append(column)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    return lines(unit, targets, row, ranking.order[column], np.square(ranking.distances[column]))
+    row, column, reach = running_maxima(_reaches(targets, unit, ranking.order), slack, keep)
+    squared = np.square(ranking.distances[column])
+    found = Candidates(row, ranking.order[column], squared, reach)
+    return _lines(unit, targets, slack, keep, found)
 
 
 def from_words(
@@ -90,21 +90,35 @@ def from_words(
     norm: float,
 ) -> Lines:
     """Candidates of one ray from each of several origins: unit has one row for each ranking."""
-    slack = tolerance(unit, norm)
-    rows, chosen, squared = [], [], []
-    for part, reach in _reaches(targets, unit):
+    slack, narrow = tolerance(unit, norm), unit.astype(np.float32)
+    rows, chosen, squared, reaches = [], [], [], []
+    step = max(16, _ENTRIES // len(targets))
+    for start in range(0, len(unit), step):
+        part = slice(start, start + step)
+        reach = targets @ narrow[part].T
         for i, ranking in enumerate(rankings[part]):
             reach[:, i] = reach[ranking.order, i]
-        row, column = running_maxima(reach, slack[part], keep)
+        row, column, value = running_maxima([reach], slack[part], keep)
         ends = np.searchsorted(row, np.arange(reach.shape[1] + 1))
         for i, ranking in enumerate(rankings[part]):
             own = column[ends[i] : ends[i + 1]]
             chosen.append(ranking.order[own])
             squared.append(np.square(ranking.distances[own]))
-        rows.append(row + part.start)
-    return lines(
-        unit, targets, np.concatenate(rows), np.concatenate(chosen), np.concatenate(squared)
-    )
+        rows.append(row + start)
+        reaches.append(value)
+    found = Candidates(*(np.concatenate(part) for part in (rows, chosen, squared, reaches)))
+    return _lines(unit, targets, slack, keep, found)
+
+
+def _lines(
+    unit: FloatArray,
+    targets: Float32Array,
+    slack: FloatArray,
+    keep: int,
+    found: Candidates,
+) -> Lines:
+    """Candidates in float64; where only the nearest target matters, those near the hull."""
+    return lines(unit, targets, found.on_the_hull(slack) if keep == 1 else found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +170,9 @@ class Bundle:
         far_reach = np.take_along_axis(reach, by_rank, axis=1)
         far_reach = np.where(far >= prefix, far_reach, np.float32(-np.inf))
         values = np.concatenate((self.reach[ranking.order[:prefix]], far_reach.T))
-        row, column = running_maxima(values, slack, keep)
+        row, column, value = running_maxima([values], slack, keep)
         near = column < prefix
         rank_of = np.where(near, column, far[row, np.maximum(column - prefix, 0)])
-        return lines(
-            self.unit,
-            self.targets,
-            row,
-            ranking.order[rank_of],
-            np.square(ranking.distances[rank_of]),
-        )
+        squared = np.square(ranking.distances[rank_of])
+        found = Candidates(row, ranking.order[rank_of], squared, value)
+        return _lines(self.unit, self.targets, slack, keep, found)

@@ -24,7 +24,7 @@ from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 from dpcore.noise.radial import directions, radii
 
-REPEATS = 5
+REPEATS = 15
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms import rays
-from dpcore.mechanisms.envelope import Lines, lower_envelope, running_maxima
+from dpcore.mechanisms.envelope import Candidates, Lines, lower_envelope, running_maxima
 from tests.mechanisms import lexicons, plain
 
 CRAFTED = lexicons.crafted()
@@ -101,7 +101,7 @@ def test_thresholds_ascend_and_padding_repeats_the_last_target(middle, rng):
 def test_running_maxima_keep_every_record(keep, m, rng):
     """No record of the definition is missing, and few others are kept."""
     values = rng().standard_normal((40, m)).astype(np.float32)
-    row, column = running_maxima(values.T, np.zeros(40), keep)
+    row, column, _ = running_maxima([values.T], np.zeros(40), keep)
     found = set(zip(row.tolist(), column.tolist(), strict=True))
     records = {
         (i, j) for i in range(40) for j in range(m) if (values[i, :j] > values[i, j]).sum() < keep
@@ -113,8 +113,27 @@ def test_running_maxima_keep_every_record(keep, m, rng):
 
 def test_running_maxima_keep_what_lies_within_the_tolerance():
     values = np.array([[1.0, 0.95, 0.8, 1.2]], dtype=np.float32)
-    _, column = running_maxima(values.T, np.array([0.1]), 1)
+    _, column, _ = running_maxima([values.T], np.array([0.1]), 1)
     assert column.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.002])
+def test_only_candidates_off_the_hull_are_dropped(slack, rng):
+    """What is dropped lies above the envelope even if every slope is off by its tolerance."""
+    rays, size = 60, 40
+    squared = np.sort(rng(1).uniform(0, 4, (rays, size)), axis=1)
+    squared[::3, 5:9] = squared[::3, 5:6]  # ties in distance
+    reach = np.sort(rng(2).uniform(0, 1, (rays, size)), axis=1).astype(np.float32)
+    row = np.repeat(np.arange(rays), size)
+    everything = Candidates(row, np.tile(np.arange(size), rays), squared.ravel(), reach.ravel())
+    kept = everything.on_the_hull(np.full(rays, slack))
+    assert kept.row.size < row.size
+    off = rng(3).uniform(-slack / 2, slack / 2, reach.shape)
+    slopes = reach.astype(np.float64) + off
+    lengths = np.concatenate(([0.0], np.geomspace(1e-3, 1e3, 4000)))
+    for ray in range(rays):
+        scores = squared[ray] - 2 * lengths[:, None] * slopes[ray]
+        assert set(scores.argmin(axis=1)) <= set(kept.targets[kept.row == ray])
 
 
 def test_one_line_has_no_threshold():
