@@ -1,0 +1,248 @@
+"""Words on a map, and where the output of a mechanism falls."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREY, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+POINT_COLUMNS = ("word", "x", "y", "role", "kept")
+"""One row a point; `role` is background, near_a, near_b, centre_a or centre_b."""
+
+MASS_COLUMNS = ("word", "x", "y", "source", "mass")
+"""One row a word that the output may be; `source` is a or b, `mass` its probability."""
+
+COLOURS = {"a": BLUE, "b": VERMILION}
+MARKERS = {"a": "circle", "b": "diamond"}
+MOST_POINTS = 3_000
+"""Background words at the most: a figure stays small enough to be sent at once."""
+
+_HEIGHT = 520
+_GL_FROM = 1_000
+_WHOLE = 64  # pixels across of the marker of a word that holds all the mass
+_LABELS = 4  # of each word's most likely outputs
+_APART = 0.05  # of the width, below which two labels would cover each other
+_PAD = 0.06
+
+
+def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str) -> go.Figure:
+    """Draw the points of a map, and how likely each is to be the output.
+
+    Args:
+        points: the columns `POINT_COLUMNS`; it does not depend on ε.
+        mass: the columns `MASS_COLUMNS`, or None. Only the last traces depend on it: their
+            markers have an area proportional to the probability, on one scale for all ε.
+        projection: umap, densmap or pca, for the note on what distances mean.
+
+    Returns:
+        A figure with equal axes without numbers. Each point has its word as `customdata`
+        (`chosen_word` reads it from a click).
+    """
+    import plotly.graph_objects as go
+
+    many = len(points) > _GL_FROM
+    traces = [
+        _points(points[points["role"] == role], role, many)
+        for role in ("background", "near_a", "near_b")
+        if (points["role"] == role).any()
+    ]
+    if mass is not None:
+        traces += [_mass(rows, str(source)) for source, rows in mass.groupby("source")]
+    centres = points[points["role"].str.startswith("centre")]
+    traces += [_centre(row) for _, row in centres.iterrows()]
+    x, y = _range(points["x"]), _range(points["y"])
+    plane: dict[str, Any] = {
+        "showticklabels": False,
+        "showgrid": False,
+        "showline": False,
+        "ticks": "",
+    }
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            margin={"l": 8, "r": 8, "t": 34, "b": 8},
+            dragmode="pan",
+            showlegend=True,
+            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "trace"},
+            annotations=_labels(centres, mass, x[1] - x[0]),
+            xaxis=axis(_NOTES.get(projection, _NOTES["umap"]), range=x, **plane),
+            yaxis=axis(range=y, scaleanchor="x", scaleratio=1, constrain="domain", **plane),
+        ),
+    )
+
+
+_NOTES = {
+    "umap": "One scale for both axes; gaps, areas and distances of this map mean nothing",
+    "densmap": "One scale for both axes; crowded places are denser, gaps mean nothing",
+    "pca": "One scale for both axes; two words are at least as far apart as they look",
+}
+
+
+def chosen_word(customdata: object) -> str | None:
+    """The word of a point that was clicked, from its `customdata`; None if it has none."""
+    value = customdata[0] if isinstance(customdata, list) and customdata else customdata
+    return html.unescape(value) if isinstance(value, str) else None
+
+
+def _range(values: pd.Series) -> list[float]:
+    low, high = float(values.min()), float(values.max())
+    pad = _PAD * (high - low) or 1.0
+    return [low - pad, high + pad]
+
+
+def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
+    # float32: half the bytes, and far finer than a pixel.
+    return {
+        "x": rows["x"].to_numpy(np.float32),
+        "y": rows["y"].to_numpy(np.float32),
+        "customdata": [plain(word) for word in rows["word"]],
+    }
+
+
+def _points(rows: pd.DataFrame, role: str, many: bool) -> Any:
+    import plotly.graph_objects as go
+
+    kind = go.Scattergl if many else go.Scatter
+    hover = "%{customdata}<extra></extra>"
+    if role == "background":
+        return kind(
+            **_coordinates(rows.head(MOST_POINTS)),
+            mode="markers",
+            name="other words",
+            hovertemplate=hover,
+            marker={"color": GREY, "size": 4, "opacity": 0.35},
+        )
+    source = role[-1]
+    return kind(
+        **_coordinates(rows),
+        mode="markers",
+        name=f"neighbours of {'first' if source == 'a' else 'second'}",
+        hovertemplate=hover,
+        marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6, "opacity": 0.8},
+    )
+
+
+def _mass(rows: pd.DataFrame, source: str) -> Any:
+    import plotly.graph_objects as go
+
+    colour = COLOURS[source]
+    return go.Scatter(
+        **_coordinates(rows),
+        mode="markers",
+        name=f"output of {'first' if source == 'a' else 'second'}: area is probability",
+        hovertemplate="%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
+        marker={
+            "symbol": MARKERS[source],
+            "size": rows["mass"].to_numpy(np.float32),
+            "sizemode": "area",
+            "sizeref": 2.0 / _WHOLE**2,
+            "sizemin": 0,
+            "color": colour,
+            "opacity": 0.45,
+            "line": {"color": colour, "width": 1.5},
+        },
+    )
+
+
+def _centre(row: pd.Series) -> Any:
+    import plotly.graph_objects as go
+
+    source = str(row["role"])[-1]
+    return go.Scatter(
+        x=[float(row["x"])],
+        y=[float(row["y"])],
+        customdata=[plain(row["word"])],
+        mode="markers",
+        name=f"“{plain(row['word'])}”",
+        hovertemplate="<b>%{customdata}</b><extra></extra>",
+        marker={
+            "symbol": f"{MARKERS[source]}-open-dot",
+            "size": 16,
+            "color": COLOURS[source],
+            "line": {"width": 3},
+        },
+    )
+
+
+def _labels(
+    centres: pd.DataFrame, mass: pd.DataFrame | None, width: float
+) -> list[dict[str, object]]:
+    """Names of the centres and of the most likely outputs, none on top of another."""
+    wanted = [
+        (row["word"], row["x"], row["y"], str(row["role"])[-1]) for _, row in centres.iterrows()
+    ]
+    if mass is not None:
+        best = mass.sort_values("mass", ascending=False, kind="stable").groupby("source")
+        for _, row in best.head(_LABELS).iterrows():
+            wanted.append((row["word"], row["x"], row["y"], str(row["source"])))
+    placed: list[tuple[float, float]] = []
+    labels: list[dict[str, object]] = []
+    for word, x, y, source in wanted:
+        at = (float(x), float(y))
+        if any(math.dist(at, other) < _APART * width for other in placed):
+            continue
+        placed.append(at)
+        labels.append(
+            {
+                "x": at[0],
+                "y": at[1],
+                "text": f"<b>{plain(word)}</b>",
+                "font": {"color": COLOURS[source], "size": 13},
+                "showarrow": False,
+                "yshift": 16,
+                "captureevents": False,
+            }
+        )
+    return labels
+
+
+def map_caption(
+    projection: str,
+    words: int,
+    of: int,
+    kept: float,
+    k: int,
+    density: float,
+    masses: pd.DataFrame | None = None,
+    at: str = "",
+) -> str:
+    """What a map shows and what it hides, from the numbers that it is drawn from.
+
+    Args:
+        projection: umap, densmap or pca.
+        words: mapped words.
+        of: words of the lexicon.
+        kept: mean share of the k nearest words that are nearest on the map.
+        k: neighbours compared.
+        density: rank correlation of crowdedness in truth and on the map; NaN if undefined.
+        masses: columns word, on_map (probability that the output is a mapped word); one row an
+            input word.
+        at: mechanism and ε in words.
+    """
+    name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
+    said = [
+        f"{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map keeps "
+        f"{kept:{'.0%' if kept >= 0.02 else '.1%'}} among the {k} nearest."
+    ]
+    if not math.isnan(density):
+        said.append(
+            f"Crowded places stay crowded with a rank correlation of {density:.2f} "
+            "(1: all, 0: nothing of it)."
+        )
+    if masses is not None and len(masses):
+        shares = ", ".join(
+            f"{float(row['on_map']):.1%} of the outputs of “{row['word']}”"
+            for _, row in masses.iterrows()
+        )
+        said.append(f"{at}: {shares} fall on words of this map.")
+    return " ".join(said)
