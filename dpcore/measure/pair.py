@@ -15,6 +15,7 @@ from dpcore.measure.words import named
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.counting import FloatArray
+    from dpcore.measure.maps_model import Map
     from dpcore.measure.outputs import Outputs
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -95,3 +96,46 @@ def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArra
         outputs: of a word.
     """
     return outputs.mean(pair.distances(outputs.word)[outputs.output])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much wider the second word's surroundings are than the first one's.
+
+    Attributes:
+        neighbours: how many nearest words of each count.
+        true: ratio of the mean distances to them, second word to first.
+        drawn: the same ratio on a map; NaN where all of the first word's lie on top of it.
+    """
+
+    neighbours: int
+    true: float
+    drawn: float
+
+
+def spread_on_map(pair: Pair, shown: Map, k: int = 10) -> Spread | None:
+    """Compare the surroundings of both words with what a map makes of them.
+
+    Args:
+        pair: the words.
+        shown: a map of their lexicon.
+        k: nearest words of each, as far as mapped.
+
+    Returns:
+        The ratios, or None if the map does not show both words and some of their neighbours.
+    """
+    true, drawn, counts = [], [], []
+    for word in pair.words:
+        ranking, centre = pair.rankings[word], shown.place(word)
+        near = ranking.order != word
+        order, far = ranking.order[near], ranking.distances[near]
+        mapped = np.flatnonzero(np.isin(order, shown.words))[:k]
+        if centre is None or not mapped.size:
+            return None
+        places = np.searchsorted(shown.words, order[mapped])
+        gaps = shown.points[places].astype(np.float64) - shown.points[centre]
+        true.append(float(far[mapped].mean()))
+        drawn.append(float(np.hypot(gaps[:, 0], gaps[:, 1]).mean()))
+        counts.append(int(mapped.size))
+    ratio = drawn[1] / drawn[0] if drawn[0] > 0 else float("nan")
+    return Spread(min(counts), true[1] / true[0], ratio)

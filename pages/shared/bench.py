@@ -86,7 +86,7 @@ class Bench:
             grid = admissible(mechanism)
             return draw(self.sentence, mechanism, seed, number, epsilons=grid)
 
-        return _memo(self._draws, (mechanism, seed, number), compute)
+        return memo(self._draws, (mechanism, seed, number), compute)
 
     def redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> EpsilonPaths:
         """Many independent draws of one place, for every ε.
@@ -98,7 +98,7 @@ class Bench:
             grid = admissible(mechanism)
             return redraw(self.sentence, mechanism, place, seed, draws, epsilons=grid)
 
-        return _memo(self._many, (mechanism, seed, draws, place), compute, _KEPT_DRAWS)
+        return memo(self._many, (mechanism, seed, draws, place), compute, _KEPT_DRAWS)
 
     def has_redraw(self, mechanism: Mechanism, seed: int, draws: int, place: int) -> bool:
         """Whether these draws are only a look-up."""
@@ -122,13 +122,13 @@ class Bench:
             return self.shared.law(mechanism, word, epsilons, ranking)
 
         key = (mechanism, word, _law_key(mechanism, epsilon))
-        law = _memo(self._laws, key, compute, _KEPT_LAWS)
+        law = memo(self._laws, key, compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
         """The guarantee at ε, or None where the mechanism is not defined."""
         try:
-            return _memo(
+            return memo(
                 self._promises,
                 (mechanism, epsilon),
                 lambda: mechanism.guarantee(epsilon),
@@ -167,9 +167,10 @@ def _law_key(mechanism: Mechanism, epsilon: float) -> float:
     return -1.0 if isinstance(mechanism, RadialMechanism) else epsilon
 
 
-def _memo(memo: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
-    if key not in memo:
-        while len(memo) >= kept:
-            memo.pop(next(iter(memo)))
-        memo[key] = compute()
-    return memo[key]
+def memo(held: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
+    """The value under a key, computed if it is not held; past `kept` the oldest go first."""
+    if key not in held:
+        while len(held) >= kept:
+            held.pop(next(iter(held)))
+        held[key] = compute()
+    return held[key]

@@ -9,11 +9,19 @@ import streamlit as st
 from pages.shared.downloads import csv_button, figure_menu
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     import plotly.graph_objects as go
 
 
-def show_figure(figure: go.Figure, caption: str, table: pd.DataFrame, name: str) -> None:
+def show_figure(
+    figure: go.Figure,
+    caption: str,
+    table: pd.DataFrame,
+    name: str,
+    on_click: Callable[[], None] | None = None,
+) -> None:
     """Draw a figure with all that belongs to it.
 
     Args:
@@ -21,8 +29,16 @@ def show_figure(figure: go.Figure, caption: str, table: pd.DataFrame, name: str)
         caption: what to see in it, computed from the same numbers; also its text alternative.
         table: the numbers.
         name: of the files and of the elements' keys.
+        on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
     """
-    st.plotly_chart(figure, key=f"figure_{name}", config=figure_menu(name), alt=caption)
+    st.plotly_chart(
+        figure,
+        key=f"figure_{name}",
+        config=figure_menu(name),
+        alt=caption,
+        on_select=on_click or "ignore",
+        selection_mode="points",
+    )
     st.text(caption)
     with st.container(horizontal=True):
         csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")

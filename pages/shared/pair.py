@@ -50,21 +50,22 @@ def exchange(first: str, second: str) -> None:
     choose(OTHER, first, typed=OTHER in typed)
 
 
-def write_pair(first: str, second: str, defaults: tuple[str, str]) -> bool:
+def write_pair(first: str, second: str, defaults: tuple[str, str]) -> None:
     """Put the shown words into the link, except those from a typed text.
 
     Args:
         first: the shown first word.
         second: the shown second word.
         defaults: what a visit without these words in its link shows.
-
-    Returns:
-        Whether the link holds (or implies) both words.
     """
     hidden = st.session_state.get(_TYPED, frozenset())
     for slot, word, default in zip((WORD, OTHER), (first, second), defaults, strict=True):
         link.write(_FIELDS[slot], default if slot in hidden else word, default)
-    return not hidden
+
+
+def pair_is_typed() -> bool:
+    """Whether a chosen word comes from a typed text, so that the link leaves it out."""
+    return bool(st.session_state.get(_TYPED))
 
 
 def _chosen(lexicon: Lexicon, slot: str) -> str | None:

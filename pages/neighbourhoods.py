@@ -1,0 +1,62 @@
+"""Neighbourhoods: a dense and a sparse word under the same ε, and where their outputs fall."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.neighbouring.bench import RUNS, SEED, bench_for, default_words
+from pages.neighbouring.board import board
+from pages.neighbouring.density import density
+from pages.neighbouring.words import facts, neighbour_lists, search_boxes
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.pair import chosen_pair, write_pair
+from pages.shared.presets import CURVE_MECHANISMS
+from pages.shared.resources import lexicon, mechanism
+from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+
+require_frame()
+
+st.title("Does your word have company?", anchor=False)
+st.markdown(
+    "A word in a crowd hides easily: the smallest push makes it another word. A word that stands "
+    "alone stays what it is. Here two words get **the same ε**; the table says which mechanism "
+    "treats them alike, and how often an attacker finds out which word it was."
+)
+
+with st.sidebar:
+    chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
+    name = choose_lexicon()
+try:
+    words = lexicon(name)
+except DpcoreError as error:
+    refuse("The lexicon could not be loaded.", error)
+    st.stop()
+defaults = default_words(words)
+first, second = (
+    given or default for given, default in zip(chosen_pair(words), defaults, strict=True)
+)
+search_boxes(words, (first, second))
+write_pair(first, second, defaults)
+try:
+    bench = bench_for(words, first, second)
+except DpcoreError as error:
+    refuse("These two words cannot be compared.", error)
+    st.stop()
+left, right = st.columns(2)
+with left:
+    facts(bench, density(words))
+with right:
+    neighbour_lists(bench)
+mechanisms = []
+for key, settings in chosen:
+    try:
+        mechanisms.append(mechanism(words, key, settings))
+    except DpcoreError as error:
+        refuse("A mechanism is left out: change its settings in the sidebar.", error)
+if not mechanisms:
+    st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
+    st.stop()
+
+board(bench, mechanisms, name)
+footer(words, SEED, f"R = {RUNS} runs, 400 noise directions where a law is not exact")

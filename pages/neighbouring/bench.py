@@ -1,0 +1,202 @@
+"""What is measured of one pair of words: looked up once measured, in the session that chose it.
+
+The pair that a fresh visit begins with is public, so that its bench is shared by all sessions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from dpcore.attack.compare import compare
+from dpcore.measure.density import neighbourhood
+from dpcore.measure.maps import (
+    DEFAULT_NEIGHBOURS,
+    DEFAULT_PAIR,
+    local_map,
+    vocabulary_map,
+)
+from dpcore.measure.maps_table import distance_table, point_table
+from dpcore.measure.pair import Pair
+from dpcore.measure.radius import noise_radius
+from dpcore.mechanisms.additive import RadialMechanism
+from pages.shared import link
+from pages.shared.bench import admissible, memo
+from pages.shared.resources import directions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density import Neighbourhood
+    from dpcore.measure.maps import Map, Projection
+    from dpcore.measure.radius import NoiseRadius
+    from dpcore.mechanisms.law import Law
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.mechanisms.shared import SharedDirections
+
+RUNS = 200
+"""R of Sw, and directions or runs behind Nw where a law is not exact."""
+SEED = link.SEED
+NEIGHBOURS = 12
+"""Neighbours that are listed beside a word."""
+STRIP = 40
+"""Neighbours of each word in the strip of true distances."""
+
+_BENCH = "neighbouring_bench"
+_PART = 2  # ε measured at a time where every draw at every ε is made by itself
+_KEPT_LAWS = 32
+_KEPT_TABLES = 24
+
+
+@dataclass
+class PairBench:
+    """The work on one pair; memos are keyed by the mechanism itself.
+
+    Attributes:
+        pair: the words and what is near them.
+        shared: public noise directions.
+    """
+
+    pair: Pair
+    shared: SharedDirections
+    _rows: dict[tuple[Mechanism, int], pd.DataFrame] = field(default_factory=dict)
+    _tables: dict[tuple[Mechanism, int], pd.DataFrame] = field(default_factory=dict)
+    _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
+    _maps: dict[Projection, Map] = field(default_factory=dict)
+    _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
+    _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
+    _noise: dict[tuple[Mechanism, float], NoiseRadius | None] = field(default_factory=dict)
+
+    def parts(self, mechanism: Mechanism) -> int:
+        """In how many steps a mechanism is measured."""
+        return len(_parts(mechanism))
+
+    def missing(self, mechanism: Mechanism) -> list[int]:
+        """The steps that are still to be measured."""
+        return [i for i in range(self.parts(mechanism)) if (mechanism, i) not in self._rows]
+
+    def measure(self, mechanism: Mechanism, step: int) -> None:
+        """Measure one step."""
+
+        def compute() -> pd.DataFrame:
+            import pandas as pd
+
+            part = _parts(mechanism)[step]
+            found = compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED)
+            return pd.DataFrame(found.rows())
+
+        memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
+
+    def table(self, mechanism: Mechanism) -> pd.DataFrame | None:
+        """All that is measured: the rows of the first word, then of the second, ε ascending."""
+        done = [i for i in range(self.parts(mechanism)) if (mechanism, i) in self._rows]
+        if not done:
+            return None
+
+        def compute() -> pd.DataFrame:
+            import pandas as pd
+
+            rows = pd.concat([self._rows[mechanism, i] for i in done], ignore_index=True)
+            second = rows["word"] == self.pair.names[1]
+            order = np.lexsort((rows["epsilon"], second))
+            return rows.iloc[order].reset_index(drop=True)
+
+        return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
+
+    def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
+        """The law of the first (0) or second (1) word, and the position of ε in it."""
+        word = self.pair.words[place]
+        whole = isinstance(mechanism, RadialMechanism)
+
+        def compute() -> Law:
+            epsilons = admissible(mechanism) if whole else np.array([epsilon])
+            return self.shared.law(mechanism, word, epsilons, self.pair.rankings[word])
+
+        key = (mechanism, word, -1.0 if whole else epsilon)
+        found = memo(self._laws, key, compute, _KEPT_LAWS)
+        return found, int(np.argmin(np.abs(found.epsilons - epsilon)))
+
+    def map(self, whole: bool, projection: Projection) -> Map:
+        """The map of the vocabulary, or of the surroundings of both words.
+
+        Raises:
+            DpcoreError: it is not built yet, or there are too few words.
+        """
+        words = self.pair.lexicon
+        if whole:
+            return vocabulary_map(words, projection)
+        k = self.mapped_neighbours
+        return memo(
+            self._maps, projection, lambda: local_map(words, self.pair.words, k, projection)
+        )
+
+    @property
+    def mapped_neighbours(self) -> int:
+        """Nearest words of each word on the map of their surroundings."""
+        return min(DEFAULT_NEIGHBOURS, len(self.pair.lexicon) - 1)
+
+    def points(self, shown: Map) -> pd.DataFrame:
+        """The points of a map for its figure; they do not depend on ε."""
+        key = (shown.projection, bool(shown.centres))
+        lexicon, k = self.pair.lexicon, self.mapped_neighbours
+        return memo(self._points, key, lambda: point_table(lexicon, shown, self.pair.words, k))
+
+    def distances(self) -> pd.DataFrame:
+        """True distances of the nearest words of both, for the strip."""
+        k = min(STRIP, len(self.pair.lexicon) - 1)
+        return memo(self._strips, k, lambda: distance_table(self.pair.lexicon, self.pair.words, k))
+
+    def noise(self, mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
+        """The length of the noise at ε, or None for a mechanism without noise on vectors."""
+        return memo(self._noise, (mechanism, epsilon), lambda: noise_radius(mechanism, epsilon))
+
+    def around(self, place: int, radius: float | None = None) -> Neighbourhood:
+        """The surroundings of the first or second word, as many neighbours as there are."""
+        word = self.pair.words[place]
+        k = min(NEIGHBOURS, len(self.pair.lexicon) - 1)
+        return neighbourhood(self.pair.lexicon, word, k, radius, self.pair.rankings[word])
+
+
+def default_words(words: Lexicon) -> tuple[str, str]:
+    """The pair of a fresh visit: a dense and a sparse word where they are known, else any two."""
+    if all(word in words for word in DEFAULT_PAIR):
+        return DEFAULT_PAIR
+    return words.words[0], words.words[1]
+
+
+def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
+    """The bench of a pair: of all sessions for the default pair, else of this session.
+
+    Raises:
+        DpcoreError: a word is unknown, or both are the same.
+    """
+    if (first, second) == default_words(words):
+        return _default_bench(words.fingerprint, words)
+    identity = (words.fingerprint, first, second)
+    held = st.session_state.get(_BENCH)
+    if held is not None and held[0] == identity:
+        same: PairBench = held[1]
+        return same
+    bench = PairBench(Pair.of(words, first, second), directions(words.fingerprint))
+    st.session_state[_BENCH] = (identity, bench)
+    return bench
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _default_bench(
+    fingerprint: str,
+    _words: Lexicon,
+) -> PairBench:
+    return PairBench(Pair.of(_words, *default_words(_words)), directions(fingerprint))
+
+
+def _parts(mechanism: Mechanism) -> list[np.ndarray]:
+    """The ε of the slider in groups that are measured together."""
+    grid = admissible(mechanism)
+    if mechanism.exact_law or isinstance(mechanism, RadialMechanism):
+        return [grid] if grid.size else []
+    return [grid[i :: -(-grid.size // _PART)] for i in range(-(-grid.size // _PART))]

@@ -1,0 +1,63 @@
+"""Measures the pair under the chosen mechanisms, with progress; what is done stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared.messages import note
+from pages.shared.progress import timed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.neighbouring.bench import PairBench
+
+_STOPPED = "neighbouring_stopped"
+
+
+def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[pd.DataFrame]:
+    """A table for each mechanism, once measured; a stop leaves what is there and says so."""
+    if st.session_state.get(_STOPPED) is not bench:
+        st.session_state.pop(_STOPPED, None)
+    waiting = [(m, i) for m in mechanisms for i in bench.missing(m)]
+    # All mechanisms advance together, so that a stop leaves something of each.
+    waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
+    if waiting and _STOPPED not in st.session_state:
+        place = st.empty()
+        with place.container():
+            st.button(
+                "Stop and show what is there",
+                key="stop_pair",
+                icon=":material/stop_circle:",
+                on_click=_stop,
+                args=(bench,),
+                help="Keeps the ε that are measured.",
+            )
+            for mechanism, step in timed("Measuring the two words", waiting):
+                bench.measure(mechanism, step)
+        place.empty()
+        waiting = []
+    if waiting:
+        names = ", ".join(dict.fromkeys(m.short for m, _ in waiting))
+        st.warning("Stopped: not every ε is measured.", icon=":material/stop_circle:")
+        note(f"Incomplete: {names}.")
+        st.button(
+            "Go on measuring",
+            key="go_on_pair",
+            icon=":material/play_circle:",
+            on_click=_go_on,
+            help="Measures the ε that are missing.",
+        )
+    tables = [bench.table(m) for m in mechanisms]
+    return [table for table in tables if table is not None]
+
+
+def _stop(bench: PairBench) -> None:
+    st.session_state[_STOPPED] = bench
+
+
+def _go_on() -> None:
+    st.session_state.pop(_STOPPED, None)

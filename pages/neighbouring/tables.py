@@ -1,0 +1,148 @@
+"""The tables of the Neighbourhoods page, from what is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dpcore.measure.density import STRATA, extremes, ordinary_words
+from dpcore.plots.distances import NOISE_COLUMNS
+from dpcore.plots.style import name_tag, short_name, style_of
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density import VocabularyDensity
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.neighbouring.bench import PairBench
+
+
+def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
+    """Facts of both words as text: columns fact, first, second."""
+    pair = bench.pair
+    around = [bench.around(place, radius) for place in (0, 1)]
+    k = around[0].neighbours.size
+    rows: list[tuple[str, str, str]] = []
+
+    def add(fact: str, *values: str) -> None:
+        rows.append((fact, values[0], values[1]))
+
+    add("nearest word", *(pair.lexicon.words[a.neighbours[0]] for a in around))
+    add("distance to it, δ", *(f"{a.nearest:.4g}" for a in around))
+    add(f"mean distance to the nearest {k}", *(f"{a.mean_distance:.4g}" for a in around))
+    add(f"other words within {radius:.4g}", *(f"{a.within:,}" for a in around))
+    if density is not None:
+        strata, n = density.strata(), density.nearest.size
+        words = pair.words
+        add("stratum", *(str(STRATA[strata[w]]) for w in words))
+        add(
+            "words with a nearer neighbour",
+            *(f"{(density.nearest < density.nearest[w]).sum() / n:.1%}" for w in words),
+        )
+        add(
+            f"hubness: words that have it among their nearest {density.k}",
+            *(f"{density.hubness[w]:,}" for w in words),
+        )
+    return pd.DataFrame(rows, columns=["fact", "first", "second"])
+
+
+def neighbour_table(bench: PairBench, place: int) -> pd.DataFrame:
+    """The nearest words of one word, nearest first: columns word, distance."""
+    around = bench.around(place)
+    words = bench.pair.lexicon.words
+    return pd.DataFrame(
+        {"word": [words[i] for i in around.neighbours.tolist()], "distance": around.distances}
+    )
+
+
+def extremes_table(
+    words: Lexicon, density: VocabularyDensity, count: int, end: int
+) -> pd.DataFrame:
+    """The densest (end 0) or sparsest (end 1) ordinary words, most extreme first."""
+    chosen = extremes(density, count, ordinary_words(words))[end]
+    strata = density.strata()
+    return pd.DataFrame(
+        {
+            "word": [words.words[i] for i in chosen.tolist()],
+            "distance": density.nearest[chosen].astype(np.float64),
+            "hubness": density.hubness[chosen],
+            "stratum": [str(STRATA[i]) for i in strata[chosen]],
+        }
+    )
+
+
+def pair_table(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> pd.DataFrame:
+    """Both words under every mechanism at its chosen ε, for people; errors are 2 s.e.
+
+    Args:
+        tables: as `PairBench.table` gives them.
+        epsilons: by registry key.
+    """
+    rows = []
+    for table in tables:
+        key = str(table["mechanism"].iloc[0])
+        for row in table[table["epsilon"] == epsilons[key]].to_dict("records"):
+            exact = bool(row["exact"])
+            rows.append(
+                {
+                    "mark": style_of(key).glyph,
+                    "mechanism": short_name(key),
+                    "ε": row["epsilon"],
+                    "word": row["word"],
+                    "Nw": _with_error(row["nw"], row["standard_error"]),
+                    "Sw": _with_error(row["sw"], row["sw_standard_error"]),
+                    "effective number": _effective(row["effective"]),
+                    "distance of the output": _with_error(
+                        row["output_distance"], row["output_distance_error"]
+                    ),
+                    "… in nearest distances": f"{row['output_distance_relative']:.3g}",
+                    "attacker: this or its nearest": attack_text(row, "attack_nearest", exact),
+                    "promised at most": f"{row['attack_nearest_bound']:.3f}",
+                    "attacker: which of the two": attack_text(row, "attack", exact),
+                    "two: promised at most": f"{row['attack_bound']:.3f}",
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def styled(table: pd.DataFrame, tables: list[pd.DataFrame]) -> Styler:
+    """The table with each mechanism's mark in its own colour."""
+    colours = {short_name(str(t["mechanism"].iloc[0])): style_of(str(t["mechanism"].iloc[0])).colour
+               for t in tables}  # fmt: skip
+    marks = [f"color: {colours[name]}" for name in table["mechanism"]]
+    return table.style.apply(lambda _: marks, subset=["mark"]).format({"ε": "{:.6g}"})
+
+
+def noise_table(
+    bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, float]
+) -> pd.DataFrame:
+    """Length of the noise of those mechanisms that add it to vectors (`NOISE_COLUMNS`)."""
+    rows = []
+    for mechanism in mechanisms:
+        epsilon = epsilons[mechanism.key]
+        if epsilon not in mechanism.admissible:
+            continue
+        found = bench.noise(mechanism, epsilon)
+        if found is not None:
+            name, colour = name_tag(mechanism.key), style_of(mechanism.key).colour
+            rows.append((name, colour, found.low, found.median, found.high))
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
+
+
+def attack_text(row: dict[str, object], name: str, exact: bool) -> str:
+    """Success of the attacker: a number, or the range that an estimate leaves."""
+    low, high = (float(str(row[f"{name}_{end}"])) for end in ("low", "high"))
+    if exact or f"{low:.3f}" == f"{high:.3f}":
+        return f"{low:.3f}"
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3g}" if error == 0 else f"{value:.3g} ± {float(f'{2 * error:.1g}'):g}"
+
+
+def _effective(value: float | None) -> str:
+    return "too many to tell" if value is None or np.isnan(value) else f"{value:.3g}"
