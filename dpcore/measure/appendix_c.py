@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import RUNS, Method, measure
-from dpcore.measure.density import neighbourhood
+from dpcore.measure.density import neighbourhood, ordinary_words
+from dpcore.measure.maps import DEFAULT_PAIR
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 from dpcore.mechanisms.truncated_gumbel_law import law_from_distances
@@ -44,6 +45,7 @@ from dpcore.noise.radial import Radial, radius_cdf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.counting import FloatArray
     from dpcore.measure.words import Selection
 
@@ -64,6 +66,7 @@ lower bound (Gumbel), `low` and `high` are bounds that hold, and `standard_error
 `truth`, 0 where it is exact."""
 
 _NODES = 200  # of the quadrature over the norm of the noise
+_LOOKED_AT = 100  # words among which a dense and a sparse one are looked for
 _TAIL = 1e-17  # of the norm's law that it leaves out at each end
 
 
@@ -225,3 +228,19 @@ def appendix_rows(
             for epsilon, claim, under, truth, over, error in columns
         ]
     return rows
+
+
+def everyday_extremes(lexicon: Lexicon) -> tuple[str, str]:
+    """A dense and a sparse everyday word: `DEFAULT_PAIR` where the lexicon holds it.
+
+    Else the two with the smallest and the largest δ among the most frequent longer alphabetic
+    words (a look at some words, quicker than the table of all neighbours).
+    """
+    if all(word in lexicon for word in DEFAULT_PAIR):
+        return DEFAULT_PAIR
+    longer = [i for i in ordinary_words(lexicon).tolist() if len(lexicon.words[i]) > 3]
+    looked = longer[:_LOOKED_AT] if len(longer) > 1 else list(range(min(len(lexicon), _LOOKED_AT)))
+    gaps = distances(lexicon.vectors, lexicon.vectors[looked])
+    gaps[np.arange(len(looked)), looked] = np.inf
+    nearest = gaps.min(axis=1)
+    return lexicon.words[looked[nearest.argmin()]], lexicon.words[looked[nearest.argmax()]]

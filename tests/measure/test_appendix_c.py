@@ -13,6 +13,7 @@ from dpcore.measure.appendix_c import (
     COLUMNS,
     appendix_rows,
     certain_share,
+    everyday_extremes,
     gumbel_ceiling,
     gumbel_floor,
     gumbel_formula,
@@ -221,3 +222,13 @@ def test_the_sentences_say_the_numbers_of_the_rows(small):
     assert f"{certain_share(60):.1%} for 60 words" in floor
     top = [row for row in rows if row["epsilon"] == 1e200]
     assert "is not undercut here" in gumbel_sentences(top, 1e200, 60)[-1]
+
+
+def test_the_words_to_begin_with_are_a_dense_and_a_sparse_one():
+    lexicon = lexicons.line(0.0, 1.0, 1.1, 5.0, 9.0, 20.0)  # made-up words: none is alphabetic
+    assert everyday_extremes(lexicon) == ("w1", "w5")
+    names = ("cat", "river", "forest", "monday", "tree", "garage")
+    alphabetic = Lexicon("test", names, lexicon.vectors)
+    assert everyday_extremes(alphabetic) == ("monday", "garage")
+    other = Lexicon("test", (*names[:3], "friday", *names[4:]), lexicon.vectors)
+    assert everyday_extremes(other) == ("river", "garage")
