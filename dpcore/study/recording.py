@@ -15,14 +15,13 @@ from dpcore import __version__
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
-from dpcore.measure.parts import part_of
 from dpcore.measure.summary import BANDS, QUANTITIES, summarise
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.mechanisms.truncation import worst_delta
 from dpcore.noise.streams import check_seed, generator
 from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, Entry
-from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon, sample_tokens
+from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.definitions import Series, Study
+    from dpcore.study.parts import Series, Study
 
 Row = dict[str, Any]
 _ERRORS = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
@@ -106,22 +105,25 @@ def record(
 
 
 def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Selection:
-    """The words of a study under a seed; a number above the vocabulary's means all of it."""
+    """The words of a study under a seed.
+
+    Raises:
+        ParameterError: the number of words is not 1 to that of the vocabulary.
+    """
     lexicon = counted.lexicon
     wanted = options.words if options.words is not None else min(study.words, len(lexicon))
     rng = generator(options.seed, "words of", study.name)
-    plain = measured.sample(lexicon, wanted, rng)
     if not study.by_tokens:
-        return plain
-    words, weights = sample_tokens(counted, wanted, rng)
-    return measured.Selection(
-        words,
-        tuple(lexicon.words[i] for i in words.tolist()),
-        weights,
-        f"sample of {wanted:,} tokens of the corpus ({words.size:,} different words)",
+        return measured.sample(lexicon, wanted, rng)
+    whole = measured.Selection(
+        np.arange(len(lexicon)),
+        lexicon.words,
+        counted.counts,
+        "tokens of the corpus",
         counted.tokens,
         counted.unknown,
     )
+    return measured.reduced(whole, wanted, rng)
 
 
 def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
@@ -159,7 +161,8 @@ def _measure(
         names = [name for name in one.named if name in lexicon]
         chosen = measured.named(lexicon, names) if names else None
     else:
-        chosen = _fewer(selection, one.words, generator(seed, "fewer words", one.name))
+        most = len(selection) if one.words is None else one.words
+        chosen = measured.reduced(selection, most, generator(seed, "fewer words", one.name))
     inside = [epsilon for epsilon in one.epsilons if epsilon in mechanism.admissible]
     outside = [epsilon for epsilon in one.epsilons if epsilon not in mechanism.admissible]
     facts: dict[str, Any] = {
@@ -202,22 +205,6 @@ def _measure(
     return facts, [
         row | common | {"true_delta": deltas.get(row["epsilon"], float("nan"))} for row in rows
     ]
-
-
-def _fewer(selection: Selection, most: int | None, rng: np.random.Generator) -> Selection:
-    """At most this many words, one at random of each of equal parts of the selection by weight.
-
-    The weights are how often a word was drawn, times what a part stands for.
-    """
-    if most is None or most >= len(selection):
-        return selection
-    ends = np.cumsum(selection.weights)
-    at = (np.arange(most) + rng.random(most)) * (ends[-1] / most)
-    drawn = np.minimum(np.searchsorted(ends, at, side="right"), ends.size - 1)
-    places, times = np.unique(drawn, return_counts=True)
-    part = part_of(selection, places.tolist())
-    weights = times * (ends[-1] / most)
-    return measured.Selection(part.words, part.names, weights, part.description)
 
 
 def _summary_rows(found: Deniability) -> list[Row]:

@@ -225,21 +225,3 @@ def _texts(
     columns = [frame[name].dropna().drop_duplicates() for name in corpus.columns]
     texts = [str(text).replace("<br />", " ") for column in columns for text in column]
     return texts, lexicon, progress, len(texts)
-
-
-def sample_tokens(
-    counted: CountedLexicon, count: int, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray]:
-    """Words with weights whose weighted mean estimates the mean over the tokens of the corpus.
-
-    The known tokens, in the order of the lexicon, are cut into `count` equal parts and one token
-    is drawn from each; a word's weight is how often it was drawn (sampling in proportion to size).
-
-    Returns:
-        Distinct word indices, ascending, and their weights, which sum to `count`.
-    """
-    ends = np.cumsum(counted.counts)
-    at = (np.arange(count) + rng.random(count)) * (ends[-1] / count)
-    drawn = np.minimum(np.searchsorted(ends, at, side="right"), ends.size - 1)
-    words, times = np.unique(drawn, return_counts=True)
-    return words.astype(np.int64), times.astype(np.float64)

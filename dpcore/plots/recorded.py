@@ -1,0 +1,273 @@
+"""Figures of recorded results: the curves of a paper's figure, and Sw against Nw."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plots.deniability import spread
+from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+from dpcore.plots.style import faint, name_tag, style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = (
+    "curve",
+    "mechanism",
+    "method",
+    "epsilon",
+    "mean",
+    "standard_error",
+    "standard_deviation",
+    "q05",
+    "q95",
+    "words",
+    "runs",
+    "layer",
+)
+"""One row a curve, layer and ε, ε ascending. The layer is "line" (mean ± standard deviation over
+words by the best method), "protocol" (the same by the papers' protocol) or "paper" (a printed
+mean alone)."""
+
+TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw", "sw")
+"""One row a curve and ε: mean Nw and mean Sw."""
+
+_HEIGHT = 330
+_MARGIN = {"l": 8, "r": 148, "t": 34, "b": 8}  # above: Plotly's menu
+_PLOT_PIXELS = _HEIGHT - 92
+_LABEL_PIXELS = 17
+_TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
+
+
+def recorded_figure(
+    table: pd.DataFrame, quantity: str, axis_title: str, logarithm: bool
+) -> go.Figure:
+    """Draw mean ± standard deviation over words against ε; what was counted, and what is printed.
+
+    Args:
+        table: the columns `COLUMNS`, of mechanisms whose ε means the same.
+        quantity: nw (axis from 0 to 1) or sw (from 0 to the largest value).
+        axis_title: of the ε axis.
+        logarithm: whether the axis shows ln ε; else ε on a log scale.
+
+    Returns:
+        A figure. A curve has a band, a line and a label at its end; open marks with whiskers are
+        the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
+    """
+    import plotly.graph_objects as go
+
+    scale = math.log if logarithm else float
+    lines = table[table["layer"] == "line"]
+    high = 1.0 if quantity == "nw" else float((lines["mean"] + lines["standard_deviation"]).max())
+    traces: list[go.Scatter] = []
+    ends: list[tuple[str, str, float, float]] = []
+    for curve, rows in table.groupby("curve", sort=False):
+        key = str(rows["mechanism"].iloc[0])
+        for layer, part in rows.groupby("layer", sort=False):
+            x = [scale(value) for value in part["epsilon"].tolist()]
+            if layer == "line":
+                traces += _band(go, part, x, key, high)
+                ends.append((str(curve), key, x[-1], float(part["mean"].iloc[-1])))
+            traces.append(_marks(go, part, x, str(curve), key, str(layer), logarithm))
+    span = [scale(table["epsilon"].min()), scale(table["epsilon"].max())]
+    x_axis: dict[str, Any] = {"range": span}
+    if not logarithm:
+        x_axis = {"range": [math.log10(end) for end in span], "type": "log", "dtick": 1}
+    pad = 0.03 * high
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            margin=_MARGIN,
+            dragmode=False,
+            annotations=_labels(ends, high, logarithm),
+            xaxis=axis(axis_title, fixedrange=True, **x_axis),
+            yaxis=axis(_title(table, quantity), fixedrange=True, range=[-pad, high + pad]),
+        ),
+    )
+
+
+def _title(table: pd.DataFrame, quantity: str) -> str:
+    runs = float(table["runs"].max())
+    return _TITLES[quantity] + ("" if quantity == "nw" else f" in {number(runs)} runs")
+
+
+def _band(go: Any, rows: pd.DataFrame, x: list[float], key: str, high: float) -> list[go.Scatter]:
+    """Mean ± standard deviation over words, cut where it leaves the possible values."""
+    under = (rows["mean"] - rows["standard_deviation"]).clip(0.0, high).tolist()
+    over = (rows["mean"] + rows["standard_deviation"]).clip(0.0, high).tolist()
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fill = faint(style_of(key).colour)
+    return [
+        go.Scatter(x=x, y=under, **edge),
+        go.Scatter(x=x, y=over, fill="tonexty", fillcolor=fill, **edge),
+    ]
+
+
+def _marks(
+    go: Any,
+    rows: pd.DataFrame,
+    x: list[float],
+    curve: str,
+    key: str,
+    layer: str,
+    logarithm: bool,
+) -> go.Scatter:
+    """The mean of one layer: a line, open marks with whiskers, or the paper's values."""
+    style = style_of(key)
+    said = {"line": curve, "protocol": f"{curve}, protocol", "paper": f"{curve}, the paper"}[layer]
+    where = f"%{{y:.3g}} at {'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
+    trace = go.Scatter(
+        x=x,
+        y=rows["mean"].tolist(),
+        name=said,
+        hovertemplate=where,
+        line={"color": style.colour, "dash": style.dash, "width": 2.5},
+        marker={"symbol": style.marker, "size": 8, "maxdisplayed": 8},
+    )
+    if layer == "line":
+        trace.mode = "lines+markers"
+    elif layer == "protocol":
+        trace.mode = "markers"
+        trace.marker = {"symbol": f"{style.marker}-open", "size": 9, "color": style.colour}
+        trace.error_y = {
+            "type": "data",
+            "array": rows["standard_deviation"].tolist(),
+            "color": style.colour,
+            "thickness": 1,
+            "width": 3,
+        }
+    else:
+        trace.mode = "lines+markers"
+        trace.line = {"color": style.colour, "dash": "dot", "width": 1}
+        trace.marker = {"symbol": f"{style.marker}-open-dot", "size": 10, "color": style.colour}
+    return trace
+
+
+def _labels(
+    ends: list[tuple[str, str, float, float]], high: float, logarithm: bool
+) -> list[dict[str, object]]:
+    """Names at the ends of the curves, moved apart where they would cover each other."""
+
+    def pixel(value: float) -> float:
+        return value / high * _PLOT_PIXELS
+
+    ordered = sorted(ends, key=lambda end: end[3])
+    shifted = spread([pixel(end[3]) for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
+    return [
+        {
+            "x": x if logarithm else math.log10(x),
+            "y": y,
+            "xanchor": "left",
+            "xshift": 6,
+            "yshift": place - pixel(y),
+            "showarrow": False,
+            "align": "left",
+            "text": f'<span style="color:{style_of(key).colour}">{name_tag(key)[0]}</span> {curve}',
+        }
+        for (curve, key, x, y), place in zip(ordered, shifted, strict=True)
+    ]
+
+
+def trade_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε.
+
+    Args:
+        table: the columns `TRADE_COLUMNS`.
+    """
+    import plotly.graph_objects as go
+
+    traces = []
+    annotations = []
+    high = float(table["sw"].max())
+    for curve, rows in table.groupby("curve", sort=False):
+        style = style_of(str(rows["mechanism"].iloc[0]))
+        traces.append(
+            go.Scatter(
+                x=rows["nw"].tolist(),
+                y=rows["sw"].tolist(),
+                customdata=rows["epsilon"].tolist(),
+                name=str(curve),
+                mode="lines+markers",
+                line={"color": style.colour, "dash": style.dash, "width": 2.5},
+                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 10},
+                hovertemplate="Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}",
+            )
+        )
+        middle = rows.iloc[(rows["nw"] - 0.6).abs().argmin()]
+        annotations.append(
+            {
+                "x": float(middle["nw"]),
+                "y": math.log10(float(middle["sw"])),
+                "showarrow": False,
+                "yshift": 18,
+                "xanchor": "left",
+                "text": f'<span style="color:{style.colour}">{style.glyph}</span> {curve}',
+            }
+        )
+    pad = 0.04 * math.log10(high)
+    span = [-pad, math.log10(high) + pad]
+    runs = number(float(table["runs"].max()))
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            margin={"l": 8, "r": 16, "t": 34, "b": 8},
+            dragmode=False,
+            annotations=annotations,
+            xaxis=axis("Nw: chance that a word stays", fixedrange=True, range=[-0.03, 1.03]),
+            yaxis=axis(
+                f"Sw: different outputs in {runs} runs",
+                fixedrange=True,
+                type="log",
+                range=span,
+                **whole_ticks(high),
+            ),
+        ),
+    )
+
+
+def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str:
+    """What the curves say, from the numbers that they are drawn from.
+
+    Args:
+        table: the columns `COLUMNS`.
+        quantity: nw or sw.
+        logarithm: whether ε is said as a power of e.
+    """
+
+    def at(epsilon: float) -> str:
+        return f"ln ε = {math.log(epsilon):.4g}" if logarithm else f"ε = {epsilon:.4g}"
+
+    what = {"nw": "Nw", "sw": "Sw"}[quantity]
+    said = [f"Mean {what} ± standard deviation over words (band)."]
+    for curve, rows in table.groupby("curve", sort=False):
+        best = rows[rows["layer"] == "line"]
+        first, last = best.iloc[0], best.iloc[-1]
+        words = number(float(best["words"].max()))
+        said.append(
+            f"{curve}: {first['mean']:.3g} at {at(first['epsilon'])} to {last['mean']:.3g} at "
+            f"{at(last['epsilon'])} ({words} words, {first['method']})."
+        )
+        for layer, name in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
+            part = rows[rows["layer"] == layer]
+            if len(part):
+                one, other = part.iloc[0], part.iloc[-1]
+                said.append(
+                    f"{curve}, {name}: {one['mean']:.3g} at {at(one['epsilon'])} to "
+                    f"{other['mean']:.3g} at {at(other['epsilon'])}."
+                )
+    return " ".join(said)
+
+
+def trade_caption(table: pd.DataFrame, level: float = 0.5) -> str:
+    """Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
+    said = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
+    for curve, rows in table.groupby("curve", sort=False):
+        row = rows.iloc[(rows["nw"] - level).abs().argmin()]
+        said.append(
+            f"{curve}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.4g})."
+        )
+    return " ".join(said)

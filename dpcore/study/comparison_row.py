@@ -1,0 +1,38 @@
+"""One row of the table of paper against measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of a figure; all fields are sentences or numbers for people.
+
+    Attributes:
+        paper: which.
+        figure: or table, section.
+        quantity: what is compared.
+        said: what the paper says or draws.
+        ours: what is measured here.
+        difference: ours minus the paper's, where both are numbers; else "".
+        reason: where and why they differ, or that they agree.
+    """
+
+    paper: str
+    figure: str
+    quantity: str
+    said: str
+    ours: str
+    difference: str
+    reason: str
+
+
+def signed(difference: float) -> str:
+    """A difference with its sign, three digits."""
+    return f"{difference:+.3g}".replace("-", "−")
+
+
+def estimate(mean: float, error: float) -> str:
+    """A number with two standard errors, or alone if it is exact."""
+    return f"{mean:.3g} ± {2 * error:.1g}" if error > 0 else f"{mean:.3g}"
