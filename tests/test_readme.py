@@ -15,7 +15,8 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.split("#")[0].strip().removeprefix("python -m dpcore ")
     for line in README.splitlines()
-    if line.startswith("python -m dpcore ") and not re.search(r"lexicon (add|fetch|info)", line)
+    if line.startswith("python -m dpcore ")
+    and not re.search(r"lexicon (add|fetch|info)|map build", line)
 ]
 
 

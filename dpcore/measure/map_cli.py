@@ -61,6 +61,7 @@ def register(commands: Commands) -> None:
 def _build(options: argparse.Namespace) -> int:
     from dpcore.lexicon.catalogue import load
     from dpcore.lexicon.terminal import progress_bars
+    from dpcore.measure.maps_store import facts_of
 
     if options.from_stdin:
         return _build_for_program(sys.stdin.read())
@@ -74,7 +75,8 @@ def _build(options: argparse.Namespace) -> int:
             found = _bundle(lexicon, options.bundle, progress)
         else:
             found = _chosen(options, lexicon, progress)
-    _show(options, lexicon, [_facts(one) | {"bundled": False} for one in found])
+    bundled = options.bundle is not None
+    _show(options, lexicon, [facts_of(one) | {"bundled": bundled} for one in found])
     return 0
 
 
@@ -139,12 +141,6 @@ def _build_for_program(request: str) -> int:
     else:
         build_vocabulary_map(lexicon, projection, seed=seed, progress=say)
     return 0
-
-
-def _facts(shown: Map) -> dict[str, Any]:
-    from dpcore.measure.maps_store import facts_of
-
-    return facts_of(shown)
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 _STEPS = 32_767
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "numba")
 
 
 def make_map(
@@ -215,12 +217,15 @@ def write_bundle(
         np.savez_compressed(buffer, allow_pickle=False, **_arrays_of(shown))
         with replacing(folder / f"{name}.npz") as temporary:
             temporary.write_bytes(buffer.getvalue())
+            temporary.chmod(0o644)
         digest = hashlib.sha256(buffer.getvalue()).hexdigest()
         entries[plan.kind] = {"file": f"{name}.npz", "sha256": digest} | facts_of(shown)
     manifest = {
         "lexicon": lexicon,
         "fingerprint": maps[0][2].fingerprint,
         "command": command,
+        "versions": {name: metadata.version(name) for name in _PACKAGES},
         "maps": entries,
     }
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    (folder / MANIFEST).chmod(0o644)

@@ -30,8 +30,9 @@ _HEIGHT = 520
 _GL_FROM = 1_000
 _WHOLE = 64  # pixels across of the marker of a word that holds all the mass
 _LABELS = 4  # of each word's most likely outputs
-_APART = 0.05  # of the width, below which two labels would cover each other
+_APART = (0.13, 0.045)  # of the width, across and down: nearer labels would cover each other
 _PAD = 0.06
+_ASPECT = 1.8  # width by height of the drawing, about
 
 
 def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str) -> go.Figure:
@@ -50,16 +51,20 @@ def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str)
     import plotly.graph_objects as go
 
     many = len(points) > _GL_FROM
+    centres = points[points["role"].str.startswith("centre")]
+    names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
     traces = [
-        _points(points[points["role"] == role], role, many)
+        _points(points[points["role"] == role], role, names, many)
         for role in ("background", "near_a", "near_b")
         if (points["role"] == role).any()
     ]
     if mass is not None:
-        traces += [_mass(rows, str(source)) for source, rows in mass.groupby("source")]
-    centres = points[points["role"].str.startswith("centre")]
+        for source, rows in mass.groupby("source"):
+            traces.append(_mass(rows, str(source), names))
     traces += [_centre(row) for _, row in centres.iterrows()]
     x, y = _range(points["x"]), _range(points["y"])
+    # With equal axes the longer side decides how much of the plane is seen.
+    width = max(x[1] - x[0], _ASPECT * (y[1] - y[0]))
     plane: dict[str, Any] = {
         "showticklabels": False,
         "showgrid": False,
@@ -73,8 +78,14 @@ def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str)
             margin={"l": 8, "r": 8, "t": 34, "b": 8},
             dragmode="pan",
             showlegend=True,
-            legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "trace"},
-            annotations=_labels(centres, mass, x[1] - x[0]),
+            legend={
+                "orientation": "h",
+                "x": 0,
+                "y": 1,
+                "yanchor": "bottom",
+                "itemsizing": "constant",
+            },
+            annotations=_labels(centres, mass, width),
             xaxis=axis(_NOTES.get(projection, _NOTES["umap"]), range=x, **plane),
             yaxis=axis(range=y, scaleanchor="x", scaleratio=1, constrain="domain", **plane),
         ),
@@ -109,7 +120,7 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _points(rows: pd.DataFrame, role: str, many: bool) -> Any:
+def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) -> Any:
     import plotly.graph_objects as go
 
     kind = go.Scattergl if many else go.Scatter
@@ -126,20 +137,20 @@ def _points(rows: pd.DataFrame, role: str, many: bool) -> Any:
     return kind(
         **_coordinates(rows),
         mode="markers",
-        name=f"neighbours of {'first' if source == 'a' else 'second'}",
+        name=f"neighbours of {names.get(source, source)}",
         hovertemplate=hover,
         marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6, "opacity": 0.8},
     )
 
 
-def _mass(rows: pd.DataFrame, source: str) -> Any:
+def _mass(rows: pd.DataFrame, source: str, names: dict[str, str]) -> Any:
     import plotly.graph_objects as go
 
     colour = COLOURS[source]
     return go.Scatter(
         **_coordinates(rows),
         mode="markers",
-        name=f"output of {'first' if source == 'a' else 'second'}: area is probability",
+        name=f"outputs of {names.get(source, source)} (area: probability)",
         hovertemplate="%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
         marker={
             "symbol": MARKERS[source],
@@ -163,7 +174,7 @@ def _centre(row: pd.Series) -> Any:
         y=[float(row["y"])],
         customdata=[plain(row["word"])],
         mode="markers",
-        name=f"“{plain(row['word'])}”",
+        showlegend=False,
         hovertemplate="<b>%{customdata}</b><extra></extra>",
         marker={
             "symbol": f"{MARKERS[source]}-open-dot",
@@ -178,18 +189,19 @@ def _labels(
     centres: pd.DataFrame, mass: pd.DataFrame | None, width: float
 ) -> list[dict[str, object]]:
     """Names of the centres and of the most likely outputs, none on top of another."""
-    wanted = [
-        (row["word"], row["x"], row["y"], str(row["role"])[-1]) for _, row in centres.iterrows()
-    ]
+    wanted = [centres[["word", "x", "y"]]]
     if mass is not None:
         best = mass.sort_values("mass", ascending=False, kind="stable").groupby("source")
-        for _, row in best.head(_LABELS).iterrows():
-            wanted.append((row["word"], row["x"], row["y"], str(row["source"])))
+        wanted.append(best.head(_LABELS)[["word", "x", "y"]])
     placed: list[tuple[float, float]] = []
     labels: list[dict[str, object]] = []
-    for word, x, y, source in wanted:
+    rows = (row for part in wanted for row in part.itertuples(index=False))
+    for word, x, y in rows:
         at = (float(x), float(y))
-        if any(math.dist(at, other) < _APART * width for other in placed):
+        if any(
+            abs(at[0] - other[0]) < _APART[0] * width and abs(at[1] - other[1]) < _APART[1] * width
+            for other in placed
+        ):
             continue
         placed.append(at)
         labels.append(
@@ -197,7 +209,7 @@ def _labels(
                 "x": at[0],
                 "y": at[1],
                 "text": f"<b>{plain(word)}</b>",
-                "font": {"color": COLOURS[source], "size": 13},
+                "font": {"size": 13},
                 "showarrow": False,
                 "yshift": 16,
                 "captureevents": False,
