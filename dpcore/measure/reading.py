@@ -6,7 +6,8 @@ and claims an ε only where the estimate is two standard errors on the right sid
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +53,31 @@ def margin(found: Deniability, target: Target) -> FloatArray:
     return np.where(np.isnan(mean), errors, mean)
 
 
+def _bounded_below(found: Deniability, target: Target) -> Deniability:
+    """The measurement with a number where the effective number of a word is infinite.
+
+    No two of the R runs of such a word agreed, so its Σp² is small, but how small is not known.
+    It is taken to be at most 1/z for a target of z if seeing no agreement would then lie two
+    standard errors below 1/z, whatever the law: with Σp² = λ the variance of the share of agreeing
+    pairs is at most 4 (λ^{3/2} − λ²)/R + 2 λ (1 − λ)/(R (R − 1)), because Σp³ ≤ λ^{3/2}. If so, z
+    stands in for the infinite number, else 1.
+    """
+    figures = found.figures
+    infinite = np.isinf(figures.effective)
+    if target.quantity != "effective" or not infinite.any():
+        return found
+    share, runs = 1.0 / target.bound, found.runs
+    variance = 4.0 * (share**1.5 - share**2) / runs
+    variance += 2.0 * share * (1.0 - share) / (runs * (runs - 1))
+    least = target.bound if STANDARD_ERRORS * math.sqrt(variance) <= share else 1.0
+    numbers = replace(
+        figures,
+        effective=np.where(infinite, least, figures.effective),
+        effective_error=np.where(infinite, 0.0, figures.effective_error),
+    )
+    return replace(found, figures=numbers)
+
+
 def stretches(found: Deniability, target: Target) -> tuple[Stretch, ...]:
     """All runs of measured ε at which a target holds by two standard errors, ascending.
 
@@ -59,6 +85,7 @@ def stretches(found: Deniability, target: Target) -> tuple[Stretch, ...]:
         found: measured at ascending ε.
         target: the figure and its bound.
     """
+    found = _bounded_below(found, target)
     slack = STANDARD_ERRORS * margin(found, target)
     values = target.values(found)
     worse = values + slack if target.quantity == "nw" else values - slack
