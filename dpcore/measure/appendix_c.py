@@ -36,7 +36,6 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import RUNS, Method, measure
 from dpcore.measure.density import neighbourhood, ordinary_words
 from dpcore.measure.maps import DEFAULT_PAIR
-from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 from dpcore.mechanisms.truncated_gumbel_law import law_from_distances
 from dpcore.noise.poisson import poisson_weights
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.counting import FloatArray
     from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
 
 COLUMNS = (
     "mechanism",
@@ -158,7 +158,7 @@ def _more_than_one(n: int) -> float:
 
 
 def appendix_rows(
-    mechanism: RadialMechanism | TruncatedGumbel,
+    mechanism: Mechanism,
     selection: Selection,
     epsilons: FloatArray | Sequence[float],
     *,

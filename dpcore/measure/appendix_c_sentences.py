@@ -46,13 +46,21 @@ def laplace_sentences(rows: Sequence[Row], at: float, dimension: int) -> list[st
         )
     for word, own in _by_word(rows):
         half = 4.0 * math.log(2.0) / own[0]["nearest"] if own[0]["nearest"] > 0 else math.inf
-        reached = next((row["epsilon"] for row in own if row["truth"] >= 0.5), None)
-        truth = "at no ε measured" if reached is None else f"at ε = {number(reached)} or just below"
         found.append(
             f"Half the time: by the formula “{word}” stays that often at ε = {half:.3g}, "
-            f"in truth {truth}."
+            f"in truth {_half(own)}."
         )
     return found
+
+
+def _half(own: list[Row]) -> str:
+    """Between which of the measured ε a word begins to stay half the time."""
+    reached = next((i for i, row in enumerate(own) if row["truth"] >= 0.5), None)
+    if reached is None:
+        return "at no ε measured"
+    if reached == 0:
+        return f"already at ε = {number(own[0]['epsilon'])}"
+    return f"between {number(own[reached - 1]['epsilon'])} and {number(own[reached]['epsilon'])}"
 
 
 def gumbel_sentences(rows: Sequence[Row], at: float, n: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command `deniability`; it also registers `solve`, `neighbours`, `density` and `map`."""
+"""The command `deniability`; also `solve`, `neighbours`, `density`, `map` and `appendix-c`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError
-from dpcore.measure import density_cli, map_cli, solve_cli
+from dpcore.measure import appendix_c_cli, density_cli, map_cli, solve_cli
 from dpcore.measure.options import head, measuring_options, parse_epsilons, prepare
 from dpcore.mechanisms.cli import print_json
 
@@ -40,6 +40,7 @@ def register(commands: Commands) -> None:
 
     solve_cli.register(commands)
     density_cli.register(commands)
+    appendix_c_cli.register(commands)
     map_cli.register(commands)
 
 

@@ -209,8 +209,10 @@ def test_the_sentences_say_the_numbers_of_the_rows(small):
     for row, text in zip((rows[0], rows[2]), said, strict=False):
         assert f"the formula gives {row['formula']:.3g}" in text
         assert f"probability {row['truth']:.2g} ±" in text
-    assert all("in truth at ε = 1,000 or just below" in text for text in said[2:])
-    assert "at no ε measured" in laplace_sentences([rows[0]], 1.0, 4)[-1] or rows[0]["truth"] >= 0.5
+    assert all("in truth between 1 and 1,000." in text for text in said[2:])
+    rare = [row | {"truth": 0.49} for row in rows[:1]]
+    assert laplace_sentences(rare, 1.0, 4)[-1].endswith("in truth at no ε measured.")
+    assert laplace_sentences(rows[1:2], 1e3, 4)[-1].endswith("in truth already at ε = 1,000.")
     assert "exact" in laplace_sentences(rows, 1.0, 1)[0]
 
     low = 1.01 * gumbel.admissible.low

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from dpcore.lexicon.catalogue import load
+from dpcore.measure.appendix_c import COLUMNS
 from dpcore.measure.deniability import measure
 from dpcore.measure.words import named
 from dpcore.mechanisms.registry import create
@@ -255,3 +256,21 @@ def test_a_result_that_cannot_be_written_is_one_sentence(capsys, vectors, tmp_pa
     )  # fmt: skip
     assert code == 2
     assert err.startswith("error: cannot write")
+
+
+def test_appendix_c_has_a_row_for_each_word_and_epsilon_of_both_mechanisms(capsys, vectors):
+    found = result(
+        capsys, "appendix-c", "--words", "doctor,weather", "--epsilon", "madlib=1,5",
+        "--lexicon", vectors, "--runs", "30", "--seed", "2",
+    )  # fmt: skip
+    assert len(found["rows"]) == 2 * 2 + 2 * 3
+    assert all(row.keys() == set(COLUMNS) for row in found["rows"])
+    assert [row["epsilon"] for row in found["rows"]] == [1, 5, 1, 5, *[1e3, 1e5, 1e7] * 2]
+    assert any("“doctor”" in sentence for sentence in found["sentences"])
+    code, out, _ = run(capsys, "appendix-c", "--lexicon", vectors, "--epsilon", "1e4,1e6")
+    assert code == 0
+    assert out.count("truncated-gumbel") == 4
+    assert "36." in out
+    code, _, error = run(capsys, "appendix-c", "--words", "qqqq", "--lexicon", vectors)
+    assert code == 2
+    assert "qqqq" in error
