@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from dpcore.attack import cli as attack
     from dpcore.lexicon import cli as lexicon
     from dpcore.measure import cli as measure
     from dpcore.mechanisms import cli as mechanisms
@@ -48,6 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, measure, study, lexicon):
+    for room in (mechanisms, rewrite, measure, attack, study, lexicon):
         room.register(commands)
     return parser

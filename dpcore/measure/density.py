@@ -151,12 +151,37 @@ STRATA = tuple(DensityStratum)
 def vocabulary_density(
     lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
 ) -> VocabularyDensity:
-    """Density of every word from the table of neighbours (cached, else computed: seconds).
+    """Density of every word: bundled, or from the table of neighbours (cached, else computed).
 
     Raises:
         ParameterError: k is not 1 to 127 (the width of the table), or not below n.
     """
     check_neighbours(lexicon, k, NEIGHBOUR_TABLE_WIDTH - 1)
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    held = bundled_density(euclidean, k)
+    return density_from_table(euclidean, k, progress) if held is None else held
+
+
+def bundled_density(lexicon: Lexicon, k: int = NEIGHBOURS) -> VocabularyDensity | None:
+    """The density that comes with the laboratory, or None for another lexicon or k."""
+    from dpcore.measure.density_bundle import read_density
+
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    held = read_density(euclidean.fingerprint, k, len(lexicon))
+    if held is None:
+        return None
+    return VocabularyDensity(
+        k,
+        held["nearest"].astype(np.float32),
+        held["mean_distance"].astype(np.float64),
+        held["hubness"].astype(np.int64),
+    )
+
+
+def density_from_table(
+    lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
+) -> VocabularyDensity:
+    """As `vocabulary_density`, always from the table of neighbours."""
     table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
     near = table.distances[:, 1 : k + 1]
     hubness = np.bincount(table.indices[:, 1 : k + 1].reshape(-1), minlength=len(lexicon))

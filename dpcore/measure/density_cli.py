@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
 from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.cli import common_options, print_json
 
 if TYPE_CHECKING:
@@ -44,6 +48,11 @@ def register(commands: Commands) -> None:
         "--hubness",
         action="store_true",
         help="of --word: also hubness and stratum, from the table of all neighbours",
+    )
+    command.add_argument(
+        "--file",
+        type=Path,
+        help="compute the density of every word and write it to this file, as it is bundled",
     )
     common_options(command)
     command.set_defaults(handler=_density)
@@ -96,6 +105,8 @@ def _density(options: argparse.Namespace) -> int:
         raise ParameterError("density takes --word or --top, not both")
     with progress_bars() as progress:
         lexicon = load(options.lexicon, progress=progress)
+        if options.file is not None:
+            return _to_file(options, lexicon, progress)
         result = _of_words(options, lexicon, progress) if options.word else None
         if result is None:
             result = _of_vocabulary(options, lexicon, progress)
@@ -114,6 +125,19 @@ def _density(options: argparse.Namespace) -> int:
                 f"  {row['word']:<20} nearest {row['nearest_distance']:.4f}  "
                 f"mean of {options.k} {row['mean_distance']:.4f}{more}"
             )
+    return 0
+
+
+def _to_file(options: argparse.Namespace, lexicon: Lexicon, progress: Progress) -> int:
+    from dpcore.measure.density import check_neighbours, density_from_table
+    from dpcore.measure.density_bundle import write_density
+
+    k = check_neighbours(lexicon, options.k, NEIGHBOUR_TABLE_WIDTH - 1)
+    found = density_from_table(lexicon, k, progress)
+    fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
+    arrays = {name: getattr(found, name) for name in ("nearest", "mean_distance", "hubness")}
+    write_density(options.file, fingerprint, k, arrays)
+    print(f"{options.file}: density of {len(lexicon):,} words, {k} neighbours", file=sys.stderr)
     return 0
 
 

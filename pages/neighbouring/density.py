@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore.lexicon.cache import kinds_kept
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
-from dpcore.measure.density import NEIGHBOURS, vocabulary_density
+from dpcore.measure.density import NEIGHBOURS, bundled_density, vocabulary_density
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ _ASKED = "density_asked"
 def density(words: Lexicon) -> VocabularyDensity | None:
     """The density of every word if it takes no waiting, else None."""
     held = _held(words.fingerprint)
-    if not held and _on_disk(words):
-        held.append(_computed(words, silent))
+    if not held:
+        found = bundled_density(words)
+        if found is None and _on_disk(words):
+            found = _computed(words, silent)
+        held += [] if found is None else [found]
     return held[0] if held else None
 
 
