@@ -24,6 +24,9 @@ BACKGROUND = 3_000
 SMALLEST_MASS = 1e-4
 """A probability below this would be a point too small to be seen."""
 
+MOST_MASS = 300
+"""Words at the most that are drawn as outputs of one word: the most likely ones."""
+
 _SOURCES = ("a", "b")
 
 
@@ -85,7 +88,7 @@ def point_table(
 def mass_table(
     lexicon: Lexicon, shown: Map, masses: Sequence[MapMass], at: int = 0
 ) -> pd.DataFrame:
-    """Where the outputs of one or two words fall: one row a word that is likely enough to be seen.
+    """Where the outputs of one or two words fall: the most likely words, if they can be seen.
 
     Args:
         lexicon: words.
@@ -102,7 +105,7 @@ def mass_table(
     for source, mass in zip(_SOURCES, masses, strict=False):
         row = mass.on[at]
         chosen = np.flatnonzero(row >= SMALLEST_MASS)
-        chosen = chosen[np.argsort(-row[chosen], kind="stable")]
+        chosen = chosen[np.argsort(-row[chosen], kind="stable")][:MOST_MASS]
         parts.append(
             pd.DataFrame(
                 {

@@ -123,7 +123,7 @@ def distance_caption(distances: pd.DataFrame, noise: pd.DataFrame | None = None)
         first = part.loc[near.idxmin()]
         said.append(
             f"“{first['word']}”: the nearest word is “{first['neighbour']}” at "
-            f"{near.min():.2f}, the {len(part)}th at {near.max():.2f}."
+            f"{near.min():.2f}, the farthest of {len(part)} at {near.max():.2f}."
         )
     if noise is None:
         said.append("This mechanism adds no noise to vectors: it has no radius to compare.")

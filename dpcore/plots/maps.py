@@ -227,6 +227,7 @@ def map_caption(
     density: float,
     masses: pd.DataFrame | None = None,
     at: str = "",
+    drawn: pd.DataFrame | None = None,
 ) -> str:
     """What a map shows and what it hides, from the numbers that it is drawn from.
 
@@ -240,6 +241,7 @@ def map_caption(
         masses: columns word, on_map (probability that the output is a mapped word); one row an
             input word.
         at: mechanism and ε in words.
+        drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
     """
     name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
     said = [
@@ -257,4 +259,11 @@ def map_caption(
             for _, row in masses.iterrows()
         )
         said.append(f"{at}: {shares} fall on words of this map.")
+    if drawn is not None:
+        held = [f"{share:.1%}" for share in drawn.groupby("source")["mass"].sum()]
+        said.append(
+            f"The {len(drawn):,} output words that are drawn hold {' and '.join(held)}."
+            if held
+            else "No output is likely enough to be drawn: the mass is spread over too many words."
+        )
     return " ".join(said)

@@ -119,7 +119,7 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache):
     again = maps.build_local_map(lexicon, [5, 0], 30, "umap", seed=3)
     assert (again.points == shown.points).all()
     assert (maps.local_map(lexicon, [0, 5], 30, "umap", seed=3).points == shown.points).all()
-    with pytest.raises(MapMissingError, match="map build --projection umap .*--k 30 --seed 4"):
+    with pytest.raises(MapMissingError, match=r"map build --projection umap .*--k 30 --seed 4"):
         maps.local_map(lexicon, [0, 5], 30, "umap", seed=4)
 
 
@@ -128,7 +128,7 @@ def test_a_missing_map_names_the_command_that_builds_it(cache, small):
         maps.vocabulary_map(small, "densmap")
     with pytest.raises(
         MapMissingError,
-        match="of 'w3' and 'w9' yet.* --projection umap --lexicon PATH-OF-THE-LEXICON "
+        match=r"of 'w3' and 'w9' yet.* --projection umap --lexicon PATH-OF-THE-LEXICON "
         "--word w3 --word w9 --k 20",
     ):
         maps.local_map(small, [9, 3], 20, "umap")
@@ -150,7 +150,7 @@ def test_too_few_words_for_a_map_are_refused(cache, projection):
         with pytest.raises(ParameterError, match=message):
             refused()
     if projection is not maps.Projection.PCA:
-        with pytest.raises(ParameterError, match="got 3: .* or PCA"):
+        with pytest.raises(ParameterError, match=r"got 3: .* or PCA"):
             maps.vocabulary_map(lexicons.cloud(3, 4), projection)
 
 
@@ -192,7 +192,7 @@ def test_the_point_table_says_what_each_point_is(middle):
             assert role == ("background" if nearest is None else f"near_{'ab'[nearest]}")
     few = point_table(middle, shown, [30, 7], 10, background=5)
     assert (few["role"] == "background").sum() == 5
-    kept = [w for w in few["word"][few["role"] == "background"]]
+    kept = few["word"][few["role"] == "background"].tolist()
     assert kept == [w for w in table["word"] if roles[w] == "background"][:5]
 
 

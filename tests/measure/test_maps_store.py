@@ -31,11 +31,9 @@ def same(one, other):
     )
 
 
-@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+@pytest.mark.parametrize("name", ["cloud", *sorted(lexicons.crafted().keys() - {"two words"})])
 def test_a_map_comes_back_to_the_bit(name):
     lexicon = lexicons.cloud(90, 5) if name == "cloud" else lexicons.crafted()[name]
-    if len(lexicon) < 3:
-        pytest.skip("too few words for a map")
     built = maps.build_vocabulary_map(lexicon, "pca")
     assert same(maps.vocabulary_map(lexicon, "pca"), built)
     local = maps.local_map(lexicon, [1, 2], 9, "pca")

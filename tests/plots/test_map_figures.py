@@ -1,0 +1,199 @@
+"""The figures of a map, from small tables with known content, and how large they are."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.lexicon.catalogue import load
+from dpcore.limits import MAX_MAP_NEIGHBOURS
+from dpcore.measure.maps import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
+from dpcore.measure.maps_table import MOST_MASS, distance_table, mass_table, point_table
+from dpcore.measure.mass import MapMass
+from dpcore.plots.distances import (
+    DISTANCE_COLUMNS,
+    NOISE_COLUMNS,
+    distance_caption,
+    distance_strip_figure,
+)
+from dpcore.plots.maps import (
+    COLOURS,
+    MARKERS,
+    MASS_COLUMNS,
+    MOST_POINTS,
+    POINT_COLUMNS,
+    chosen_word,
+    map_caption,
+    map_figure,
+)
+
+POINTS = pd.DataFrame(
+    [
+        ("far", -5.0, 2.0, "background", 0.2),
+        ("<b>up", 1.0, 1.0, "near_a", 0.5),
+        ("R&D", 2.0, 0.0, "near_b", 0.5),
+        ("dense", 1.1, 1.1, "centre_a", 0.9),
+        ("sparse", 3.0, -1.0, "centre_b", 0.1),
+    ],
+    columns=list(POINT_COLUMNS),
+)
+MASS = pd.DataFrame(
+    [
+        ("dense", 1.1, 1.1, "a", 0.5),
+        ("<b>up", 1.0, 1.0, "a", 0.02),
+        ("sparse", 3.0, -1.0, "b", 0.9),
+        ("R&D", 2.0, 0.0, "b", 0.1),
+    ],
+    columns=list(MASS_COLUMNS),
+)
+DISTANCES = pd.DataFrame(
+    [
+        ("a", "dense", "<b>up", 2.0),
+        ("a", "dense", "far", 4.0),
+        ("b", "sparse", "R&D", 5.0),
+        ("b", "sparse", "far", 6.0),
+    ],
+    columns=list(DISTANCE_COLUMNS),
+)
+NOISE = pd.DataFrame(
+    [("madlib at ε = 15", "#0072B2", 18.0, 20.0, 22.0)], columns=list(NOISE_COLUMNS)
+)
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_the_two_words_differ_in_colour_and_in_marker():
+    found = traces(map_figure(POINTS, MASS, "umap"))
+    assert COLOURS["a"] != COLOURS["b"]
+    assert MARKERS["a"] != MARKERS["b"]
+    for source, word in (("a", "dense"), ("b", "sparse")):
+        for name in (f"neighbours of “{word}”", f"outputs of “{word}” (area: probability)"):
+            marker = found[name].marker
+            assert (marker.color, marker.symbol) == (COLOURS[source], MARKERS[source])
+
+
+def test_the_axes_are_equal_and_have_no_numbers_and_a_note():
+    for projection, said in (("umap", "mean nothing"), ("densmap", "denser"), ("pca", "at least")):
+        layout = map_figure(POINTS, MASS, projection).layout
+        assert (layout.yaxis.scaleanchor, layout.yaxis.scaleratio) == ("x", 1)
+        assert not layout.xaxis.showticklabels
+        assert not layout.yaxis.showticklabels
+        assert said in layout.xaxis.title.text
+        for end, values in ((layout.xaxis.range, POINTS["x"]), (layout.yaxis.range, POINTS["y"])):
+            assert end[0] < values.min() < values.max() < end[1]
+
+
+def test_the_area_of_a_marker_is_its_probability():
+    figure = map_figure(POINTS, MASS, "umap")
+    marker = traces(figure)["outputs of “dense” (area: probability)"].marker
+    assert marker.sizemode == "area"
+    # In Plotly the diameter is sqrt(size / sizeref × 2), so 1 is the largest and 1/4 half as wide.
+    assert math.sqrt(2 * 1.0 / marker.sizeref) == pytest.approx(64)
+    assert list(marker.size) == pytest.approx([0.5, 0.02])
+
+
+def test_the_slider_changes_only_the_masses_and_labels():
+    before = map_figure(POINTS, MASS, "umap")
+    after = map_figure(POINTS, MASS.assign(mass=MASS["mass"] / 3), "umap")
+    same = [a == b for a, b in zip(before.data, after.data, strict=True)]
+    changed = [trace.name for trace, one in zip(before.data, same, strict=True) if not one]
+    assert changed == [name for name in traces(before) if name.startswith("outputs")]
+    assert before.layout.xaxis == after.layout.xaxis
+    assert before.layout.uirevision == after.layout.uirevision
+    without = map_figure(POINTS, None, "umap")
+    assert not [name for name in traces(without) if name.startswith("outputs")]
+
+
+def test_a_click_gives_the_word_and_words_are_no_markup():
+    figure = map_figure(POINTS, MASS, "umap")
+    shown = [word for trace in figure.data for word in trace.customdata]
+    assert "<b>up" not in shown
+    assert {chosen_word(word) for word in shown} == set(POINTS["word"])
+    assert chosen_word(["R&amp;D"]) == "R&D"
+    assert chosen_word(None) is chosen_word([]) is chosen_word(3) is None
+    assert all("<b>up" not in (note.text or "") for note in figure.layout.annotations)
+    assert all(trace.text is None for trace in figure.data)
+
+
+def test_labels_do_not_cover_each_other_and_the_centres_come_first():
+    labels = [note.text for note in map_figure(POINTS, MASS, "umap").layout.annotations]
+    assert labels[:2] == ["<b>dense</b>", "<b>sparse</b>"]
+    assert not any("up" in label for label in labels)  # it lies beside “dense”
+    assert len(labels) == 3
+
+
+def test_the_largest_figure_is_small_enough_to_be_sent_at_once():
+    """All words of the laboratory's own map, and as many outputs as are ever drawn."""
+    lexicon = load()
+    centres = lexicon.indices(DEFAULT_PAIR).tolist()
+    shown = vocabulary_map(lexicon, "umap")
+    table = point_table(lexicon, shown, centres, DEFAULT_NEIGHBOURS)
+    assert (table["role"] == "background").sum() == MOST_POINTS
+    even = np.full((1, len(lexicon)), 1e-3)
+    spread = [MapMass(word, np.ones(1), even, np.zeros(1), True, 0.0) for word in centres]
+    mass = mass_table(lexicon, shown, spread)
+    assert len(mass) == 2 * MOST_MASS
+    figure = map_figure(table, mass, "umap")
+    assert len(figure.to_json()) <= 100_000
+    assert {trace.type for trace in figure.data if len(trace.x) > 1_000} == {"scattergl"}
+    local = local_map(lexicon, centres, DEFAULT_NEIGHBOURS, "umap")
+    table = point_table(lexicon, local, centres, DEFAULT_NEIGHBOURS)
+    figure = map_figure(table, None, "umap")
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    assert len(figure.to_json()) <= 20_000
+    distances = distance_table(lexicon, centres, MAX_MAP_NEIGHBOURS)
+    assert len(distance_strip_figure(distances, NOISE).to_json()) <= 100_000
+
+
+def test_a_background_that_is_too_large_is_cut():
+    many = pd.concat([POINTS.head(1)] * (MOST_POINTS + 9) + [POINTS.tail(4)], ignore_index=True)
+    assert len(map_figure(many, MASS, "umap").data[0].x) == MOST_POINTS
+
+
+def test_the_caption_gives_what_is_kept_and_what_lies_beside():
+    masses = pd.DataFrame([("dense", 0.778), ("<b>", 0.7551)], columns=["word", "on_map"])
+    said = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15")
+    assert said == (
+        "densMAP of 122 of 25,000 words: of the 10 nearest words of a word, this map keeps 65% "
+        "among the 10 nearest. Crowded places stay crowded with a rank correlation of 0.93 (1: "
+        "all, 0: nothing of it). Madlib at ε = 15: 77.8% of the outputs of “dense”, 75.5% of the "
+        "outputs of “<b>” fall on words of this map."
+    )
+    said = map_caption("pca", 9, 9, 0.004, 8, math.nan)
+    assert said.endswith("this map keeps 0.4% among the 8 nearest.")
+    said = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS)
+    assert said.endswith("The 4 output words that are drawn hold 52.0% and 100.0%.")
+    said = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0))
+    assert said.endswith("the mass is spread over too many words.")
+
+
+def test_the_strip_has_one_scale_a_row_a_word_and_a_bar_of_noise():
+    figure = distance_strip_figure(DISTANCES, NOISE)
+    assert list(figure.layout.yaxis.categoryarray) == ["“dense”", "“sparse”", "madlib at ε = 15"]
+    first, second, bar = figure.data
+    assert list(first.x) == [2.0, 4.0]
+    assert list(second.x) == [5.0, 6.0]
+    assert list(bar.x) == [18.0, 20.0, 22.0]
+    assert first.customdata[0] == "&lt;b&gt;up"
+    assert (first.marker.color, second.marker.color) == (COLOURS["a"], COLOURS["b"])
+    assert list(figure.layout.xaxis.range) == pytest.approx([0, 1.04 * 22])
+    assert figure.layout.xaxis.type is None
+    far = distance_strip_figure(DISTANCES, NOISE.assign(high=31.0))
+    assert far.layout.xaxis.type == "log"
+    assert "logarithmic" in far.layout.xaxis.title.text
+    low, high = far.layout.xaxis.range
+    assert 10**low < 2.0 < 31.0 < 10**high
+    assert len(distance_strip_figure(DISTANCES).data) == 2
+
+
+def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
+    assert distance_caption(DISTANCES, NOISE) == (
+        "“dense”: the nearest word is “<b>up” at 2.00, the farthest of 2 at 4.00. “sparse”: the "
+        "nearest word is “R&D” at 5.00, the farthest of 2 at 6.00. madlib at ε = 15: the noise is "
+        "20 long in the median (90 % of the draws: 18 to 22), 4.44 times the median of these "
+        "distances."
+    )
+    assert "adds no noise to vectors" in distance_caption(DISTANCES)
