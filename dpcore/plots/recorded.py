@@ -82,7 +82,7 @@ def recorded_figure(
             height=_HEIGHT,
             margin=_MARGIN,
             dragmode=False,
-            annotations=_labels(ends, high, logarithm),
+            annotations=[*_labels(ends, high, logarithm), *_printed(table, logarithm)],
             xaxis=axis(axis_title, fixedrange=True, **x_axis),
             yaxis=axis(_title(table, quantity), fixedrange=True, range=[-pad, high + pad]),
         ),
@@ -168,6 +168,24 @@ def _labels(
             "text": f'<span style="color:{style_of(key).colour}">{name_tag(key)[0]}</span> {curve}',
         }
         for (curve, key, x, y), place in zip(ordered, shifted, strict=True)
+    ]
+
+
+def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, object]]:
+    """What the dotted lines are, said once above their right end."""
+    rows = table[table["layer"] == "paper"]
+    if rows.empty:
+        return []
+    at = math.log(float(rows["epsilon"].max()))
+    return [
+        {
+            "x": at if logarithm else at / math.log(10),
+            "y": float(rows["mean"].max()),
+            "yshift": 16,
+            "xanchor": "right",
+            "showarrow": False,
+            "text": "dotted: printed in the paper",
+        }
     ]
 
 

@@ -7,6 +7,8 @@ from dpcore.study.reported import HUANG_EPSILONS
 
 # Huang et al. 2024, Section 6.1: δ = 4^−d, d = 300; d′ = 500 at ε = 10 and d′ = 1700 at ε = 20.
 HUANG_DIMENSION = 300
+HUANG_TOTALS = ((300, 5.0), (500, 10.0), (1700, 20.0))
+"""d′, and the largest ε at which the paper takes it."""
 HUANG_DELTA = 0.25**HUANG_DIMENSION
 HUANG_NORM = 1.0
 """C is not given in the paper. 1 is below the norm of every GloVe vector, so that all are clipped
@@ -25,7 +27,11 @@ def _series() -> tuple[Series, ...]:
     delta: Settings = (("delta", HUANG_DELTA),)
     fine = grid(0.05, 2_000, 40, *HUANG_EPSILONS)
     gaussian, laplace, l2 = "gaussian-classical", "laplace", "l2-laplace"
-    steps = ((HUANG_EPSILONS[:6], 300), ((10.0,), 500), ((20.0,), 1700))
+    lows = (0.0, *(top for _, top in HUANG_TOTALS))
+    steps = [
+        (tuple(e for e in HUANG_EPSILONS if low < e <= top), total)
+        for low, (total, top) in zip(lows, HUANG_TOTALS, strict=False)
+    ]
     published = tuple(
         Series(
             "trlaplace" if total == HUANG_DIMENSION else f"trlaplace, d′ = {total}",
