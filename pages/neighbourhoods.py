@@ -3,14 +3,14 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.neighbouring.bench import RUNS, SEED, bench_for, default_words
+from pages.neighbouring.bench import RUNS, SEED, bench_for, default_words, shown_words
 from pages.neighbouring.board import board
 from pages.neighbouring.density import density
-from pages.neighbouring.words import facts, neighbour_lists, search_boxes
+from pages.neighbouring.words import facts, search_boxes
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
-from pages.shared.pair import chosen_pair, write_pair
+from pages.shared.pair import write_pair
 from pages.shared.presets import CURVE_MECHANISMS
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
@@ -33,9 +33,7 @@ except DpcoreError as error:
     refuse("The lexicon could not be loaded.", error)
     st.stop()
 defaults = default_words(words)
-first, second = (
-    given or default for given, default in zip(chosen_pair(words), defaults, strict=True)
-)
+first, second = shown_words(words)
 search_boxes(words, (first, second))
 write_pair(first, second, defaults)
 try:
@@ -43,11 +41,7 @@ try:
 except DpcoreError as error:
     refuse("These two words cannot be compared.", error)
     st.stop()
-left, right = st.columns(2)
-with left:
-    facts(bench, density(words))
-with right:
-    neighbour_lists(bench)
+facts(bench, density(words))
 mechanisms = []
 for key, settings in chosen:
     try:

@@ -64,11 +64,9 @@ def _attack(options: argparse.Namespace) -> int:
         for done, (mechanism, grid) in enumerate(zip(mechanisms, grids, strict=True)):
             values = mechanism.check_epsilons(grid)
             progress("mechanisms", done, len(mechanisms))
-            found.append(
-                compare(
-                    mechanism, pair, values, shared, runs=options.runs, seed=options.seed or 0
-                )  # fmt: skip
-            )
+            seed = options.seed or 0
+            one = compare(mechanism, pair, values, shared, runs=options.runs, seed=seed)
+            found.append(one)
         progress("mechanisms", len(mechanisms), len(mechanisms))
     if options.json:
         result = head(options, pair.lexicon, selection) | {

@@ -25,6 +25,7 @@ from dpcore.measure.radius import noise_radius
 from dpcore.mechanisms.additive import RadialMechanism
 from pages.shared import link
 from pages.shared.bench import admissible, memo
+from pages.shared.pair import chosen_pair
 from pages.shared.resources import directions
 
 if TYPE_CHECKING:
@@ -166,6 +167,17 @@ def default_words(words: Lexicon) -> tuple[str, str]:
     if all(word in words for word in DEFAULT_PAIR):
         return DEFAULT_PAIR
     return words.words[0], words.words[1]
+
+
+def shown_words(words: Lexicon) -> tuple[str, str]:
+    """The chosen words; a word that was not chosen is the default, or the other default."""
+    first, second = chosen_pair(words)
+    one, two = default_words(words)
+    if first is None:
+        first = two if second == one else one
+    if second is None:
+        second = one if first == two else two
+    return first, second
 
 
 def bench_for(words: Lexicon, first: str, second: str) -> PairBench:

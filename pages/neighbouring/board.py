@@ -9,15 +9,16 @@ import streamlit as st
 
 from dpcore.plots.distances import distance_caption, distance_strip_figure
 from dpcore.plots.pair import pair_caption, pair_figure
+from pages.neighbouring.bench import shown_words
 from pages.neighbouring.maps import View, choose_view, show_map
 from pages.neighbouring.measuring import measured
 from pages.neighbouring.tables import noise_table, pair_table, styled
 from pages.neighbouring.views import views
+from pages.neighbouring.words import neighbour_lists
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS, group_of
 from pages.shared.messages import note
-from pages.shared.pair import chosen_pair
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
@@ -25,6 +26,43 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbouring.bench import PairBench
+
+# Name: label, width in pixels, explanation.
+_COLUMNS = {
+    "mark": ("", 24, "The mark of the mechanism, as in the figures."),
+    "mechanism": ("mechanism", 118, None),
+    "epsilon": ("ε", 58, "The ε of the slider of its group."),
+    "word": ("word", 82, None),
+    "nw": ("Nw", 92, "Probability that the word stays."),
+    "attack_nearest": (
+        "attacker: nearest",
+        112,
+        "How often an attacker is right who must tell the word from its nearest neighbour.",
+    ),
+    "attack": (
+        "attacker: the two",
+        112,
+        "How often an attacker is right who must tell the first word from the second.",
+    ),
+    "distance": (
+        "distance",
+        84,
+        "Expected distance of the output from the word, in the unit of the vectors.",
+    ),
+    "relative": ("÷ δ", 44, "The same distance in units of the distance to the nearest word."),
+    "sw": ("Sw", 72, "Different outputs in 200 runs."),
+    "effective": (
+        "effective",
+        72,
+        "Number of equally likely outputs with which two runs would agree as often.",
+    ),
+    "bound_nearest": (
+        "nearest: at most",
+        100,
+        "The largest success against the nearest word that the promise of the mechanism allows.",
+    ),
+    "bound": ("the two: at most", 100, "The same between the two words."),
+}
 
 
 @dataclass(frozen=True)
@@ -51,9 +89,7 @@ class Scene:
 @st.fragment
 def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     """Sliders, map, strip, table and views; a step of a slider runs only this."""
-    first, second = chosen_pair(bench.pair.lexicon)
-    names = bench.pair.names
-    if (first or names[0], second or names[1]) != names:
+    if shown_words(bench.pair.lexicon) != bench.pair.names:
         st.rerun()  # a click in here has chosen another word
     values = _sliders(mechanisms)
     readings = {m.key: group_of(m.meaning).reading(values[m.key]) for m in mechanisms}
@@ -74,7 +110,11 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     epsilon, at = epsilons[mechanism.key], readings[mechanism.key]
     if epsilon not in mechanism.admissible:
         note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
-    show_map(bench, view, mechanism, epsilon, at)
+    wide, narrow = st.columns([3, 1])
+    with wide:
+        show_map(bench, view, mechanism, epsilon, at)
+    with narrow:
+        neighbour_lists(bench)
     st.subheader("The true distances", anchor=False)
     _strip(bench, mechanisms, epsilons)
     st.subheader("The same ε, two words", anchor=False)
@@ -118,7 +158,10 @@ def _compared(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> None:
         st.dataframe(
             styled(here, tables),
             hide_index=True,
-            column_config={"mark": st.column_config.TextColumn("", width=24)},
+            column_config={
+                name: st.column_config.TextColumn(label, width=width, help=explained)
+                for name, (label, width, explained) in _COLUMNS.items()
+            },
             alt="Nw, Sw, distance of the output and success of an attacker for both words under "
             "each mechanism at the chosen ε",
         )

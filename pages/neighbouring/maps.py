@@ -211,9 +211,9 @@ def misreading(bench: PairBench, view: View) -> None:
     note(
         "**Gaps are no distances, areas are no densities.** A map squeezes "
         f"{bench.pair.lexicon.dimension} dimensions into two. UMAP gives every word the same "
-        "elbow room, so that a lonely word looks as crowded as a common one; densMAP puts some of "
-        "the crowding back; PCA never shows two words farther apart than they are, but lets "
-        "strangers fall on top of each other. How near a word really is stands in the lists and in "
+        "elbow room, so that a lonely word looks as crowded as a common one; densMAP puts the "
+        "crowding back, and often too much of it; PCA never shows two words farther apart than "
+        "they are, but lets strangers fall on top of each other. How near a word really is stands in the lists and in "
         "the strip of true distances."
     )
     rows = []

@@ -90,19 +90,17 @@ def pair_table(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> pd.Dat
                 {
                     "mark": style_of(key).glyph,
                     "mechanism": short_name(key),
-                    "ε": row["epsilon"],
+                    "epsilon": f"{row['epsilon']:,.5g}",
                     "word": row["word"],
-                    "Nw": _with_error(row["nw"], row["standard_error"]),
-                    "Sw": _with_error(row["sw"], row["sw_standard_error"]),
-                    "effective number": _effective(row["effective"]),
-                    "distance of the output": _with_error(
-                        row["output_distance"], row["output_distance_error"]
-                    ),
-                    "… in nearest distances": f"{row['output_distance_relative']:.3g}",
-                    "attacker: this or its nearest": attack_text(row, "attack_nearest", exact),
-                    "promised at most": f"{row['attack_nearest_bound']:.3f}",
-                    "attacker: which of the two": attack_text(row, "attack", exact),
-                    "two: promised at most": f"{row['attack_bound']:.3f}",
+                    "nw": _with_error(row["nw"], row["standard_error"]),
+                    "attack_nearest": attack_text(row, "attack_nearest", exact),
+                    "attack": attack_text(row, "attack", exact),
+                    "distance": _with_error(row["output_distance"], row["output_distance_error"]),
+                    "relative": f"{row['output_distance_relative']:.2g}",
+                    "sw": _with_error(row["sw"], row["sw_standard_error"]),
+                    "effective": _effective(row["effective"]),
+                    "bound_nearest": f"{row['attack_nearest_bound']:.3f}",
+                    "bound": f"{row['attack_bound']:.3f}",
                 }
             )
     return pd.DataFrame(rows)
@@ -113,7 +111,7 @@ def styled(table: pd.DataFrame, tables: list[pd.DataFrame]) -> Styler:
     colours = {short_name(str(t["mechanism"].iloc[0])): style_of(str(t["mechanism"].iloc[0])).colour
                for t in tables}  # fmt: skip
     marks = [f"color: {colours[name]}" for name in table["mechanism"]]
-    return table.style.apply(lambda _: marks, subset=["mark"]).format({"ε": "{:.6g}"})
+    return table.style.apply(lambda _: marks, subset=["mark"])
 
 
 def noise_table(

@@ -41,6 +41,10 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
                 "once; the words that hold what you typed are offered below.",
             )
             _matches(words, slot)
+
+
+def exchange_button(names: tuple[str, str]) -> None:
+    """Exchanges the two words."""
     st.button(
         "Exchange the two",
         key="exchange",
@@ -91,28 +95,33 @@ def _take_match(slot: str) -> None:
     word = st.session_state[_MATCH + slot]
     if word is not None:
         choose(slot, word)
+        st.session_state[_FIND + slot] = ""
 
 
 def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
     """How crowded it is around the two words, side by side."""
     names = bench.pair.names
-    radius = st.number_input(
-        "Count the words within this distance",
-        0.0,
-        None,
-        None,
-        step=0.5,
-        format="%g",
-        key="radius",
-        bind="query-params",
-        placeholder=f"{max(bench.pair.gaps):.3g}, where the lonelier word finds its first",
-        help="In the unit of the vectors. Empty: the larger of the two distances to the nearest "
-        "word.",
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        radius = st.number_input(
+            "Count the words within",
+            0.0,
+            None,
+            None,
+            step=0.5,
+            format="%g",
+            key="radius",
+            bind="query-params",
+            width=240,
+            placeholder=f"{max(bench.pair.gaps):.3g}",
+            help="A distance, in the unit of the vectors. Empty: the distance at which the "
+            "lonelier of the two words finds its first neighbour.",
+        )
+        exchange_button(names)
     limit = max(bench.pair.gaps) if radius is None else float(radius)
     st.dataframe(
         facts_table(bench, density, limit),
         hide_index=True,
+        row_height=30,
         column_config={"fact": "", "first": names[0], "second": names[1]},
         alt=f"How crowded it is around “{names[0]}” and “{names[1]}”",
     )
@@ -125,16 +134,16 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
 
 def neighbour_lists(bench: PairBench) -> None:
     """The true neighbours of both words with true distances; a click selects."""
-    for place, (column, slot) in enumerate(zip(st.columns(2), SLOTS, strict=True)):
+    for place, slot in enumerate(SLOTS):
         name = bench.pair.names[place]
-        with column:
-            selectable(
-                neighbour_table(bench, place),
-                slot,
-                key=f"near_{slot}_{bench.pair.words[place]}",
-                alt=f"The nearest words of “{name}” with their true distances",
-                label=name,
-            )
+        selectable(
+            neighbour_table(bench, place),
+            slot,
+            key=f"near_{slot}_{bench.pair.words[place]}",
+            alt=f"The nearest words of “{name}” with their true distances",
+            label=name,
+        )
+    note("True distances; a click makes that word the first or the second.")
 
 
 def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str) -> None:
@@ -160,7 +169,7 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         height=38 + 35 * min(len(table), 8),
         column_config={
             "word": f"near {label}" if label else "word",
-            "distance": st.column_config.NumberColumn("true distance", format="%.4g"),
+            "distance": st.column_config.NumberColumn("distance", format="%.3f"),
         },
         on_select=take,
         selection_mode="single-row",
