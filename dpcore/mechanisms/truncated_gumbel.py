@@ -246,11 +246,12 @@ class TruncatedGumbel(Mechanism):
         if ranking is None:
             ranking = self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
+        place = np.empty(len(ranking), dtype=np.int64)
+        place[ranking.order] = np.arange(len(ranking))
         for row, epsilon in zip(probabilities, values, strict=True):
             b = self.noise_scale(float(epsilon))
-            row[ranking.order] = law_from_distances(
-                ranking.distances, self._weights, b, self._extent.diameter
-            )
+            law = law_from_distances(ranking.distances, self._weights, b, self._extent.diameter)
+            law.take(place, out=row, mode="clip")  # "raise" would go through a copy
         return Law(
             word=index,
             epsilons=values,

@@ -88,3 +88,17 @@ def test_runs_that_never_agree_have_an_infinite_effective_number():
     number, error = inverse(*counts([4] * 10).agreement())
     assert (number, error) == (1.0, 0.0)
     assert np.isfinite(inverse(*counts([1, 1]).agreement())[1])
+
+
+@pytest.mark.parametrize("runs", [2, 5, 8, 9, 1000, 100_000])
+def test_the_series_of_rare_outputs_equals_the_formula(rng, runs):
+    make = rng(runs)
+    for spread in (0.0, 1.0, 6.0):
+        weights = np.exp(spread * make.standard_normal((3, 4000)))
+        law = weights / weights.sum(axis=1, keepdims=True)
+        plain = -np.expm1(runs * np.log1p(-law)).sum(axis=1)
+        np.testing.assert_allclose(expected_distinct(law, runs), plain, rtol=1e-12)
+    # On both sides of where an output counts as rare, one at a time.
+    edge = np.array([[0.1 * (1 - 1e-9) / runs], [0.1 * (1 + 1e-9) / runs]])
+    plain = -np.expm1(runs * np.log1p(-edge[:, 0]))
+    np.testing.assert_allclose(expected_distinct(edge, runs), plain, rtol=1e-13)
