@@ -130,12 +130,10 @@ def find_map(bench: PairBench, view: View) -> Map | None:
         _offer(bench, view, str(error))
     except DpcoreError as error:
         refuse("There is no such map.", error)
-        return None
     try:
         return bench.map(view.whole, Projection.PCA)
-    except DpcoreError as error:
-        refuse("PCA cannot stand in for it.", error)
-        return None
+    except DpcoreError:
+        return None  # of so few words there is no map at all, and that has been said
 
 
 def _offer(bench: PairBench, view: View, missing: str) -> None:
@@ -213,8 +211,8 @@ def misreading(bench: PairBench, view: View) -> None:
         f"{bench.pair.lexicon.dimension} dimensions into two. UMAP gives every word the same "
         "elbow room, so that a lonely word looks as crowded as a common one; densMAP puts the "
         "crowding back, and often too much of it; PCA never shows two words farther apart than "
-        "they are, but lets strangers fall on top of each other. How near a word really is stands in the lists and in "
-        "the strip of true distances."
+        "they are, but lets strangers fall on top of each other. How near a word really is stands "
+        "in the lists and in the strip of true distances."
     )
     rows = []
     for title, projection in KINDS.items():
