@@ -19,8 +19,16 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_MAP_WORDS
-from dpcore.measure.maps_fit import SETTINGS, check_size, pca_plane, umap_plane
-from dpcore.measure.maps_model import Map, MapPlan, Projection, plan_of_vocabulary, plan_of_words
+from dpcore.measure.maps_fit import pca_plane, umap_plane
+from dpcore.measure.maps_model import (
+    SETTINGS,
+    Map,
+    MapPlan,
+    Projection,
+    check_size,
+    plan_of_vocabulary,
+    plan_of_words,
+)
 from dpcore.measure.maps_quality import (
     COMPARED,
     density_kept,

@@ -48,6 +48,44 @@ class Projection(StrEnum):
             ) from None
 
 
+_UMAP: dict[str, Any] = {
+    "n_neighbors": 10,  # itself included
+    "min_dist": 0.05,
+    "init": "pca",
+    "metric": "euclidean",
+    "n_epochs": 500,
+}
+SETTINGS: dict[Projection, dict[str, Any]] = {
+    Projection.UMAP: _UMAP,
+    # The weights that its authors propose (Narayan, Berger, Cho 2021, Methods).
+    Projection.DENSMAP: _UMAP
+    | {"n_epochs": 700, "dens_lambda": 2.0, "dens_frac": 0.3, "dens_var_shift": 0.1},
+    Projection.PCA: {"metric": "euclidean"},
+}
+"""What each projection is made with, besides the seed: JSON values."""
+
+LEAST = {
+    Projection.UMAP: int(_UMAP["n_neighbors"]) + 1,
+    Projection.DENSMAP: int(_UMAP["n_neighbors"]) + 1,
+    Projection.PCA: 3,
+}
+"""The least number of words: more than the neighbours that UMAP looks at; a plane for PCA."""
+
+
+def check_size(projection: Projection, words: int) -> None:
+    """Refuse a map of too few words.
+
+    Raises:
+        ParameterError: with the least number and what to do.
+    """
+    if not words >= LEAST[projection]:
+        raise ParameterError(
+            f"a {projection} map needs at least {LEAST[projection]} words, got {words}: take more "
+            "neighbours, a larger lexicon or "
+            + ("another pair of words" if projection is Projection.PCA else "PCA")
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Map:
     """Words as points of the plane; arrays are read-only.
@@ -118,8 +156,6 @@ class MapPlan:
     @property
     def kind(self) -> str:
         """The name under which the map is kept: part of it depends on all parameters."""
-        from dpcore.measure.maps_fit import SETTINGS
-
         settings = SETTINGS[self.projection]
         said = [1, self.seed, list(self.centres), self.neighbours, MAX_MAP_WORDS, settings]
         digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -9,7 +9,8 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.measure import maps
 from dpcore.measure.density import neighbourhood, ordinary_words
-from dpcore.measure.maps_fit import LEAST, pca_plane
+from dpcore.measure.maps_fit import pca_plane
+from dpcore.measure.maps_model import LEAST
 from dpcore.measure.maps_table import point_table
 from tests.mechanisms import lexicons
 

@@ -9,8 +9,8 @@ import pytest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.measure import maps, maps_fit, maps_store
-from dpcore.measure.maps_model import MapPlan, plan_of_vocabulary, plan_of_words
+from dpcore.measure import maps, maps_store
+from dpcore.measure.maps_model import SETTINGS, MapPlan, plan_of_vocabulary, plan_of_words
 from tests.mechanisms import lexicons
 
 
@@ -81,7 +81,7 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypa
     assert plan_of_vocabulary("pca", 5) == plan_of_vocabulary("pca")
     before = plans[0].kind
     monkeypatch.setitem(
-        maps_fit.SETTINGS,
+        SETTINGS,
         maps.Projection.UMAP,
         {"n_neighbors": 11},
     )
