@@ -5,7 +5,12 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.denying.board import board
 from pages.denying.choosing import choose_runs, choose_words
-from pages.denying.curves import compute
+from pages.denying.command import How
+from pages.denying.corpus import say_text
+from pages.denying.curves import measured_curves
+from pages.denying.measuring import Work
+from pages.denying.pinning import pin_words, say_unknown
+from pages.denying.views import Scene
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
@@ -41,6 +46,11 @@ try:
 except DpcoreError as error:
     refuse("These words could not be measured.", error)
     st.stop()
+with left:
+    say_text(selection)
+with right:
+    pinned = pin_words(words, selection, typed.public)
+    say_unknown(words)
 mechanisms = []
 for key, settings in chosen:
     try:
@@ -51,7 +61,7 @@ if not mechanisms:
     st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
     st.stop()
 
-found = compute(words, mechanisms, selection, runs, seed)
-if found:
-    board(found, selection, typed, name, seed)
+curves = measured_curves(words, mechanisms, Work(selection, runs, seed, typed.public), pinned)
+if curves:
+    board(Scene(curves, pinned, selection, typed, words, How(name, runs, seed)))
 footer(words, seed, f"R = {runs:,} runs or noise directions where a law is not exact")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+import numpy as np
+
+from dpcore.plots.layout import axis, base_layout, number, plain, whole_ticks
+from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import faint, name_tag, short_name, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float32]
 
 COLUMNS = (
     "mechanism",
@@ -36,107 +42,172 @@ BANDS = {
 }
 """Label of a band and its name here."""
 
-_HEIGHT = 340
-_MARGIN = {"l": 8, "r": 128, "t": 34, "b": 8}  # above: Plotly's menu
-_PLOT_PIXELS = _HEIGHT - 92
+WORD_COLUMNS = ("mechanism", "epsilon", "word", "role", "nw", "sw")
+"""One row a mechanism, word and ε, ε ascending within a word: the curves of single words; `role` is
+"word" or "other" of the two that are compared, and empty for any other."""
+
 _LABEL_PIXELS = 17
 _TITLES = {
     "nw": "Nw: chance that a word stays",
     "sw": "Sw: different outputs",
 }
+_ROLES = {"word": "solid", "other": "dot"}
+_MARGIN = 0.03  # beyond both ends of a y axis
+
+
+def curves_frame(table: pd.DataFrame, quantity: str, logarithm: bool) -> Frame:
+    """Where the axes of `curves_figure` end."""
+    scale = math.log if logarithm else math.log10
+    x = scale(table["epsilon"].min()), scale(table["epsilon"].max())
+    top = 1.0 if quantity == "nw" else math.log10(float(table["runs"].max()))
+    return Frame(x, (-_MARGIN * top, (1 + _MARGIN) * top))
 
 
 def curves_figure(
-    table: pd.DataFrame, quantity: str, axis_title: str, logarithm: bool, at: float, band: str
+    table: pd.DataFrame,
+    quantity: str,
+    axis_title: str,
+    logarithm: bool,
+    band: str,
+    words: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Draw the mean of each mechanism over ε, a band over words, and the chosen ε.
+    """Draw the mean of each mechanism over ε, a band over words, and single words.
+
+    The chosen ε is no part of it: `curves_mark` is laid over the figure.
 
     Args:
         table: the columns `COLUMNS`, of mechanisms whose ε means the same.
         quantity: nw (axis from 0 to 1) or sw (logarithmic axis from 1 to R).
         axis_title: of the ε axis.
         logarithm: whether the axis shows ln ε (ticks evenly in ln ε); else ε on a log scale.
-        at: the chosen ε: a vertical line, and a ring on every curve that is defined there.
         band: a value of `BANDS`.
+        words: the columns `WORD_COLUMNS`, of the same mechanisms: the two compared words are drawn
+            bold, the first solid and the second dotted, all others thin.
 
     Returns:
-        A figure with three traces a mechanism (lower edge, filled upper edge, mean) and one of
-        rings; every curve is labelled at its end.
+        A figure with three traces a mechanism (lower edge, filled upper edge, mean), before them
+        one of its thin lines and after them those of the compared words; every mean is labelled
+        at its end.
     """
     import plotly.graph_objects as go
 
+    frame = curves_frame(table, quantity, logarithm)
     runs = float(table["runs"].max())
     low, high = (0.0, 1.0) if quantity == "nw" else (1.0, runs)
-    scale = math.log if logarithm else float
     traces: list[go.Scatter] = []
     ends: list[tuple[str, float, float]] = []
-    rings: list[tuple[float, float, str]] = []
     for key, rows in table.groupby("mechanism", sort=False):
         style = style_of(str(key))
-        x = [scale(value) for value in rows["epsilon"].tolist()]
+        x = _places(rows["epsilon"], logarithm)
+        own = None if words is None else words[words["mechanism"] == key]
+        if own is not None:
+            traces += _thin(own[own["role"] == ""], quantity, logarithm, style.colour)
         under, over = _edges(rows, band, low, high)
-        fill = faint(style.colour)
         edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         traces.append(go.Scatter(x=x, y=under, **edge))
+        fill = faint(style.colour)
         traces.append(go.Scatter(x=x, y=over, fill="tonexty", fillcolor=fill, **edge))
         traces.append(
             go.Scatter(
                 x=x,
-                y=rows["mean"].tolist(),
+                y=_small(rows["mean"]),
                 name=short_name(str(key)),
                 mode="lines+markers",
                 line={"color": style.colour, "dash": style.dash, "width": 2.5},
                 marker={"symbol": style.marker, "size": 8, "maxdisplayed": 8},
-                hovertemplate=f"%{{y:.3g}} at {'ln ε' if logarithm else 'ε'} = %{{x:.4g}}",
+                hovertemplate=f"%{{y:.3g}} at {_hover(logarithm)}",
             )
         )
-        ends.append((str(key), x[-1], float(rows["mean"].iloc[-1])))
-        here = rows[rows["epsilon"] == at]
-        rings += [(scale(at), float(value), style.colour) for value in here["mean"]]
-    traces.append(
-        go.Scatter(
-            x=[ring[0] for ring in rings],
-            y=[ring[1] for ring in rings],
-            mode="markers",
-            hoverinfo="skip",
-            marker={
-                "symbol": "circle-open",
-                "size": 15,
-                "color": [ring[2] for ring in rings],
-                "line": {"width": 3},
-            },
-        )
-    )
-    first, last = scale(table["epsilon"].min()), scale(table["epsilon"].max())
-    x_axis: dict[str, Any] = {"range": [first, last]}
-    if not logarithm:
-        x_axis = {"range": [math.log10(first), math.log10(last)], "type": "log", "dtick": 1}
-    y_axis: dict[str, Any] = {"range": [-0.03, 1.03]}
-    if quantity == "sw":
-        pad = 0.03 * math.log10(high)
-        y_axis = {"range": [-pad, math.log10(high) + pad], "type": "log"} | whole_ticks(high)
-    line = {
-        "type": "line",
-        "x0": scale(at),
-        "x1": scale(at),
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"width": 2, "dash": "dot", "color": "#7A8691"},
-    }
+        if own is not None:
+            traces += _bold(own[own["role"] != ""], quantity, logarithm, str(key))
+        last = float(rows["mean"].iloc[-1])
+        ends.append((str(key), frame.x[1], last if quantity == "nw" else math.log10(max(last, 1))))
+    kind = {} if logarithm else {"type": "log", "dtick": 1}
+    y_axis = {"type": "log"} | whole_ticks(high) if quantity == "sw" else {}
     title = _TITLES[quantity] + ("" if quantity == "nw" else f" in {number(runs)} runs")
     return go.Figure(
         traces,
         base_layout(
-            height=_HEIGHT,
-            margin=_MARGIN,
             dragmode=False,
-            shapes=[line],
-            annotations=_end_labels(ends, quantity, high, logarithm),
-            xaxis=axis(axis_title, fixedrange=True, **x_axis),
-            yaxis=axis(title, fixedrange=True, **y_axis),
+            annotations=end_labels(ends, frame),
+            xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),
+            yaxis=axis(title, **y_axis, **frame.axis(frame.y)),
+            **frame.layout,
         ),
     )
+
+
+def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, at: float) -> str:
+    """The chosen ε over `curves_figure`: a line, and a ring on every mean that is defined there.
+
+    Returns:
+        HTML to stand directly below the figure.
+    """
+    scale = math.log if logarithm else math.log10
+    here = table[table["epsilon"] == at]
+    rings = [
+        (value if quantity == "nw" else math.log10(max(value, 1.0)), style_of(str(key)).colour)
+        for key, value in zip(here["mechanism"], here["mean"].tolist(), strict=True)
+    ]
+    return mark(curves_frame(table, quantity, logarithm), scale(at), rings)
+
+
+def _places(epsilons: pd.Series, logarithm: bool) -> FloatArray:
+    """x of a curve: ln ε, or ε for an axis that takes its logarithm itself."""
+    values = epsilons.to_numpy(dtype=np.float64)
+    return np.asarray(np.log(values) if logarithm else values, dtype=np.float32)
+
+
+def _small(values: pd.Series) -> FloatArray:
+    """Numbers as a chart needs them: half the bytes."""
+    return np.asarray(values.to_numpy(dtype=np.float32))
+
+
+def _hover(logarithm: bool) -> str:
+    return f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
+
+
+def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> list[go.Scatter]:
+    """All words of a mechanism in one trace, with gaps between them."""
+    import plotly.graph_objects as go
+
+    if rows.empty:
+        return []
+    gap = np.array([np.nan], dtype=np.float32)
+    x: list[FloatArray] = []
+    y: list[FloatArray] = []
+    for _, word in rows.groupby("word", sort=False):
+        x += [_places(word["epsilon"], logarithm), gap]
+        y += [_small(word[quantity]), gap]
+    return [
+        go.Scatter(
+            x=np.concatenate(x),
+            y=np.concatenate(y),
+            mode="lines",
+            opacity=0.4,
+            hoverinfo="skip",
+            line={"color": colour, "width": 1},
+        )
+    ]
+
+
+def _bold(rows: pd.DataFrame, quantity: str, logarithm: bool, key: str) -> list[go.Scatter]:
+    """The compared words of a mechanism."""
+    import plotly.graph_objects as go
+
+    style = style_of(key)
+    return [
+        go.Scatter(
+            x=_places(word["epsilon"], logarithm),
+            y=_small(word[quantity]),
+            name=f"{short_name(key)}, {plain(str(name))}",
+            mode="lines+markers",
+            line={"color": style.colour, "dash": _ROLES[str(role)], "width": 4.5},
+            marker={"symbol": style.marker, "size": 11, "maxdisplayed": 4},
+            hovertemplate=f"%{{y:.3g}} at {_hover(logarithm)}",
+        )
+        for (role, name), word in rows.groupby(["role", "word"], sort=False)
+    ]
 
 
 def _edges(
@@ -150,30 +221,29 @@ def _edges(
     return under.clip(low, high).tolist(), over.clip(low, high).tolist()
 
 
-def _end_labels(
-    ends: list[tuple[str, float, float]], quantity: str, high: float, logarithm: bool
-) -> list[dict[str, object]]:
-    """Names at the ends of the curves, moved apart where they would cover each other."""
+def end_labels(ends: list[tuple[str, float, float]], frame: Frame) -> list[dict[str, object]]:
+    """Names at the ends of the curves, moved apart where they would cover each other.
 
-    def pixel(value: float) -> float:
-        share = value if quantity == "nw" else math.log10(max(value, 1.0)) / math.log10(high)
-        return share * _PLOT_PIXELS
-
+    Args:
+        ends: registry key, x and y of the end in units of the axes.
+        frame: of the figure.
+    """
     ordered = sorted(ends, key=lambda end: end[2])
-    shifted = spread([pixel(end[2]) for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
+    wanted = [frame.pixels_up(end[2]) for end in ordered]
+    shifted = spread(wanted, _LABEL_PIXELS, frame.inner)
     return [
         {
-            "x": x if logarithm else math.log10(x),
-            "y": y if quantity == "nw" else math.log10(max(y, 1.0)),
+            "x": x,
+            "y": y,
             "xanchor": "left",
             "xshift": 6,
-            "yshift": place - pixel(y),
+            "yshift": place - pixel,
             "showarrow": False,
             "align": "left",
             "text": f'<span style="color:{style_of(key).colour}">{name_tag(key)[0]}</span>'
             f"{name_tag(key)[1:]}",
         }
-        for (key, x, y), place in zip(ordered, shifted, strict=True)
+        for (key, x, y), pixel, place in zip(ordered, wanted, shifted, strict=True)
     ]
 
 
@@ -187,36 +257,3 @@ def spread(places: list[float], gap: float, high: float) -> list[float]:
         found[i] = min(found[i], limit)
         limit = found[i] - gap
     return found
-
-
-def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float) -> str:
-    """What the curves say at the chosen ε, from the numbers that they are drawn from.
-
-    Args:
-        table: the columns `COLUMNS`.
-        quantity: nw or sw.
-        at_label: the chosen ε in words ("ε = 12").
-        at: the chosen ε.
-    """
-    runs = number(float(table["runs"].max()))
-    what = (
-        "Nw, the chance that a word stays"
-        if quantity == "nw"
-        else f"Sw, the different outputs of a word in {runs} runs"
-    )
-    said = []
-    for key, rows in table.groupby("mechanism", sort=False):
-        here = rows[rows["epsilon"] == at]
-        name = short_name(str(key))
-        if here.empty:
-            said.append(f"{name} is not defined there.")
-            continue
-        row = here.iloc[0]
-        error = (
-            "exact" if row["method"] == "exact" else f"± {2 * row['standard_error']:.2g} (2 s.e.)"
-        )
-        said.append(
-            f"{name}: mean {row['mean']:.3g} ({error}), 5–95 % of the words {row['q05']:.3g} to "
-            f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
-        )
-    return f"{what}, at {at_label}. " + " ".join(said)

@@ -1,20 +1,23 @@
-"""The part of the Deniability page that moves: sliders, curves, and the views below them.
+"""The part of the Deniability page that moves: sliders, curves, tables, and the views below.
 
 Everything is measured by now; a step of a slider looks numbers up and draws them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.deniability import BANDS, curves_caption, curves_figure
+from dpcore.plots.deniability import BANDS, curves_figure, curves_mark
+from dpcore.plots.deniability_captions import curves_alt, curves_caption
 from dpcore.plots.style import SCALES
-from pages.denying.command import How
-from pages.denying.tables import curve_table, table_at
-from pages.denying.views import Scene, views
+from pages.denying.comparing import comparison
+from pages.denying.moving import VIEWS, fragment_of, moved
+from pages.denying.tables import curve_table, line_table, table_at
+from pages.denying.views import views
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
@@ -22,38 +25,71 @@ from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
-    from dpcore.measure.words import Selection
-    from pages.denying.choosing import Words
     from pages.denying.curves import Curve
+    from pages.denying.views import Scene
     from pages.shared.groups import Group
 
-    Tables = tuple[pd.DataFrame, pd.DataFrame]
-
-_SHOWN = [
-    f"{label} {what}"
-    for label in ("Nw", "Sw")
-    for what in ("mean", "standard error", "deviation over words", "median", "worst")
-]
+NOMINAL, EQUAL = "nominal ε", "calibrated: equal mean Nw"
+_NUMBERS = ("Nw", "± Nw", "Sw", "± Sw", "effective number")
 
 
-def board(curves: list[Curve], selection: Selection, words: Words, lexicon: str, seed: int) -> None:
-    """Sliders, curves, tables and views."""
-    parts = []
-    for group in GROUPS:
-        members = [c for c in curves if c.mechanism.meaning in group.meanings]
-        if members:
-            parts.append((group, members, (curve_table(members, "nw"), curve_table(members, "sw"))))
-    how = How(lexicon, curves[0].found.runs, seed)
-    _moving(parts, selection, words, how)
+@dataclass(frozen=True)
+class Part:
+    """One group of mechanisms with all that is drawn of it, made once for all steps.
+
+    Attributes:
+        group: the group.
+        curves: of its mechanisms.
+        pinned: words with rows of their own.
+        tables: by quantity, the columns of `dpcore.plots.deniability`.
+        figures: by quantity.
+        alts: their text alternatives.
+    """
+
+    group: Group
+    curves: list[Curve]
+    pinned: tuple[str, ...]
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, go.Figure]
+    alts: dict[str, str]
 
 
-@st.fragment
-def _moving(
-    parts: list[tuple[Group, list[Curve], Tables]], selection: Selection, words: Words, how: How
-) -> None:
-    """What a step of a slider runs again: it looks up and draws, and measures nothing."""
-    band = st.segmented_control(
+def board(scene: Scene) -> None:
+    """Choice of the comparison, sliders, curves, tables and views."""
+    with st.container(horizontal=True):
+        how = st.segmented_control(
+            "Compare mechanisms at",
+            [NOMINAL, EQUAL],
+            default=NOMINAL,
+            required=True,
+            key="compare",
+            bind="query-params",
+            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
+            "calibrated: all in one figure, over how often the words stay.",
+        )
+        if how == NOMINAL:
+            band = _band()
+            every = st.toggle(
+                "Thin line for each word",
+                key="lines",
+                bind="query-params",
+                help="Draws the curves of all measured words behind their mean.",
+            )
+    if how == EQUAL:
+        comparison(scene.curves)
+    else:
+        for group in GROUPS:
+            members = [c for c in scene.curves if c.mechanism.meaning in group.meanings]
+            if members:
+                part = _part(group, members, scene.pinned, BANDS[band], every)
+                st.fragment(_group, key=fragment_of(group))(part)
+    st.fragment(views, key=VIEWS)(scene)
+
+
+def _band() -> str:
+    band: str = st.segmented_control(
         "Band around each mean",
         list(BANDS),
         default=next(iter(BANDS)),
@@ -62,46 +98,64 @@ def _moving(
         bind="query-params",
         help="How far the words differ from each other; it is no error of the measurement.",
     )
-    epsilons: dict[str, float] = {}
-    for group, members, tables in parts:
-        at = _group(group, members, tables, BANDS[band])
-        epsilons |= {c.mechanism.key: at for c in members}
-    curves = tuple(curve for _, members, _ in parts for curve in members)
-    views(Scene(curves, epsilons, selection, words, how))
+    return band
 
 
-def _group(group: Group, members: list[Curve], tables: Tables, band: str) -> float:
-    """Slider, two figures and a table of one group; the chosen ε."""
-    st.subheader(group.title, anchor=False)
-    meanings = {c.mechanism.meaning for c in members}
-    if len(meanings) > 1:
-        approximate = [
-            c.mechanism.short
-            for c in members
-            if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
-        ]
-        note(f"Only up to a probability δ: {', '.join(approximate)}. The others promise ε alone.")
-    with st.container(gap=None):
-        value = epsilon_slider(group, [c.mechanism for c in members])
-    at = group.epsilon(value)
-    nw, sw = tables
+def _part(
+    group: Group, members: list[Curve], pinned: tuple[str, ...], band: str, every: bool
+) -> Part:
+    tables = {quantity: curve_table(members, quantity) for quantity in ("nw", "sw")}
+    lines = line_table(members, pinned, every)
     title = SCALES[members[0].mechanism.meaning].axis
-    for (quantity, table), column in zip((("nw", nw), ("sw", sw)), st.columns(2), strict=True):
+    figures = {
+        quantity: curves_figure(table, quantity, title, group.logarithm, band, lines)
+        for quantity, table in tables.items()
+    }
+    alts = {quantity: curves_alt(table, quantity) for quantity, table in tables.items()}
+    return Part(group, members, pinned, tables, figures, alts)
+
+
+def _group(part: Part) -> None:
+    """Slider, two figures and a table of one group."""
+    group = part.group
+    st.subheader(group.title, anchor=False)
+    _say_delta(part.curves)
+    mechanisms = [curve.mechanism for curve in part.curves]
+    with st.container(gap=None):
+        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
+    at = group.epsilon(value)
+    for quantity, column in zip(part.figures, st.columns(2), strict=True):
+        table = part.tables[quantity]
         with column:
             show_figure(
-                curves_figure(table, quantity, title, group.logarithm, at, band),
+                part.figures[quantity],
                 curves_caption(table, quantity, group.reading(value), at),
                 table,
                 f"{quantity}_{group.name}",
+                alt=part.alts[quantity],
+                mark=curves_mark(table, quantity, group.logarithm, at),
             )
+    if part.pinned:
+        kinds = ("solid", "dotted")
+        drawn = [f"{word} {kind}" for word, kind in zip(part.pinned, kinds, strict=False)]
+        st.text(f"Drawn bold: {', '.join(drawn)}.")
     st.dataframe(
-        table_at(nw, sw, at),
+        table_at(part.curves, part.pinned, at),
         hide_index=True,
-        column_config=dict.fromkeys(_SHOWN, st.column_config.NumberColumn(format="%.4g")),
-        alt=f"Nw and Sw of each mechanism at {group.reading(value)}: mean, median, worst word",
+        column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
+        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
     )
-    note(" ".join(_method(curve) for curve in members))
-    return at
+    note(" ".join(_method(curve) for curve in part.curves))
+
+
+def _say_delta(curves: list[Curve]) -> None:
+    """Mechanisms with and without δ share an axis; which is which is said."""
+    meanings = {c.mechanism.meaning for c in curves}
+    approximate = [
+        c.mechanism.short for c in curves if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
+    ]
+    if len(meanings) > 1:
+        note(f"Only up to a probability δ: {', '.join(approximate)}. The others promise ε alone.")
 
 
 def _method(curve: Curve) -> str:

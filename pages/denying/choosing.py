@@ -11,14 +11,16 @@ import streamlit as st
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_SEED, MAX_TEXT_CHARACTERS, PAGE_RUNS, PAGE_WORDS
 from dpcore.measure import words as measured
+from dpcore.measure.words import Stratum
 from dpcore.noise.streams import generator
+from pages.denying.corpus import choose_text, read, selection_of
 from pages.shared import link
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
 
-SAMPLE, LIST = "A sample of the vocabulary", "My own words"
+SAMPLE, LIST, TEXT = "A sample of the vocabulary", "My own words", "All words of a text"
 WORDS = "words"
 START_WORDS = "hospital doctor sister city heart money london happy"
 START_SAMPLE = 12
@@ -27,10 +29,26 @@ START_RUNS = 200
 
 @dataclass(frozen=True)
 class Words:
-    """Which words: a sample of `count`, or those in `text` if it is not None."""
+    """How the words are chosen.
 
-    count: int
-    text: str | None
+    Attributes:
+        source: SAMPLE, LIST or TEXT.
+        count: of the sample, or the most words of a text that are measured.
+        by: how the sample is stratified.
+        text: the typed words, or the text; None for a sample.
+        data: bytes of an uploaded file, which takes the place of the text.
+    """
+
+    source: str
+    count: int = 0
+    by: str = Stratum.FREQUENCY
+    text: str | None = None
+    data: bytes | None = None
+
+    @property
+    def public(self) -> bool:
+        """Whether nothing that a person typed or uploaded is in the choice."""
+        return self.source == SAMPLE
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,15 +61,35 @@ class Words:
         Raises:
             DpcoreError: there are none, too many, or some that the lexicon does not hold.
         """
-        if self.text is None:
-            return measured.sample(lexicon, self.count, generator(seed, "sample of words"))
-        if len(self.text) > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:
+        if self.source == SAMPLE:
+            return _sample(lexicon.fingerprint, self.count, self.by, seed, lexicon)
+        if self.source == TEXT:
+            text = self.text or "" if self.data is None else read(self.data)
+            rng = generator(seed, "words of a text")
+            return measured.reduced(selection_of(lexicon, text), self.count, rng)
+        if len(self.text or "") > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:
             raise ParameterError(
                 f"at most {PAGE_WORDS} words ({MAX_TEXT_CHARACTERS:,} characters) are measured "
-                f"here, got {len(self.names):,} words ({len(self.text):,} characters)"
+                f"here, got {len(self.names):,} words ({len(self.text or ''):,} characters)"
             )
         names = [word if word in lexicon else word.lower() for word in self.names]
         return measured.named(lexicon, names)
+
+
+def first_selection(lexicon: Lexicon) -> Selection:
+    """The words that a fresh visit measures."""
+    return Words(SAMPLE, START_SAMPLE).selection(lexicon, link.SEED)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Choosing the words of the sample…")
+def _sample(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    count: int,
+    by: str,
+    seed: int,
+    _lexicon: Lexicon,
+) -> Selection:
+    return measured.sample(_lexicon, count, generator(seed, "sample of words"), by)
 
 
 def choose_words() -> Words:
@@ -61,26 +99,44 @@ def choose_words() -> Words:
         st.session_state[WORDS] = START_WORDS if given is None else given
     of = st.segmented_control(
         "Words to measure",
-        [SAMPLE, LIST],
+        [SAMPLE, LIST, TEXT],
         default=SAMPLE,
         required=True,
         key="of",
         bind="query-params",
-        help="A sample takes one word at random from each of N equal parts of the vocabulary, "
-        "from frequent to rare, so that both are represented.",
+        help="A sample takes one word at random from each of N equal parts of the vocabulary; "
+        "a text counts each of its words as often as it stands there.",
     )
-    if of == SAMPLE:
-        count = st.slider(
-            "Number of words in the sample",
-            2,
-            PAGE_WORDS,
-            START_SAMPLE,
-            key="sample",
-            bind="query-params",
-            help="More words take longer and give a steadier mean.",
-        )
-        return Words(int(count), None)
-    text = st.text_area(
+    if of == LIST:
+        return Words(LIST, text=_list())
+    count = st.slider(
+        "Number of words in the sample" if of == SAMPLE else "Words of the text measured at most",
+        2,
+        PAGE_WORDS,
+        START_SAMPLE,
+        key="sample",
+        bind="query-params",
+        help="More words take longer and give a steadier mean. Of a text with more different "
+        "words, the heaviest are kept and the others drawn in proportion to how often they stand "
+        "there, so that the mean stays unbiased.",
+    )
+    if of == TEXT:
+        return Words(TEXT, int(count), text=(given := choose_text()).text, data=given.data)
+    by = st.segmented_control(
+        "Parts of the vocabulary by",
+        [str(stratum) for stratum in Stratum],
+        default=str(Stratum.FREQUENCY),
+        required=True,
+        key="by",
+        bind="query-params",
+        help="frequency: from frequent to rare words. density: from words with a near neighbour "
+        "to words that stand alone. Either way all kinds are represented in proportion.",
+    )
+    return Words(SAMPLE, int(count), str(by))
+
+
+def _list() -> str:
+    return st.text_area(
         "Your words",
         key=WORDS,
         height=80,
@@ -90,7 +146,6 @@ def choose_words() -> Words:
         "Ctrl+Enter or leave the box. They stay in this browser session and are not put into "
         "the link.",
     )
-    return Words(0, text)
 
 
 def choose_runs() -> tuple[int, int]:

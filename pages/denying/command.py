@@ -6,6 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcore.measure.words import Stratum
+from pages.denying.choosing import SAMPLE, TEXT
+
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.denying.choosing import Words
@@ -33,8 +36,12 @@ def command(
         how: lexicon, R and seed.
     """
     parts = ["python -m dpcore deniability"]
-    if words.text is None:
+    if words.source == SAMPLE:
         parts.append(f"--sample {words.count}")
+        if words.by != Stratum.FREQUENCY:
+            parts.append(f"--stratify {words.by}")
+    elif words.source == TEXT:
+        parts.append(f"--corpus FILE.txt --at-most {words.count}")
     else:
         parts.append(f"--words {shlex.quote(','.join(names))}")
     parts.append(f"--mechanism {mechanism.key} --epsilon {epsilon!r}")

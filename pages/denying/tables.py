@@ -2,118 +2,170 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dpcore.measure.reading import stretches
+from dpcore.measure.equal_nw import crossings
 from dpcore.measure.summary import summarise
-from dpcore.plots.deniability import COLUMNS
+from dpcore.plots import equal_nw
+from dpcore.plots.deniability import COLUMNS, WORD_COLUMNS
 
 if TYPE_CHECKING:
-    from dpcore.measure.targets import Target
+    from collections.abc import Sequence
+
     from pages.denying.curves import Curve
+
+_QUANTITIES = ("nw", "sw", "effective")
+_ROLES = ("word", "other")
 
 
 def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
     """One quantity of all curves at all measured ε, the columns `COLUMNS`."""
-    rows: list[tuple[Any, ...]] = []
+    parts = []
     for curve in curves:
         found = curve.found
         s = summarise(found, quantity)
-        rows += [
-            (
-                found.mechanism,
-                epsilon,
-                s.mean[e],
-                s.mean_error[e],
-                s.deviation[e],
-                s.bands[0, e],
-                s.bands[-1, e],
-                s.median[e],
-                s.worst[e],
-                found.selection.names[int(s.worst_word[e])],
-                len(found.selection),
-                str(found.method),
-                found.runs,
-            )
-            for e, epsilon in enumerate(found.epsilons.tolist())
-        ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def table_at(nw: pd.DataFrame, sw: pd.DataFrame, at: float) -> pd.DataFrame:
-    """Both quantities of the mechanisms that are defined at one ε, for people."""
-    parts = []
-    for label, table in (("Nw", nw), ("Sw", sw)):
-        here = table[table["epsilon"] == at].set_index("mechanism")
-        names = {
-            "mean": f"{label} mean",
-            "standard_error": f"{label} standard error",
-            "standard_deviation": f"{label} deviation over words",
-            "median": f"{label} median",
-            "worst": f"{label} worst",
-            "worst_word": f"{label} worst word",
+        names = found.selection.names
+        columns = {
+            "mechanism": found.mechanism,
+            "epsilon": found.epsilons,
+            "mean": s.mean,
+            "standard_error": s.mean_error,
+            "standard_deviation": s.deviation,
+            "q05": s.bands[0],
+            "q95": s.bands[-1],
+            "median": s.median,
+            "worst": s.worst,
+            "worst_word": [names[i] for i in s.worst_word.tolist()],
+            "words": len(names),
+            "method": str(found.method),
+            "runs": found.runs,
         }
-        parts.append(here[list(names)].rename(columns=names))
-    other = nw[nw["epsilon"] == at].set_index("mechanism")[["method", "words"]]
-    return pd.concat([*parts, other], axis=1).reset_index()
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
-def word_table(curves: list[Curve], epsilons: dict[str, float]) -> pd.DataFrame:
-    """Every word under every mechanism at the chosen ε (by registry key)."""
+def line_table(curves: list[Curve], pinned: Sequence[str], every: bool) -> pd.DataFrame | None:
+    """Nw and Sw of single words, the columns `WORD_COLUMNS`; None if no word is asked for.
+
+    Args:
+        curves: of one group.
+        pinned: up to two words, the first and the second of a comparison.
+        every: whether all measured words are wanted too.
+    """
+    parts = []
+    for curve in curves:
+        names = [name for name in curve.found.selection.names if every and name not in pinned]
+        for name, role in [*((name, "") for name in names), *zip(pinned, _ROLES, strict=False)]:
+            place = curve.place(name)
+            if place is not None:
+                found, i = place
+                values = {"nw": found.figures.nw[i], "sw": found.figures.sw[i]}
+                head = {"mechanism": found.mechanism, "epsilon": found.epsilons}
+                parts.append(pd.DataFrame(head | {"word": name, "role": role} | values))
+    return pd.concat(parts, ignore_index=True)[list(WORD_COLUMNS)] if parts else None
+
+
+def table_at(curves: list[Curve], pinned: Sequence[str], at: float) -> pd.DataFrame:
+    """All quantities at one ε, for people: mean, median, worst and pinned words a mechanism."""
     rows = []
     for curve in curves:
-        at = epsilons[curve.found.mechanism]
-        rows += [row for row in curve.found.rows() if row["epsilon"] == at]
+        found = curve.found
+        places = (found.epsilons == at).nonzero()[0]
+        if places.size:
+            rows += _rows_at(curve, pinned, int(places[0]))
     return pd.DataFrame(rows)
 
 
-def solution_table(curves: list[Curve], target: Target) -> pd.DataFrame:
-    """Where each curve meets a target, one row a run of measured ε; empty cells: nowhere."""
-    rows: list[tuple[Any, ...]] = []
+def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]]:
+    found = curve.found
+    names = found.selection.names
+    of = {quantity: summarise(found, quantity) for quantity in _QUANTITIES}
+
+    def row(which: str, values: Any, errors: Any = None, words: str = "") -> dict[str, Any]:
+        nw, sw, effective = values
+        errors = (None, None) if errors is None else errors
+        return {
+            "mechanism": curve.mechanism.short,
+            "of": which,
+            "Nw": nw,
+            "± Nw": errors[0],
+            "Sw": sw,
+            "± Sw": errors[1],
+            "effective number": effective,
+            "which word": words,
+        }
+
+    def each(name: str) -> list[float]:
+        return [float(getattr(of[quantity], name)[e]) for quantity in _QUANTITIES]
+
+    worst = dict.fromkeys(names[int(of[quantity].worst_word[e])] for quantity in _QUANTITIES)
+    errors = [float(of[quantity].mean_error[e]) for quantity in ("nw", "sw")]
+    rows = [
+        row(f"mean of {len(names)}" if len(names) > 1 else "one word", each("mean"), errors),
+        row("median", each("median")),
+        row("worst", each("worst"), words=" / ".join(worst)),
+    ]
+    for name in pinned:
+        place = curve.place(name)
+        if place is not None:
+            figures, i = place[0].figures, place[1]
+            values = [float(getattr(figures, quantity)[i, e]) for quantity in _QUANTITIES]
+            errors = [float(figures.nw_error[i, e]), float(figures.sw_error[i, e])]
+            rows.append(row("pinned" if name == pinned[0] else "compared", values, errors, name))
+    return rows
+
+
+def word_table(
+    curves: list[Curve], epsilons: dict[str, float], pinned: Sequence[str]
+) -> pd.DataFrame:
+    """Every word under every mechanism at the chosen ε (by registry key), pinned words first."""
+    rows = []
     for curve in curves:
-        parts = stretches(curve.found, target)
-        name, method = curve.mechanism.short, str(curve.found.method)
-        rows += [(name, p.before, p.low, p.high, p.after, method) for p in parts]
-        if not parts:
-            rows.append((name, None, None, None, None, method))
-    columns = ["mechanism", "not at", "met from", "met to", "no longer at", "method"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.astype(dict.fromkeys(columns[1:5], "float64"))
+        at = epsilons[curve.found.mechanism]
+        for found in (curve.more, curve.found):
+            if found is not None:
+                rows += [row for row in found.rows() if row["epsilon"] == at]
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    table.insert(3, "pinned", table["word"].isin(list(pinned)))
+    return table.sort_values("pinned", ascending=False, kind="stable", ignore_index=True)
 
 
-def solution_sentences(table: pd.DataFrame, logarithmic: set[str]) -> list[str]:
-    """The rows of `solution_table` as sentences.
+def equal_table(curves: Sequence[Curve]) -> pd.DataFrame:
+    """Mean Nw, mean Sw and median effective number of all curves, for their comparison."""
+    parts = []
+    for curve in curves:
+        found = curve.found
+        columns = {
+            "mechanism": found.mechanism,
+            "epsilon": found.epsilons,
+            "nw": summarise(found, "nw").mean,
+            "sw": summarise(found, "sw").mean,
+            "effective": summarise(found, "effective").median,
+        }
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)[list(equal_nw.COLUMNS)]
+
+
+def read_table(curves: Sequence[Curve], reference: Curve, at: float) -> tuple[pd.DataFrame, float]:
+    """Where each curve has the mean Nw of a reference at its ε, and that Nw.
 
     Args:
-        table: as it is returned.
-        logarithmic: short names of the mechanisms whose ε is given as a power of e.
+        curves: all that are compared, the reference among them.
+        reference: the one whose ε is given.
+        at: its ε, one that is measured.
     """
-    said = []
-    for row in table.to_dict("records"):
-        name = row["mechanism"]
-        if pd.isna(row["met from"]):
-            said.append(f"{name}: at no measured ε.")
-            continue
-        before, low, high, after = (
-            _epsilon(row[column], name in logarithmic)
-            for column in ("not at", "met from", "met to", "no longer at")
-        )
-        where = f"ε = {low}" if low == high else f"every measured ε from {low} to {high}"
-        end = (
-            f"no longer (or not for certain) at {after}"
-            if after
-            else "which is the largest that was measured"
-        )
-        start = f", and not for certain at {before}" if before else ""
-        said.append(f"{name}: {where}, {end}{start}.")
-    return said
-
-
-def _epsilon(value: float, logarithm: bool) -> str:
-    """An ε in a sentence; nothing for one that there is not."""
-    if pd.isna(value):
-        return ""
-    return f"e^{math.log(value):.4g}" if logarithm else f"{value:.6g}"
+    place = int((reference.found.epsilons == at).nonzero()[0][0])
+    nw = float(summarise(reference.found, "nw").mean[place])
+    rows: list[tuple[Any, ...]] = []
+    for curve in curves:
+        key = curve.found.mechanism
+        met = crossings(curve.found, nw)
+        rows += [(key, c.epsilon, c.low, c.high, c.sw, c.effective) for c in met]
+        if not met:
+            rows.append((key, None, None, None, None, None))
+    columns = list(equal_nw.READ_COLUMNS)
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], "float64")), nw

@@ -7,34 +7,47 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.measure.targets import OVER, Target
-from pages.denying.choosing import WORDS
+from pages.denying.choosing import LIST, TEXT, WORDS
 from pages.denying.command import command
-from pages.denying.tables import solution_sentences, solution_table, word_table
+from pages.denying.moving import OPEN_VIEW, epsilon_at
+from pages.denying.solving import solve_view
+from pages.denying.tables import word_table
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
     from pages.denying.choosing import Words
     from pages.denying.command import How
     from pages.denying.curves import Curve
 
-_QUANTITIES = {"Nw at most": "nw", "Sw at least": "sw"}
-_STARTS = {"nw": 0.5, "sw": 10.0}
-
 
 @dataclass(frozen=True)
 class Scene:
-    """What the views show: the curves, the ε by registry key, the words, how they were measured."""
+    """What is shown.
+
+    Attributes:
+        curves: one a mechanism.
+        pinned: up to two words that are looked at one by one.
+        selection: the words that were to be measured.
+        words: how they were chosen.
+        lexicon: where they are from.
+        how: how they were measured.
+    """
 
     curves: tuple[Curve, ...]
-    epsilons: dict[str, float]
+    pinned: tuple[str, ...]
     selection: Selection
     words: Words
+    lexicon: Lexicon
     how: How
+
+    def epsilons(self) -> dict[str, float]:
+        """ε of the sliders by registry key; a group without a slider on the page has its start."""
+        return {c.mechanism.key: epsilon_at(group_of(c.mechanism.meaning)) for c in self.curves}
 
 
 def views(scene: Scene) -> None:
@@ -44,7 +57,7 @@ def views(scene: Scene) -> None:
         "Word by word": _words_view,
         "Link and command": _files_view,
     }
-    tabs = st.tabs(list(kinds), key="part", bind="query-params", on_change="rerun")
+    tabs = st.tabs(list(kinds), key=OPEN_VIEW, bind="query-params", on_change="rerun")
     for tab, view in zip(tabs, kinds.values(), strict=True):
         if tab.open:
             with tab:
@@ -52,41 +65,11 @@ def views(scene: Scene) -> None:
 
 
 def _solve_view(scene: Scene) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        over = st.selectbox("Of the", list(OVER), key="over", bind="query-params", width=150)
-        said = st.selectbox(
-            "Wanted", list(_QUANTITIES), key="wanted", bind="query-params", width=180
-        )
-        quantity = _QUANTITIES[said]
-        low, high = (0.0, 1.0) if quantity == "nw" else (1.0, float(scene.how.runs))
-        bound = st.number_input(
-            "Bound",
-            low,
-            high,
-            min(_STARTS[quantity], high),
-            step=0.05 if quantity == "nw" else 1.0,
-            format="%g",
-            key=f"bound_{quantity}",
-            bind="query-params",
-            width=150,
-        )
-    target = Target(quantity, float(bound), over)
-    table = solution_table(list(scene.curves), target)
-    st.markdown(f"**{said} {bound:g}** ({over} of the measured words) is met by")
-    logarithmic = {
-        c.mechanism.short for c in scene.curves if group_of(c.mechanism.meaning).logarithm
-    }
-    st.text("\n".join(solution_sentences(table, logarithmic)))
-    note(
-        "Read from the curves above: only measured ε are claimed, and an estimate counts only if "
-        "it is on the right side by two standard errors. The worst word is the worst of the "
-        "measured ones. `python -m dpcore solve` searches between the measured ε."
-    )
-    csv_button("Intervals as CSV", "epsilon_for_target", lambda: table, key="csv_solution")
+    solve_view(scene.curves, scene.how.runs)
 
 
 def _words_view(scene: Scene) -> None:
-    table = word_table(list(scene.curves), scene.epsilons)
+    table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
     st.dataframe(table, hide_index=True, alt="Nw and Sw of every word at the chosen ε")
     note(
         "At the ε of the sliders. The effective number is the count of equally likely outputs "
@@ -98,7 +81,7 @@ def _words_view(scene: Scene) -> None:
 def _files_view(scene: Scene) -> None:
     st.subheader("Link", anchor=False)
     text = None
-    if scene.words.text is not None and st.toggle(
+    if scene.words.source == LIST and st.toggle(
         "Put my words into the link",
         key="link_words",
         help="Whoever gets the link, and every server and history that it passes, can read them.",
@@ -106,11 +89,14 @@ def _files_view(scene: Scene) -> None:
         text = scene.words.text
         st.warning("This link contains your words.", icon=":material/visibility:")
     st.code(link.permalink(text, WORDS), language=None, wrap_lines=True)
+    if scene.words.source == TEXT:
+        note("A text is never put into the link: whoever opens it gives a text of their own.")
     st.subheader("Command", anchor=False)
+    epsilons = scene.epsilons()
     lines = [
         command(c.mechanism, at, scene.words, scene.selection.names, scene.how)
         for c in scene.curves
-        if (at := scene.epsilons[c.mechanism.key]) in c.mechanism.admissible
+        if (at := epsilons[c.mechanism.key]) in c.mechanism.admissible
     ]
     st.code("\n".join(lines), language=None, wrap_lines=True)
     note("One line a mechanism: it prints the numbers of the table at the chosen ε.")

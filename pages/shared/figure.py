@@ -21,24 +21,26 @@ def show_figure(
     table: pd.DataFrame,
     name: str,
     on_click: Callable[[], None] | None = None,
+    *,
+    alt: str | None = None,
+    mark: str | None = None,
 ) -> None:
     """Draw a figure with all that belongs to it.
 
     Args:
         figure: from `dpcore.plots`.
-        caption: what to see in it, computed from the same numbers; also its text alternative.
+        caption: what to see in it, computed from the same numbers.
         table: the numbers.
         name: of the files and of the elements' keys.
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
+        alt: its text alternative; the caption if None. Where the caption moves with a slider and
+            the figure does not, one that stands still spares drawing the figure again.
+        mark: HTML from `dpcore.plots.mark` that is laid over the figure.
     """
-    st.plotly_chart(
-        figure,
-        key=f"figure_{name}",
-        config=figure_menu(name),
-        alt=caption,
-        on_select=on_click or "ignore",
-        selection_mode="points",
-    )
+    with st.container(gap=None):
+        _chart(figure, name, caption if alt is None else alt, on_click)
+        if mark is not None:
+            st.html(mark)
     st.text(caption)
     with st.container(horizontal=True):
         csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
@@ -50,3 +52,14 @@ def show_figure(
         )
     if shown:
         st.dataframe(table, hide_index=True, alt=caption)
+
+
+def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:
+    st.plotly_chart(
+        figure,
+        key=f"figure_{name}",
+        config=figure_menu(name),
+        alt=alt,
+        on_select=on_click or "ignore",
+        selection_mode="points",
+    )

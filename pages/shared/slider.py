@@ -9,16 +9,21 @@ import streamlit as st
 from pages.shared.groups import admissible_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
 
 
-def epsilon_slider(group: Group, members: list[Mechanism]) -> float:
+def epsilon_slider(
+    group: Group, members: list[Mechanism], on_change: Callable[[], None] | None = None
+) -> float:
     """Draw the slider; it stands in the link as `eps_<group>`.
 
     Args:
         group: the group.
         members: its mechanisms that are shown; one of them at least is defined at every step.
+        on_change: called when it has moved.
 
     Returns:
         A value of the group's grid (ln ε if the group is logarithmic).
@@ -31,6 +36,7 @@ def epsilon_slider(group: Group, members: list[Mechanism]) -> float:
         format_func=group.label,
         key=f"eps_{group.name}",
         bind="query-params",
+        on_change=on_change,
         help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
         "privacy, to the right closer meaning.",
     )

@@ -6,7 +6,13 @@ import gc
 
 import streamlit as st
 
-from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+from pages.shared import link
+from pages.shared.presets import (
+    CURVE_MECHANISMS,
+    DEFAULT_MECHANISMS,
+    DEFAULT_PRESET,
+    PRESETS,
+)
 from pages.shared.resources import lexicon, mechanism
 
 _SEED = 0  # of a draw that nobody sees
@@ -42,3 +48,21 @@ def warm_up() -> None:
         pass  # the page meets the same error and says what to do
     gc.collect()
     gc.freeze()
+    _look_ahead()
+
+
+def _look_ahead() -> None:
+    """Begin in the background what the first view of another page would wait for."""
+    from dpcore.errors import DpcoreError
+    from dpcore.mechanisms.registry import MECHANISMS, resolve
+    from pages.denying.choosing import START_RUNS, first_selection
+    from pages.denying.measuring import Work, measure_ahead
+
+    known = {kind.short for kind in MECHANISMS.values()}
+    try:
+        words = lexicon("default")
+        kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
+        work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
+        measure_ahead([mechanism(words, kind.key) for kind in kinds], work)
+    except DpcoreError:
+        pass  # as above

@@ -1,0 +1,70 @@
+"""What the curves of Nw and Sw say, from the numbers that they are drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import number
+from dpcore.plots.style import short_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
+
+
+def curves_alt(table: pd.DataFrame, quantity: str) -> str:
+    """What the curves look like, for who does not see them: their ends and where they halve.
+
+    Args:
+        table: the columns `COLUMNS` of `dpcore.plots.deniability`.
+        quantity: nw or sw.
+    """
+    runs = float(table["runs"].max())
+    half = 0.5 if quantity == "nw" else runs / 2
+    said = []
+    for key, rows in table.groupby("mechanism", sort=False):
+        first, last = rows.iloc[0], rows.iloc[-1]
+        text = (
+            f"{short_name(str(key))}: mean {first['mean']:.3g} at ε = {number(first['epsilon'])}, "
+            f"{last['mean']:.3g} at {number(last['epsilon'])}"
+        )
+        beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
+        if len(beyond) and len(beyond) < len(rows):
+            sign = "at least" if quantity == "nw" else "less than"
+            text += f", first {sign} {half:g} at {number(beyond['epsilon'].iloc[0])}"
+        said.append(text + ".")
+    return f"{_WHAT[quantity]}{_runs(quantity, runs)}, as curves over ε. " + " ".join(said)
+
+
+def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float) -> str:
+    """What the curves say at the chosen ε, from the numbers that they are drawn from.
+
+    Args:
+        table: the columns `COLUMNS`.
+        quantity: nw or sw.
+        at_label: the chosen ε in words ("ε = 12").
+        at: the chosen ε.
+    """
+    runs = float(table["runs"].max())
+    what = _WHAT[quantity] + _runs(quantity, runs)
+    said = []
+    for key, rows in table.groupby("mechanism", sort=False):
+        here = rows[rows["epsilon"] == at]
+        name = short_name(str(key))
+        if here.empty:
+            said.append(f"{name} is not defined there.")
+            continue
+        row = here.iloc[0]
+        error = (
+            "exact" if row["method"] == "exact" else f"± {2 * row['standard_error']:.2g} (2 s.e.)"
+        )
+        said.append(
+            f"{name}: mean {row['mean']:.3g} ({error}), 5–95 % of the words {row['q05']:.3g} to "
+            f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
+        )
+    return f"{what}, at {at_label}. " + " ".join(said)
+
+
+def _runs(quantity: str, runs: float) -> str:
+    return "" if quantity == "nw" else f" in {number(runs)} runs"

@@ -1,0 +1,147 @@
+"""What words become against how often they stay: mechanisms side by side at equal mean Nw.
+
+With Sw on the y axis and its logarithm taken, this is Fig. 2 of Xu et al. 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+from dpcore.plots.mark import Frame, mark
+from dpcore.plots.style import short_name, style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
+"""One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
+measured; the last may be infinite."""
+
+READ_COLUMNS = ("mechanism", "epsilon", "low", "high", "sw", "effective")
+"""One row a mechanism and ε at which its mean Nw is the chosen one, as
+`dpcore.measure.equal_nw.Crossing`; a mechanism without such an ε has one row of empty cells."""
+
+_TITLES = {"sw": "mean Sw: different outputs", "effective": "median effective number"}
+_TOP = 90  # room for a legend of three lines
+
+
+def equal_frame(table: pd.DataFrame, quantity: str, runs: int) -> Frame:
+    """Where the axes of `equal_figure` end."""
+    top = math.log10(_most(table, quantity, runs))
+    return Frame((-0.02, 1.02), (-0.03 * top, 1.03 * top), 400, 58, 16, _TOP)
+
+
+def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
+    """Draw Sw or the effective number over the mean Nw, one trace a mechanism.
+
+    Args:
+        table: the columns `COLUMNS`, of mechanisms with any meaning of ε.
+        quantity: sw or effective; its axis is logarithmic.
+        runs: R of Sw.
+    """
+    import plotly.graph_objects as go
+
+    frame = equal_frame(table, quantity, runs)
+    traces = []
+    for key, rows in table.groupby("mechanism", sort=False):
+        style = style_of(str(key))
+        y = rows[quantity].to_numpy(dtype=np.float32)
+        traces.append(
+            go.Scatter(
+                x=rows["nw"].to_numpy(dtype=np.float32),
+                y=np.where(np.isfinite(y), y, np.nan),
+                customdata=[f"{value:.4g}" for value in rows["epsilon"]],
+                name=short_name(str(key)),
+                mode="lines+markers",
+                line={"color": style.colour, "dash": style.dash, "width": 2.5},
+                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 14},
+                hovertemplate="%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}",
+            )
+        )
+    title = _TITLES[quantity] + (f" in {number(runs)} runs" if quantity == "sw" else "")
+    ticks = whole_ticks(_most(table, quantity, runs))
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+    return go.Figure(
+        traces,
+        base_layout(
+            dragmode=False,
+            showlegend=True,
+            legend=legend,
+            xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
+            yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
+            **frame.layout,
+        ),
+    )
+
+
+def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int, nw: float) -> str:
+    """The chosen Nw over `equal_figure`: a line, and a ring at each ε that has it.
+
+    Args:
+        table: the columns `COLUMNS`, as the figure.
+        read: the columns `READ_COLUMNS`.
+        quantity: sw or effective.
+        runs: R of Sw.
+        nw: the chosen mean Nw.
+    """
+    rings = [
+        (math.log10(max(value, 1.0)), style_of(str(key)).colour)
+        for key, value in zip(read["mechanism"], read[quantity].tolist(), strict=True)
+        if math.isfinite(value)
+    ]
+    return mark(equal_frame(table, quantity, runs), nw, rings)
+
+
+def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
+    """What the curves look like, for who does not see them."""
+    said = []
+    for key, rows in table.groupby("mechanism", sort=False):
+        low, high = rows.loc[rows["nw"].idxmin()], rows.loc[rows["nw"].idxmax()]
+        said.append(
+            f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {low['nw']:.3g}, "
+            f"{_count(high[quantity])} at Nw = {high['nw']:.3g}."
+        )
+    of = f" in {number(runs)} runs" if quantity == "sw" else ""
+    return f"The {_TITLES[quantity]}{of}, as curves over the mean Nw. " + " ".join(said)
+
+
+def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> str:
+    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks.
+
+    Args:
+        read: the columns `READ_COLUMNS`.
+        nw: the chosen mean Nw.
+        quantity: sw or effective.
+    """
+    said = []
+    for key, rows in read.groupby("mechanism", sort=False):
+        name = short_name(str(key))
+        if rows["epsilon"].isna().all():
+            said.append(f"{name} has it at no measured ε.")
+            continue
+        each = [
+            f"{_count(row[quantity])} at ε = {number(row['epsilon'])}"
+            for row in rows.to_dict("records")
+        ]
+        more = " (its Nw is not monotone)" if len(each) > 1 else ""
+        said.append(f"{name}: {'; '.join(each)}{more}.")
+    what = _TITLES[quantity].split(":")[0]
+    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(said)
+
+
+def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
+    """Upper end of the y axis."""
+    if quantity == "sw":
+        return float(runs)
+    values = table["effective"].to_numpy(dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    return max(10.0, float(finite.max()) if finite.size else 0.0)
+
+
+def _count(value: float) -> str:
+    return "beyond counting" if math.isinf(value) else f"{value:.3g}"

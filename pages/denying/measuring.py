@@ -1,0 +1,152 @@
+"""Measurements in groups of words: of public samples shared by all sessions, else held by one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.measure.deniability import Deniability, Method, choose_method, measure
+from dpcore.measure.parts import part_of
+from pages.shared.bench import admissible
+from pages.shared.progress import timed
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.progress import Progress
+    from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
+_SHARED = 400  # groups of public words, about 30 kB each
+_PULSE_SECONDS = 0.5
+
+Name = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be measured.
+
+    Attributes:
+        selection: the words.
+        runs: R.
+        seed: of the noise.
+        public: whether the words are a sample that anybody can draw again; only then are the
+            measurements shared between sessions.
+    """
+
+    selection: Selection
+    runs: int
+    seed: int
+    public: bool
+
+
+@dataclass
+class Held:
+    """What a session has measured of one set of words, by mechanism and number of the group."""
+
+    identity: Name
+    parts: dict[Name, dict[int, Deniability]] = field(default_factory=dict)
+
+
+def name_of(mechanism: Mechanism) -> Name:
+    """Registry key and settings."""
+    return (mechanism.key, *sorted(mechanism.settings().items()))
+
+
+def groups(mechanism: Mechanism, count: int) -> list[range]:
+    """Places of the words of each group: every n-th, so that a part is spread like the whole."""
+    size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
+    number = -(-count // size)
+    return [range(i, count, number) for i in range(number)]
+
+
+def measure_group(
+    mechanism: Mechanism, work: Work, places: range, progress: Progress
+) -> Deniability:
+    """One group of words at all ε of the slider."""
+    part = part_of(work.selection, places)
+    if not work.public:
+        return _measured(mechanism, part, work, progress)
+    key = (
+        mechanism.lexicon.fingerprint,
+        name_of(mechanism),
+        tuple(part.words.tolist()),
+        tuple(part.weights.tolist()),
+        work.runs,
+        work.seed,
+    )
+    found: Deniability = _shared(key, mechanism, part, work)
+    return found
+
+
+@st.cache_resource(max_entries=_SHARED, show_spinner=False)
+def _shared(
+    key: Name,  # noqa: ARG001 - the key of the cache
+    _mechanism: Mechanism,
+    _part: Selection,
+    _work: Work,
+) -> Deniability:
+    return _measured(_mechanism, _part, _work)
+
+
+def _measured(
+    mechanism: Mechanism, part: Selection, work: Work, progress: Progress | None = None
+) -> Deniability:
+    more = {} if progress is None else {"progress": progress}
+    return measure(mechanism, part, admissible(mechanism), runs=work.runs, seed=work.seed, **more)
+
+
+def measure_waiting(
+    held: Held, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
+) -> None:
+    """Measure groups, with progress and a button that stops between two of them.
+
+    Args:
+        held: where the results go, one by one.
+        waiting: mechanism and number of the group.
+        work: what is measured.
+        stop: key of the session state that the button sets.
+    """
+    place = st.empty()
+    with place.container():
+        st.button(
+            "Stop and show what is there",
+            key=f"button_{stop}",
+            icon=":material/stop_circle:",
+            on_click=lambda: st.session_state.update({stop: True}),
+            help="Ends the measuring after the present group of words; the curves are then those "
+            "of the words that are done, and you can go on later.",
+        )
+        pulse = _pulse(st.empty())
+        for mechanism, i in timed("Measuring groups of words", waiting):
+            places = groups(mechanism, len(work.selection))[i]
+            held.parts[name_of(mechanism)][i] = measure_group(mechanism, work, places, pulse)
+    place.empty()
+
+
+def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
+    """Measure a public sample in the background, so that nobody waits for it."""
+
+    def run() -> None:
+        for mechanism in mechanisms:
+            for places in groups(mechanism, len(work.selection)):
+                measure_group(mechanism, work, places, lambda *_: None)
+
+    threading.Thread(target=run, name="measure-ahead", daemon=True).start()
+
+
+def _pulse(slot: Any) -> Progress:
+    """Says now and then which mechanism is being measured; that is also where a stop is heard."""
+    last = time.monotonic()
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > _PULSE_SECONDS:
+            last = time.monotonic()
+            slot.text(f"{stage}: {done} of {total} in this group")
+
+    return report

@@ -1,0 +1,48 @@
+"""What a step of a slider runs again: its own group, and a view below that shows numbers at ε.
+
+Each group is a fragment of its own, and so are the views; a fragment that is not named stands
+still, and a chart in a fragment that runs is not drawn again if it comes out the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pages.shared.groups import Group
+
+VIEWS = "views"
+OPEN_VIEW = "part"
+AT_EPSILON = ("Word by word", "Link and command")
+"""The views that show numbers at the ε of the sliders."""
+
+
+def fragment_of(group: Group) -> str:
+    """Name of the fragment of a group."""
+    return f"curves_{group.name}"
+
+
+def moved(fragment: str) -> Callable[[], None]:
+    """What to do when a slider in this fragment has moved."""
+
+    def run() -> None:
+        below = [VIEWS] if st.session_state.get(OPEN_VIEW) in AT_EPSILON else []
+        st.rerun([fragment, *below])
+
+    return run
+
+
+def epsilon_at(group: Group) -> float:
+    """ε at the slider of a group; where it begins if the page shows none for the group."""
+    return group.epsilon(st.session_state.get(f"eps_{group.name}", group.start))
+
+
+def set_slider(group: Group, epsilon: float) -> None:
+    """Move the slider of a group to one of its steps."""
+    step = next(v for v in group.grid if math.isclose(group.epsilon(v), epsilon, rel_tol=1e-9))
+    st.session_state[f"eps_{group.name}"] = step
