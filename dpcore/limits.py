@@ -11,6 +11,7 @@ MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 
 MAX_DIMENSION = 4_096
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request
 NEIGHBOUR_TABLE_WIDTH = 128
+CERTIFIED_AT_ONCE_WORDS = 1_000  # above this a certificate of noise is computed on request only
 MAX_MAP_WORDS = 50_000  # on the map of a whole lexicon: the most frequent ones
 MAX_MAP_NEIGHBOURS = 500  # of a word, on the map of its neighbourhood
 MAX_MAP_JOBS = 1  # maps that are built at a time for the pages; others wait
@@ -26,6 +27,14 @@ PAGE_RUNS = 2_000  # R of Sw, on the Deniability page
 PAGE_CORPUS_BYTES = 800_000  # of an uploaded text file, on the Deniability page
 PAGE_CORPUS_CHARACTERS = 200_000  # of a text whose words are measured there: a second to read
 MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
+
+# Audit
+MAX_AUDIT_WORDS = 5_000  # whose pairs are all compared; beyond, a declared sample
+MAX_AUDIT_TEM_WORDS = 50_000  # as above, for TEM, whose audit takes n² steps and not n³
+MAX_AUDIT_ENTRIES = 50_000_000  # log-probabilities held at a time: 400 MB
+MAX_AUDIT_PAIRS = 100_000  # of a sample of pairs
+MAX_AUDIT_DELTA_PAIRS = 20_000  # beyond ε·d for which δ is computed, the furthest first
+MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound
 
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10
