@@ -35,7 +35,7 @@ TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw
 """One row a curve and ε: mean Nw and mean Sw."""
 
 _HEIGHT = 330
-_MARGIN = {"l": 8, "r": 148, "t": 34, "b": 8}  # above: Plotly's menu
+_LETTER_PIXELS = 6.3
 _PLOT_PIXELS = _HEIGHT - 92
 _LABEL_PIXELS = 17
 _TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
@@ -80,7 +80,7 @@ def recorded_figure(
         traces,
         base_layout(
             height=_HEIGHT,
-            margin=_MARGIN,
+            margin={"l": 8, "r": _right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
             dragmode=False,
             annotations=[*_labels(ends, high, logarithm), *_printed(table, logarithm)],
             xaxis=axis(axis_title, fixedrange=True, **x_axis),
@@ -169,6 +169,13 @@ def _labels(
         }
         for (curve, key, x, y), place in zip(ordered, shifted, strict=True)
     ]
+
+
+def _right_margin(ends: list[tuple[str, str, float, float]]) -> int:
+    """Pixels for the labels of the curves that reach the right end."""
+    last = max(x for _, _, x, _ in ends)
+    longest = max(len(curve) for curve, _, x, _ in ends if x == last)
+    return round(30 + _LETTER_PIXELS * longest)
 
 
 def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, object]]:

@@ -80,41 +80,43 @@ def _vocabulary(recorded: Recorded) -> list[Row]:
 
 
 def _curves(recorded: Recorded) -> list[Row]:
+    """One row a mechanism, at three ε."""
     rows = []
     for curve, name in _NAMES.items():
         printed = reported_nw(recorded.entry.name, curve)
-        for epsilon in _SHOWN:
-            nw, error = value(recorded, curve, "nw", epsilon)
-            rows.append(
-                Row(
-                    _PAPER,
-                    _figure(recorded),
-                    f"Nw of {name} at ε = {epsilon:g}",
-                    f"{printed[epsilon]:.3f}",
-                    estimate(nw, error),
-                    signed(nw - printed[epsilon]),
-                    _reason(recorded, curve, epsilon),
-                )
+        found = [value(recorded, curve, "nw", epsilon) for epsilon in _SHOWN]
+        rows.append(
+            Row(
+                _PAPER,
+                _figure(recorded),
+                f"Nw of {name} at ε = {', '.join(f'{e:g}' for e in _SHOWN)}",
+                ", ".join(f"{printed[epsilon]:.3f}" for epsilon in _SHOWN),
+                ", ".join(estimate(nw, error) for nw, error in found),
+                ", ".join(
+                    signed(nw - printed[e]) for (nw, _), e in zip(found, _SHOWN, strict=True)
+                ),
+                _reason(recorded, curve),
             )
+        )
     return rows
 
 
-def _reason(recorded: Recorded, curve: str, epsilon: float) -> str:
+def _reason(recorded: Recorded, curve: str) -> str:
     without = NOISELESS[recorded.entry.name]
     another = (
         f"The paper's N_w is {without:g} without any noise, so it is counted in the text that the "
         "auto-encoder writes, which was trained with the noise inside: another quantity."
     )
     if curve == "trlaplace":
-        wide = _published_deviation(epsilon)
+        wide = ", ".join(f"{_published_deviation(epsilon):.3g} C" for epsilon in _SHOWN)
         return (
-            f"Published noise: {wide:.3g} C in each of 300 coordinates, {wide * 300**0.5:.3g} C "
-            f"in length, on words of length C. It does not grow further as ε → 0 (uniform on "
-            f"± 4 C): too little for the promise (see δ), too much to keep a word. {another}"
+            f"Published noise has deviation {wide} in each of 300 coordinates, on words of length "
+            "C. It does not grow further as ε → 0 (uniform on ± 4 C): too little for the promise "
+            f"(see δ below), too much to keep a word. {another}"
         )
-    deviation = deviations()[curve] / epsilon
+    wide = ", ".join(f"{deviations()[curve] / epsilon:,.3g} C" for epsilon in _SHOWN)
     return (
-        f"This noise, {deviation:.3g} C in each of 300 coordinates on words of length C, leaves "
+        f"Noise of deviation {wide} in each of 300 coordinates, on words of length C, leaves "
         f"nothing of a word. {another}"
     )
 

@@ -1,0 +1,103 @@
+"""Recording a study: it repeats itself, marks what is undefined, and weighs words as said."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.measure.deniability import measure
+from dpcore.measure.summary import summarise
+from dpcore.mechanisms.registry import create
+from dpcore.mechanisms.truncation import worst_delta
+from dpcore.noise.streams import generator
+from dpcore.study.recording import Options, choose_words, record
+from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, check_table
+
+
+@pytest.fixture(scope="module")
+def made(tiny, vocabulary):
+    return record(tiny, vocabulary, Options(seed=3))
+
+
+def test_the_same_seed_gives_the_same_table_and_another_does_not(tiny, vocabulary, made):
+    again = record(tiny, vocabulary, Options(seed=3))
+    pd.testing.assert_frame_equal(made[1], again[1], check_exact=True)
+    other = record(tiny, vocabulary, Options(seed=4))[1]
+    assert not made[1]["mean"].equals(other["mean"])
+
+
+def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, made):
+    entry, table = made
+    assert tuple(check_table(table, tiny.runs).columns) == COLUMNS
+    for series in tiny.series:
+        rows = table[table["series"] == series.name]
+        words = len(set(series.named) - {"absent"}) or 1
+        assert len(rows) == 3 * len(series.epsilons) * words
+        assert set(rows["epsilon"]) == set(series.epsilons)
+    assert [one["name"] for one in entry.series] == [series.name for series in tiny.series]
+    assert entry.vocabulary["words"] == 300
+    assert entry.words == 12
+
+
+def test_a_mean_is_that_of_the_measurement(tiny, vocabulary, made):
+    mechanism = create("truncated-gumbel", vocabulary.lexicon)
+    selection = choose_words(tiny, vocabulary, Options(seed=3))
+    found = summarise(measure(mechanism, selection, [1e3], runs=tiny.runs), "nw")
+    table = made[1]
+    row = table[(table["series"] == "truncated-gumbel") & (table["quantity"] == "nw")]
+    row = row[row["epsilon"] == 1e3].iloc[0]
+    assert row["mean"] == found.mean[0]
+    assert row["standard_deviation"] == found.deviation[0]
+    assert row["q95"] == found.bands[-1, 0]
+    assert row["standard_error"] == 0
+
+
+def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made):
+    table = made[1]
+    rows = table[(table["series"] == "truncated-gumbel") & (table["epsilon"] == 1e-3)]
+    assert set(rows["status"]) == {UNDEFINED}
+    assert rows["mean"].isna().all()
+    assert set(table.loc[table["epsilon"] != 1e-3, "status"]) == {MEASURED}
+
+
+def test_named_words_are_recorded_one_by_one(made):
+    rows = made[1][made[1]["series"] == "madlib, words"]
+    assert set(rows["word"]) == {"w3", "w7"}
+    assert set(rows["words"]) == {1}
+
+
+def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(vocabulary, made):
+    table = made[1]
+    assert table.loc[table["series"] != "trlaplace", "true_delta"].isna().all()
+    mechanism = create("trlaplace", vocabulary.lexicon, {"clip_norm": 1.0})
+    for epsilon in (0.5, 1.0):
+        rows = table[(table["series"] == "trlaplace") & (table["epsilon"] == epsilon)]
+        expected = worst_delta(mechanism.truncation(epsilon), 1.0, 12)
+        assert set(rows["true_delta"]) == {expected}
+
+
+def test_words_by_tokens_stand_for_all_tokens(tiny, vocabulary):
+    study = dataclasses.replace(tiny, by_tokens=True)
+    chosen = choose_words(study, vocabulary, Options(words=40, seed=1))
+    assert len(chosen) == 40
+    assert np.isclose(chosen.weights.sum(), vocabulary.counts.sum())
+    assert chosen.names[0] == "w0"  # the most frequent word is drawn for certain
+    assert chosen.tokens == vocabulary.tokens
+
+
+@pytest.mark.parametrize("words", [0, -1, 301])
+def test_an_impossible_number_of_words_is_refused(tiny, vocabulary, words):
+    with pytest.raises(ParameterError, match=r"got (0|-1|301)"):
+        choose_words(tiny, vocabulary, Options(words=words))
+
+
+def test_the_command_makes_the_result_again(made):
+    assert made[0].command == "python -m dpcore study run tiny --data ../shared/data --seed 3"
+
+
+def test_seeds_are_checked(tiny, vocabulary):
+    with pytest.raises(ParameterError, match="seed"):
+        record(tiny, vocabulary, Options(seed=-1))
+    assert generator(0, "a").random() != generator(1, "a").random()

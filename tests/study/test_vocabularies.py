@@ -1,0 +1,65 @@
+"""The papers' vocabularies: counted like a plain count, and refused where a file is missing."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.errors import StudyError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.study import vocabularies
+from dpcore.study.vocabularies import BUNDLED, CORPORA, Corpus, count_words, load_vocabulary
+from tests.mechanisms import lexicons
+
+WORDS = ("the", "dog", "barks", "well-known", "London", "a", "cat")
+TEXTS = ["The dog barks.", "A dog; the dog!", "In London a well-known<br />cat 42"]
+
+
+@pytest.fixture
+def lexicon():
+    return Lexicon("few", WORDS, lexicons.cloud(len(WORDS), 3).vectors)
+
+
+def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon):
+    counts, unknown = count_words((text.replace("<br />", " ") for text in TEXTS), lexicon)
+    plain = Counter("the dog barks a dog the dog London a well-known cat".split())
+    assert dict(zip(WORDS, counts.tolist(), strict=True)) == {w: plain[w] for w in WORDS}
+    assert unknown == 2  # "In" and "42"
+
+
+@pytest.fixture
+def folder(tmp_path, lexicon, monkeypatch):
+    np.save(tmp_path / "v.npy", lexicon.vectors)
+    (tmp_path / "v.vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    table = {"text": [*TEXTS, TEXTS[0], "cat cat cat"], "split": ["train"] * 4 + ["test"]}
+    pd.DataFrame(table).to_parquet(tmp_path / "t.parquet")
+    corpus = Corpus("toy", "t.parquet", ("text",), ("train",), "v.npy", most=4)
+    monkeypatch.setitem(CORPORA, "toy", corpus)
+    return tmp_path
+
+
+def test_the_most_frequent_words_in_the_order_of_the_vectors(folder, monkeypatch):
+    found = load_vocabulary("toy", folder)
+    assert found.lexicon.words == ("the", "dog", "barks", "a")
+    assert found.counts.tolist() == [2, 3, 1, 2]  # a repeated text and the test split count not
+    assert (found.tokens, found.unknown) == (13, 5)
+    assert set(found.data) == {"t.parquet", "v.npy"}
+    monkeypatch.setattr(vocabularies, "count_words", None)  # the second time it is kept
+    assert load_vocabulary("toy", folder).lexicon.fingerprint == found.lexicon.fingerprint
+
+
+def test_what_is_missing_is_said(folder, tmp_path):
+    with pytest.raises(StudyError, match=r"does not hold imdb.parquet and glove840b"):
+        load_vocabulary("imdb", tmp_path)
+    with pytest.raises(StudyError, match=r"give their folder"):
+        load_vocabulary("imdb", None)
+    with pytest.raises(StudyError, match=r"no vocabulary 'x'; there are: bundled, imdb"):
+        load_vocabulary("x", tmp_path)
+    (folder / "t.parquet").write_bytes(b"no parquet")
+    with pytest.raises(StudyError, match="not a parquet file with the columns split, text"):
+        load_vocabulary("toy", folder)
+
+
+def test_the_bundled_lexicon_needs_no_folder():
+    assert len(load_vocabulary(BUNDLED, None).lexicon) == 25_000
