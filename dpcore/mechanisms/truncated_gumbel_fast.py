@@ -22,10 +22,10 @@ from dpcore.mechanisms.truncated_gumbel_noise import FloatArray, nodes, noise_of
 
 _LEFT_OUT = 4e-12  # mass of the counts that are left out
 _MOST_CANDIDATES = 80
-_NEAR = 48  # words that are not put on the grid, at least
+_NEAR = 40  # words that are not put on the grid, at least
 _NEAR_TIMES_WORDS = 50_000  # and more in a smaller vocabulary
-_CELL = 0.025  # width of a grid cell in units of b, at most
-_FEWEST, _MOST = 96, 4000  # cells
+_CELL = 0.04  # width of a grid cell in units of b, at most
+_FEWEST, _MOST = 64, 4000  # cells
 _DOUBT = 2e-10  # by how much a probability may change from cells of twice the width
 _ASTRAY = 1e-8  # by how much the sum of the probabilities may differ from 1
 _STEEP = np.array([1 / 128, 1 / 32, 1 / 12, 1 / 4])  # panels behind the last kink of all words
@@ -57,23 +57,18 @@ def fast_law(d: FloatArray, weights: FloatArray, b: float, bound: float) -> Floa
     kinks = d[1:near] if noise.kinked else d[:0]
     if near == d.size:  # behind the last kink the product of all falls steeply
         kinks = np.append(kinks, d[-1] + (first - d[-1]) * _STEEP)
-    edges = np.concatenate(([0.0], kinks[kinks < first], [first]))
-    u, w = nodes(noise, edges, d[:near])
-    if first < noise.end:
-        after, more = nodes(noise, np.array([first, noise.end]), d[:1])
-        both, w_both = np.concatenate((u, after)), np.concatenate((w, more))
-    else:
-        both, w_both = u, w
-    survival, hazard = noise.parts(d[:near], both)
+    ends = [first, noise.end] if first < noise.end else [first]
+    u, w = nodes(noise, np.concatenate(([0.0], kinks[kinks < first], ends)), d[:near])
+    survival, hazard = noise.parts(d[:near], u)
     products = np.cumprod(survival, axis=0)
     # K = n before the first far word, then K < n everywhere.
     law = np.zeros(d.size)
     share = float(weights[-1])
-    whole = share * (hazard[:, : u.size] @ (w * products[-1, : u.size]))
+    whole = share * (hazard @ (w * products[-1] * (u < first)))
     terms = products[:used] * weights[:used, None]
     np.cumsum(terms[::-1], axis=0, out=terms[::-1])
     terms *= hazard[:used]
-    law[:used] = terms @ w_both
+    law[:used] = terms @ w
     if first < noise.end and share > 0:
         stop = whole_end(noise, d, near)
         cells = max(_FEWEST, 2 * math.ceil((stop - first) / (2.0 * _CELL * noise.scale)))

@@ -122,7 +122,8 @@ def _interpolated(values: FloatArray, counts: IntArray, place: FloatArray) -> Fl
     rise = np.diff(values)
     third = slopes[:-1] + slopes[1:] - 2.0 * rise
     second = rise - slopes[:-1] - third
+    cell = np.repeat(np.arange(cells), counts)
     for c in (third, second, slopes, values):
         found *= place
-        found += np.repeat(c[:cells], counts)
+        found += c.take(cell)
     return found
