@@ -29,6 +29,9 @@ def measuring_options(command: argparse.ArgumentParser) -> None:
     source.add_argument("--sample", type=int, metavar="N", help="a stratified sample of N words")
     source.add_argument("--corpus", metavar="FILE", help="all tokens of a UTF-8 text file")
     command.add_argument(
+        "--at-most", type=int, metavar="N", help="words of --corpus, drawn by their frequency"
+    )
+    command.add_argument(
         "--stratify", default="frequency", choices=("frequency", "density"), help="of --sample"
     )
     command.add_argument("--runs", type=int, default=1000, help="R of Sw (default 1000)")
@@ -114,7 +117,11 @@ def _selection(options: argparse.Namespace, lexicon: Lexicon, progress: Progress
     if options.words is not None:
         return words.named(lexicon, options.words.split(","))
     if options.corpus is not None:
-        return words.corpus_file(lexicon, Path(options.corpus))
+        found = words.corpus_file(lexicon, Path(options.corpus))
+        if options.at_most is None:
+            return found
+        rng = generator(options.seed or 0, "words of a text")
+        return words.reduced(found, options.at_most, rng)
     rng = generator(options.seed or 0, "sample of words")
     return words.sample(lexicon, options.sample, rng, options.stratify, progress)
 
@@ -128,6 +135,8 @@ def prepare(
     from dpcore.mechanisms.registry import create
     from dpcore.noise.streams import check_seed
 
+    if options.at_most is not None and options.corpus is None:
+        raise ParameterError("--at-most is for the words of --corpus")
     names = list(dict.fromkeys(names))
     settings = _settings(options.set, names)
     check_runs(options.runs)

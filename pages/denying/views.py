@@ -56,6 +56,8 @@ def views(scene: Scene) -> None:
         "Solve for ε": _solve_view,
         "Word by word": _words_view,
         "Link and command": _files_view,
+        "The papers' figures": _papers_view,
+        "Appendix C": _appendix_view,
     }
     tabs = st.tabs(list(kinds), key=OPEN_VIEW, bind="query-params", on_change="rerun")
     for tab, view in zip(tabs, kinds.values(), strict=True):
@@ -99,4 +101,17 @@ def _files_view(scene: Scene) -> None:
         if (at := epsilons[c.mechanism.key]) in c.mechanism.admissible
     ]
     st.code("\n".join(lines), language=None, wrap_lines=True)
-    note("One line a mechanism: it prints the numbers of the table at the chosen ε.")
+    more = " Save the text as FILE.txt first." if scene.words.source == TEXT else ""
+    note(f"One line a mechanism: it prints the numbers of the table at the chosen ε.{more}")
+
+
+def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - as all views
+    from pages.denying.papers import papers_view
+
+    papers_view()
+
+
+def _appendix_view(scene: Scene) -> None:
+    from pages.denying.appendix import appendix_view
+
+    appendix_view(scene.lexicon)

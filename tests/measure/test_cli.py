@@ -85,6 +85,22 @@ def test_deniability_of_a_corpus_weights_tokens(capsys, vectors, tmp_path):
     assert "4 tokens, of which 1 outside" in out
 
 
+def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(capsys, vectors, tmp_path):
+    file = tmp_path / "corpus.txt"
+    file.write_text("Terrible, terrible weather.", encoding="utf-8")
+    base = ("deniability", "--mechanism", "tem", "--epsilon", "3", "--lexicon", vectors)
+    found = result(capsys, *base, "--corpus", str(file), "--at-most", "1")
+    assert found["selection"]["words"] == 1
+    assert "1 of the 2 different words" in found["selection"]["description"]
+    assert found["rows"][0]["weight"] == pytest.approx(3.0)
+    code, _, err = run(capsys, *base, "--sample", "2", "--at-most", "1")
+    assert code != 0
+    assert "--at-most is for the words of --corpus" in err
+    code, _, err = run(capsys, *base, "--corpus", str(file), "--at-most", "0")
+    assert code != 0
+    assert "at least 1 word must be kept, got 0" in err
+
+
 def test_solve_finds_epsilon_and_equals_another_mechanism(capsys, vectors):
     words = ("--words", "doctor,weather", "--lexicon", vectors)
     found = result(capsys, "solve", "--mechanism", "tem", "--nw-at-most", "0.4", *words)
