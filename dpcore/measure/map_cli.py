@@ -63,6 +63,8 @@ def _build(options: argparse.Namespace) -> int:
     from dpcore.lexicon.terminal import progress_bars
     from dpcore.measure.maps_store import facts_of
 
+    if options.bundle is None:
+        _check_cache()
     if options.from_stdin:
         return _build_for_program(sys.stdin.read())
     if options.k is not None and not options.word:
@@ -78,6 +80,18 @@ def _build(options: argparse.Namespace) -> int:
     bundled = options.bundle is not None
     _show(options, lexicon, [facts_of(one) | {"bundled": bundled} for one in found])
     return 0
+
+
+def _check_cache() -> None:
+    """Refuse to work for minutes on what could not be kept."""
+    from dpcore.lexicon.cache import cache_status
+
+    status = cache_status()
+    if not status.writable:
+        raise ParameterError(
+            f"a map is kept in {status.folder}, but the laboratory {status.reason}; name another "
+            "folder in DPCORE_CACHE"
+        )
 
 
 def _chosen(options: argparse.Namespace, lexicon: Lexicon, progress: Progress) -> list[Map]:

@@ -84,9 +84,10 @@ class MapJob:
     def cancel(self) -> None:
         """Give this share up; the process stops if nobody else waits for the map."""
         self._left = True
-        self._run.holders.discard(self)
-        if not self._run.holders:
-            self._run.stop()
+        with _lock:  # nobody joins between the last one's leaving and the stop
+            self._run.holders.discard(self)
+            if not self._run.holders:
+                self._run.stop()
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended, at most this long; whether it has."""

@@ -106,3 +106,12 @@ def test_a_wrong_request_is_one_sentence(capsys, monkeypatch, request_text):
     code, out, err = run(capsys, "map", "build", "--from-stdin")
     assert (code, out) == (2, "")
     assert re.fullmatch("error: --from-stdin takes one JSON object .*\n", err)
+
+
+def test_nothing_is_built_that_could_not_be_kept(capsys, vectors, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
+    for options in (("--lexicon", vectors), ("--from-stdin",)):
+        code, out, err = run(capsys, "map", "build", *options)
+        assert (code, out) == (2, "")
+        assert re.fullmatch("error: a map is kept in .* name another folder in .*\n", err), err
