@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dpcore.errors import StudyError
-from dpcore.study import every, huang2024, xu2021
+from dpcore.study import bundled, huang2024, xu2021
 from dpcore.study.parts import Study
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (*xu2021.STUDIES, *huang2024.STUDIES, *every.STUDIES)
+    study.name: study for study in (*xu2021.STUDIES, *huang2024.STUDIES, *bundled.STUDIES)
 }
 """By name, in the order in which they are shown."""
 

@@ -1,0 +1,51 @@
+"""The mechanisms side by side with their default settings, on the bundled lexicon.
+
+They are listed, not read from the registry: a record holds what was measured, and a mechanism
+that is added later is recorded when it is added here.
+"""
+
+from __future__ import annotations
+
+from dpcore.study.parts import Panel, Series, Study, grid, powers
+from dpcore.study.vocabularies import BUNDLED
+
+_METRIC, _LOCAL = grid(0.5, 500, 40), grid(1, 5_000, 40)
+_GROUPS = {
+    "Metric privacy": {
+        "madlib": _METRIC,
+        "mahalanobis": _METRIC,
+        "vickrey": _METRIC,
+        "random-projection": _METRIC,
+        "tem": grid(0.1, 20, 40),
+    },
+    "Metric privacy, in ln ε": {"truncated-gumbel": powers(*(x / 4 for x in range(8, 81)))},
+    "Local privacy": {
+        "laplace": _LOCAL,
+        "l2-laplace": _LOCAL,
+        "gaussian": _LOCAL,
+        "gaussian-classical": _LOCAL,
+        "trlaplace": grid(0.05, 8.5, 6),
+        "trlaplace-corrected": grid(5, 2_000, 10),
+    },
+}
+"""ε of each mechanism, by what its ε means; coarse for those that only the protocol measures."""
+
+STUDIES = (
+    Study(
+        name="bundled-mechanisms",
+        title="The mechanisms side by side on the bundled lexicon",
+        source="",
+        vocabulary=BUNDLED,
+        words=200,
+        series=tuple(
+            Series(name, name, epsilons, words=16 if name.startswith("trlaplace") else None)
+            for group in _GROUPS.values()
+            for name, epsilons in group.items()
+        ),
+        panels=tuple(
+            Panel(f"{title}: {label}", quantity, tuple(group))
+            for title, group in _GROUPS.items()
+            for quantity, label in (("nw", "Nw"), ("sw", "Sw"))
+        ),
+    ),
+)

@@ -1,0 +1,59 @@
+"""The section with the papers' figures under AppTest: drawn from records, refusing damage."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.errors import StudyError
+from dpcore.study.definitions import STUDIES
+from pages.denying import papers
+
+
+def script() -> None:
+    from pages.denying.papers import papers_view
+
+    papers_view()
+
+
+@pytest.fixture
+def opened():
+    def make(**state):
+        papers._recorded.clear()
+        test = AppTest.from_function(script, default_timeout=60)
+        for name, value in state.items():
+            test.session_state[name] = value
+        return test.run()
+
+    yield make
+    papers._recorded.clear()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_drawn(opened, name):
+    test = opened(study=name)
+    assert not test.exception, test.exception
+    charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+    assert len(charts) == len(STUDIES[name].panels)
+    assert len(test.table) == bool(STUDIES[name].source)
+    assert next(code.value for code in test.code).startswith(f"python -m dpcore study run {name}")
+    said = " ".join(str(element.value) for element in test.text)
+    assert "seed 0" in said
+    assert "fingerprint" in said
+
+
+def test_it_opens_with_the_first_paper_and_its_gap(opened):
+    test = opened()
+    assert test.selectbox[0].value == next(iter(STUDIES))
+    assert any("not defined at" in str(element.value) for element in test.markdown)
+
+
+def test_a_damaged_record_is_said(opened, monkeypatch):
+    def damaged(name):
+        raise StudyError("it is damaged: record it again")
+
+    monkeypatch.setattr(papers, "read_recorded", damaged)
+    test = opened()
+    assert not test.exception
+    assert "could not be read" in test.error[0].value
+    assert "record it again" in test.text[0].value
