@@ -197,3 +197,9 @@ def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
         "distances."
     )
     assert "adds no noise to vectors" in distance_caption(DISTANCES)
+
+
+def test_a_mass_that_is_nowhere_large_enough_draws_nothing():
+    figure = map_figure(POINTS, MASS.head(0), "umap")
+    assert not [name for name in traces(figure) if name.startswith("outputs")]
+    assert [note.text for note in figure.layout.annotations] == ["<b>dense</b>", "<b>sparse</b>"]
