@@ -36,9 +36,9 @@ STUDIES = (
         title="The mechanisms side by side on the bundled lexicon",
         source="",
         vocabulary=BUNDLED,
-        words=200,
+        words=100,
         series=tuple(
-            Series(name, name, epsilons, words=16 if name.startswith("trlaplace") else None)
+            Series(name, name, epsilons, words=12 if name.startswith("trlaplace") else None)
             for group in _GROUPS.values()
             for name, epsilons in group.items()
         ),
