@@ -43,7 +43,7 @@ def register(commands: Commands) -> None:
     command.add_argument("--runs", type=int, default=1000, help="R of Sw (default 1000)")
     seed_option(command, "of Nw and Sw where they are measured (default 0)")
     common_options(command)
-    command.set_defaults(handler=_attack, corpus=None, sample=None)
+    command.set_defaults(handler=_attack, corpus=None, sample=None, at_most=None)
 
 
 def _attack(options: argparse.Namespace) -> int:

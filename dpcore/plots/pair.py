@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dpcore.plots.layout import axis, base_layout, number, plain
 from dpcore.plots.style import name_tag, short_name, style_of
@@ -12,10 +15,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import plotly.graph_objects as go
+    from numpy.typing import NDArray
 
-COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "standard_error", "method")
-"""The columns that are used here: one row a mechanism, ε and word, the rows of the first word of a
-mechanism before those of the second, ε ascending; `standard_error` is that of `nw`."""
+    FloatArray = NDArray[np.float64]
+
+COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "standard_error")
+"""The columns that are used here: one row a mechanism, ε and word. The rows of a mechanism stand
+together, those of the first word before those of the second, both over the same ε, ascending;
+`standard_error` is that of `nw`."""
 
 _GREY = "#7A8691"
 
@@ -43,31 +50,27 @@ def pair_figure(table: pd.DataFrame, at: Mapping[str, float]) -> go.Figure:
         line={"width": 2, "dash": "dot", "color": _GREY},
     )
     traces, rings = [diagonal], []
-    for key, first, second in _curves(table):
-        style = style_of(key)
+    stays = "<br>".join(
+        f"{plain(word)} stays: %{{{a}:.3g}}" for word, a in zip(words, "xy", strict=True)
+    )
+    for curve in _curves(table):
+        style = style_of(curve.mechanism)
+        x, y = curve.first.round(5).tolist(), curve.second.round(5).tolist()
         traces.append(
             go.Scatter(
-                x=first["nw"].round(5).tolist(),
-                y=second["nw"].round(5).tolist(),
-                customdata=[f"{value:.4g}" for value in first["epsilon"]],
-                name=name_tag(key),
+                x=x,
+                y=y,
+                customdata=[f"{value:.4g}" for value in curve.epsilons.tolist()],
+                name=name_tag(curve.mechanism),
                 mode="lines+markers",
                 line={"color": style.colour, "dash": style.dash, "width": 2.5},
                 marker={"symbol": style.marker, "size": 8, "maxdisplayed": 12},
-                hovertemplate=(
-                    "ε = %{customdata}<br>"
-                    + "<br>".join(
-                        f"{plain(word)} stays: %{{{a}:.3g}}"
-                        for word, a in zip(words, "xy", strict=True)
-                    )
-                ),
+                hovertemplate=f"ε = %{{customdata}}<br>{stays}",
             )
         )
-        here = (first["epsilon"] == at.get(key)).to_numpy()
-        rings += [
-            (float(x), float(y), style.colour)
-            for x, y in zip(first["nw"][here], second["nw"].to_numpy()[here], strict=True)
-        ]
+        here = curve.place(at)
+        if here is not None:
+            rings.append((x[here], y[here], style.colour))
     traces.append(
         go.Scatter(
             x=[ring[0] for ring in rings],
@@ -108,21 +111,21 @@ def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:
     """
     one, two = _words(table)
     said, gaps = [], {}
-    for key, first, second in _curves(table):
-        name = short_name(key)
-        gap = second["nw"].to_numpy() - first["nw"].to_numpy()
-        widest = int(abs(gap).argmax())
-        gaps[name] = abs(gap[widest])
-        here = first["epsilon"].to_numpy() == at.get(key)
-        now = (
-            f"at ε = {number(at[key])} “{one}” stays with probability {_of(first, here)}, “{two}” "
-            f"with {_of(second, here)}; "
-            if here.any()
-            else ""
-        )
+    for curve in _curves(table):
+        name, here = short_name(curve.mechanism), curve.place(at)
+        apart = np.abs(curve.second - curve.first)
+        widest = int(apart.argmax())
+        gaps[name] = float(apart[widest])
+        now = ""
+        if here is not None:
+            now = (
+                f"at ε = {number(float(curve.epsilons[here]))} “{one}” stays with probability "
+                f"{_with_error(curve.first[here], curve.errors[0][here])}, “{two}” with "
+                f"{_with_error(curve.second[here], curve.errors[1][here])}; "
+            )
         said.append(
             f"{name}: {now}over all ε the two are at most {gaps[name]:.2g} apart "
-            f"(at ε = {number(float(first['epsilon'].iloc[widest]))})."
+            f"(at ε = {number(float(curve.epsilons[widest]))})."
         )
     return " ".join([_verdict(gaps, one, two), *said])
 
@@ -136,20 +139,40 @@ def _verdict(gaps: dict[str, float], one: str, two: str) -> str:
     return f"{start} ({gaps[first]:.2g}) and least under {last} ({gaps[last]:.2g})."
 
 
-def _of(rows: pd.DataFrame, here: object) -> str:
-    row = rows[here].iloc[0]
-    error = "" if row["method"] == "exact" else f" ± {2 * row['standard_error']:.1g}"
-    return f"{row['nw']:.3g}{error}"
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3g}" if error == 0 else f"{value:.3g} ± {2 * error:.1g}"
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:
     return str(table["word"].iloc[0]), str(table["other"].iloc[0])
 
 
-def _curves(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Mechanism, the rows of the first word and those of the second."""
-    one, _ = _words(table)
-    return [
-        (str(key), rows[rows["word"] == one], rows[rows["word"] != one])
-        for key, rows in table.groupby("mechanism", sort=False)
-    ]
+@dataclass(frozen=True)
+class _Curve:
+    """One mechanism: Nw of both words over ε, arrays of one length."""
+
+    mechanism: str
+    epsilons: FloatArray
+    first: FloatArray
+    second: FloatArray
+    errors: tuple[FloatArray, FloatArray]
+
+    def place(self, at: Mapping[str, float]) -> int | None:
+        """Position of the chosen ε, if it was measured."""
+        found = np.flatnonzero(self.epsilons == at.get(self.mechanism))
+        return int(found[0]) if found.size else None
+
+
+def _curves(table: pd.DataFrame) -> list[_Curve]:
+    """The curves, from whole columns: a step of a slider does not wait for pandas."""
+    names = table["mechanism"].tolist()
+    epsilon, nw, error = (
+        table[c].to_numpy(np.float64) for c in ("epsilon", "nw", "standard_error")
+    )
+    curves, start = [], 0
+    for name in dict.fromkeys(names):
+        middle, end = start + names.count(name) // 2, start + names.count(name)
+        one, two = slice(start, middle), slice(middle, end)
+        curves.append(_Curve(str(name), epsilon[one], nw[one], nw[two], (error[one], error[two])))
+        start = end
+    return curves

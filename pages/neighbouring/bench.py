@@ -6,7 +6,7 @@ The pair that a fresh visit begins with is public, so that its bench is shared b
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -50,7 +50,23 @@ STRIP = 40
 _BENCH = "neighbouring_bench"
 _PART = 2  # ε measured at a time where every draw at every ε is made by itself
 _KEPT_LAWS = 32
+_KEPT_RADII = 2_000
 _KEPT_TABLES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is measured of one mechanism: as a table, and as plain rows by ε.
+
+    Attributes:
+        mechanism: registry key.
+        table: the rows of the first word, then of the second, ε ascending.
+        rows: those of both words, by ε.
+    """
+
+    mechanism: str
+    table: pd.DataFrame
+    rows: dict[float, list[dict[str, Any]]]
 
 
 @dataclass
@@ -64,13 +80,13 @@ class PairBench:
 
     pair: Pair
     shared: SharedDirections
-    _rows: dict[tuple[Mechanism, int], pd.DataFrame] = field(default_factory=dict)
-    _tables: dict[tuple[Mechanism, int], pd.DataFrame] = field(default_factory=dict)
+    _rows: dict[tuple[Mechanism, int], list[dict[str, Any]]] = field(default_factory=dict)
+    _tables: dict[tuple[Mechanism, int], Measured] = field(default_factory=dict)
+    _together: dict[tuple[Measured, ...], pd.DataFrame] = field(default_factory=dict)
     _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
     _maps: dict[Projection, Map] = field(default_factory=dict)
     _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
     _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
-    _noise: dict[tuple[Mechanism, float], NoiseRadius | None] = field(default_factory=dict)
 
     def parts(self, mechanism: Mechanism) -> int:
         """In how many steps a mechanism is measured."""
@@ -83,30 +99,40 @@ class PairBench:
     def measure(self, mechanism: Mechanism, step: int) -> None:
         """Measure one step."""
 
-        def compute() -> pd.DataFrame:
-            import pandas as pd
-
+        def compute() -> list[dict[str, Any]]:
             part = _parts(mechanism)[step]
             found = compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED)
-            return pd.DataFrame(found.rows())
+            return found.rows()
 
         memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
 
-    def table(self, mechanism: Mechanism) -> pd.DataFrame | None:
-        """All that is measured: the rows of the first word, then of the second, ε ascending."""
+    def table(self, mechanism: Mechanism) -> Measured | None:
+        """All that is measured of a mechanism so far; None if nothing is."""
         done = [i for i in range(self.parts(mechanism)) if (mechanism, i) in self._rows]
         if not done:
             return None
 
+        def compute() -> Measured:
+            import pandas as pd
+
+            rows = [row for i in done for row in self._rows[mechanism, i]]
+            rows.sort(key=lambda row: (row["word"] != self.pair.names[0], row["epsilon"]))
+            by_epsilon: dict[float, list[dict[str, Any]]] = {}
+            for row in rows:
+                by_epsilon.setdefault(row["epsilon"], []).append(row)
+            return Measured(mechanism.key, pd.DataFrame(rows), by_epsilon)
+
+        return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
+
+    def together(self, found: list[Measured]) -> pd.DataFrame:
+        """The tables of several mechanisms as one."""
+
         def compute() -> pd.DataFrame:
             import pandas as pd
 
-            rows = pd.concat([self._rows[mechanism, i] for i in done], ignore_index=True)
-            second = rows["word"] == self.pair.names[1]
-            order = np.lexsort((rows["epsilon"], second))
-            return rows.iloc[order].reset_index(drop=True)
+            return pd.concat([one.table for one in found], ignore_index=True)
 
-        return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
+        return memo(self._together, tuple(found), compute, 4)
 
     def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
         """The law of the first (0) or second (1) word, and the position of ε in it."""
@@ -151,15 +177,25 @@ class PairBench:
         k = min(STRIP, len(self.pair.lexicon) - 1)
         return memo(self._strips, k, lambda: distance_table(self.pair.lexicon, self.pair.words, k))
 
-    def noise(self, mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
-        """The length of the noise at ε, or None for a mechanism without noise on vectors."""
-        return memo(self._noise, (mechanism, epsilon), lambda: noise_radius(mechanism, epsilon))
-
     def around(self, place: int, radius: float | None = None) -> Neighbourhood:
         """The surroundings of the first or second word, as many neighbours as there are."""
         word = self.pair.words[place]
         k = min(NEIGHBOURS, len(self.pair.lexicon) - 1)
         return neighbourhood(self.pair.lexicon, word, k, radius, self.pair.rankings[word])
+
+
+def noise(mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
+    """The length of the noise at ε, or None for a mechanism without noise on vectors.
+
+    It depends on no word, so that all sessions share it.
+    """
+    key = (mechanism, epsilon)
+    return memo(_radii(), key, lambda: noise_radius(mechanism, epsilon), _KEPT_RADII)
+
+
+@st.cache_resource(show_spinner=False)
+def _radii() -> dict[tuple[Mechanism, float], NoiseRadius | None]:
+    return {}
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from dpcore.plots.pair import pair_caption, pair_figure
 from pages.neighbouring.bench import shown_words
 from pages.neighbouring.maps import View, choose_view, show_map
 from pages.neighbouring.measuring import measured
-from pages.neighbouring.tables import noise_table, pair_table, styled
+from pages.neighbouring.tables import noise_table, pair_table
 from pages.neighbouring.views import views
 from pages.neighbouring.words import neighbour_lists
 from pages.shared.downloads import csv_button
@@ -22,14 +22,12 @@ from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbouring.bench import PairBench
+    from pages.neighbouring.bench import Measured, PairBench
 
+_MARK = "The colour of the mechanism, as in the figures."
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
-    "mark": ("", 24, "The mark of the mechanism, as in the figures."),
     "mechanism": ("mechanism", 118, None),
     "epsilon": ("ε", 58, "The ε of the slider of its group."),
     "word": ("word", 82, None),
@@ -75,7 +73,6 @@ class Scene:
         epsilons: ε by registry key.
         view: of the map.
         lexicon: its name in the catalogue.
-        tables: what is measured so far, one a mechanism.
     """
 
     bench: PairBench
@@ -83,7 +80,6 @@ class Scene:
     epsilons: dict[str, float]
     view: View
     lexicon: str
-    tables: tuple[pd.DataFrame, ...]
 
 
 @st.fragment
@@ -118,10 +114,10 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     st.subheader("The true distances", anchor=False)
     _strip(bench, mechanisms, epsilons)
     st.subheader("The same ε, two words", anchor=False)
-    tables = measured(bench, mechanisms)
-    if tables:
-        _compared(tables, epsilons)
-    views(Scene(bench, tuple(mechanisms), epsilons, view, lexicon, tuple(tables)))
+    found = measured(bench, mechanisms)
+    if found:
+        _compared(bench, found, epsilons)
+    views(Scene(bench, tuple(mechanisms), epsilons, view, lexicon))
 
 
 def _sliders(mechanisms: list[Mechanism]) -> dict[str, float]:
@@ -138,8 +134,8 @@ def _sliders(mechanisms: list[Mechanism]) -> dict[str, float]:
 
 def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, float]) -> None:
     table = bench.distances()
-    noise = noise_table(bench, mechanisms, epsilons)
-    shown = noise if len(noise) else None
+    found = noise_table(mechanisms, epsilons)
+    shown = found if len(found) else None
     show_figure(
         distance_strip_figure(table, shown), distance_caption(table, shown), table, "distances"
     )
@@ -149,18 +145,19 @@ def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, fl
     )
 
 
-def _compared(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> None:
-    import pandas as pd
-
-    here = pair_table(tables, epsilons)
-    everything = pd.concat(tables, ignore_index=True)
+def _compared(bench: PairBench, found: list[Measured], epsilons: dict[str, float]) -> None:
+    everything = bench.together(found)
+    here = pair_table(found, epsilons)
     if len(here):
         st.dataframe(
-            styled(here, tables),
+            here,
             hide_index=True,
             column_config={
-                name: st.column_config.TextColumn(label, width=width, help=explained)
-                for name, (label, width, explained) in _COLUMNS.items()
+                "mark": st.column_config.ImageColumn("", width=28, help=_MARK),
+                **{
+                    name: st.column_config.TextColumn(label, width=width, help=explained)
+                    for name, (label, width, explained) in _COLUMNS.items()
+                },
             },
             alt="Nw, Sw, distance of the output and success of an attacker for both words under "
             "each mechanism at the chosen ε",

@@ -10,16 +10,14 @@ from pages.shared.messages import note
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbouring.bench import PairBench
+    from pages.neighbouring.bench import Measured, PairBench
 
 _STOPPED = "neighbouring_stopped"
 
 
-def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[pd.DataFrame]:
-    """A table for each mechanism, once measured; a stop leaves what is there and says so."""
+def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
+    """What is found for each mechanism, once measured; a stop leaves what is there and says so."""
     if st.session_state.get(_STOPPED) is not bench:
         st.session_state.pop(_STOPPED, None)
     waiting = [(m, i) for m in mechanisms for i in bench.missing(m)]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from dpcore.measure.density import STRATA, extremes, ordinary_words
 from dpcore.plots.distances import NOISE_COLUMNS
-from dpcore.plots.style import name_tag, short_name, style_of
+from dpcore.plots.style import name_tag, style_of
+from pages.neighbouring.bench import noise
 
 if TYPE_CHECKING:
-    from pandas.io.formats.style import Styler
-
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.density import VocabularyDensity
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbouring.bench import PairBench
+    from pages.neighbouring.bench import Measured, PairBench
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
@@ -74,22 +75,17 @@ def extremes_table(
     )
 
 
-def pair_table(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> pd.DataFrame:
-    """Both words under every mechanism at its chosen ε, for people; errors are 2 s.e.
-
-    Args:
-        tables: as `PairBench.table` gives them.
-        epsilons: by registry key.
-    """
+def pair_table(found: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
+    """Both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
     rows = []
-    for table in tables:
-        key = str(table["mechanism"].iloc[0])
-        for row in table[table["epsilon"] == epsilons[key]].to_dict("records"):
+    for one in found:
+        key = one.mechanism
+        for row in one.rows.get(epsilons[key], []):
             exact = bool(row["exact"])
             rows.append(
                 {
-                    "mark": style_of(key).glyph,
-                    "mechanism": short_name(key),
+                    "mark": swatch(key),
+                    "mechanism": name_tag(key),
                     "epsilon": f"{row['epsilon']:,.5g}",
                     "word": row["word"],
                     "nw": _with_error(row["nw"], row["standard_error"]),
@@ -106,33 +102,33 @@ def pair_table(tables: list[pd.DataFrame], epsilons: dict[str, float]) -> pd.Dat
     return pd.DataFrame(rows)
 
 
-def styled(table: pd.DataFrame, tables: list[pd.DataFrame]) -> Styler:
-    """The table with each mechanism's mark in its own colour."""
-    colours = {short_name(str(t["mechanism"].iloc[0])): style_of(str(t["mechanism"].iloc[0])).colour
-               for t in tables}  # fmt: skip
-    marks = [f"color: {colours[name]}" for name in table["mechanism"]]
-    return table.style.apply(lambda _: marks, subset=["mark"])
+@cache
+def swatch(mechanism: str) -> str:
+    """A disc in the colour of a mechanism, as an image that is part of the page itself."""
+    disc = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
+        f'<circle cx="8" cy="8" r="7" fill="{style_of(mechanism).colour}"/></svg>'
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
 
 
-def noise_table(
-    bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, float]
-) -> pd.DataFrame:
+def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
     """Length of the noise of those mechanisms that add it to vectors (`NOISE_COLUMNS`)."""
     rows = []
     for mechanism in mechanisms:
         epsilon = epsilons[mechanism.key]
         if epsilon not in mechanism.admissible:
             continue
-        found = bench.noise(mechanism, epsilon)
+        found = noise(mechanism, epsilon)
         if found is not None:
             name, colour = name_tag(mechanism.key), style_of(mechanism.key).colour
             rows.append((name, colour, found.low, found.median, found.high))
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
 
 
-def attack_text(row: dict[str, object], name: str, exact: bool) -> str:
+def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
     """Success of the attacker: a number, or the range that an estimate leaves."""
-    low, high = (float(str(row[f"{name}_{end}"])) for end in ("low", "high"))
+    low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
     if exact or f"{low:.3f}" == f"{high:.3f}":
         return f"{low:.3f}"
     return f"{low:.3f} to {high:.3f}"

@@ -16,6 +16,10 @@ from pages.shared.messages import note
 from pages.shared.pair import pair_is_typed
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density import VocabularyDensity
     from pages.neighbouring.board import Scene
 
 _LISTED = 40
@@ -49,12 +53,22 @@ def _extremes_view(scene: Scene) -> None:
         with column:
             st.markdown(f"**{title}**")
             selectable(
-                extremes_table(words, found, _LISTED, end),
+                _listed(words.fingerprint, end, words, found),
                 scene.view.slot,
                 key=f"extreme_{end}_{words.fingerprint[:12]}",
                 alt=f"{title}: word, distance to its nearest word, hubness, stratum",
                 label="",
             )
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _listed(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    end: int,
+    _words: Lexicon,
+    _density: VocabularyDensity,
+) -> pd.DataFrame:
+    return extremes_table(_words, _density, _LISTED, end)
 
 
 def _misreading_view(scene: Scene) -> None:

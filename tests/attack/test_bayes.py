@@ -11,8 +11,9 @@ from dpcore.attack.bayes import Success, bound, success
 from dpcore.attack.compare import compare
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
+from dpcore.measure.maps_model import Map, Projection
 from dpcore.measure.outputs import Outputs, outputs_of
-from dpcore.measure.pair import Pair, output_distance
+from dpcore.measure.pair import Pair, output_distance, spread_on_map
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.shared import SharedDirections
@@ -239,3 +240,23 @@ def test_two_words_that_are_all_there_is() -> None:
     found = compare(create("tem", words), pair, EPSILONS, SharedDirections(), runs=20, seed=0)
     assert np.array_equal(found.between.low, found.beside[0].low)
     assert output_distance(pair, exact(0, [[0.25, 0.75]]))[0][0] == pytest.approx(0.75)
+
+
+def test_the_spread_on_a_map_is_that_of_its_points() -> None:
+    """Three points near w0 at distance 1, one near w1 at distance 3; the map halves one of them."""
+    words = lexicons.lexicon([[0, 0], [100, 0], [1, 0], [0, 1], [103, 0]])
+    pair = Pair.of(words, "w0", "w1")
+    points = np.array([[0, 0], [50, 0], [1, 0], [0, 1], [50, 6]], dtype=np.float32)
+    shown = Map(
+        Projection.UMAP, words.fingerprint, np.arange(5), points, np.ones(5, np.float32), 1, {}
+    )
+    one = spread_on_map(pair, shown, 1)
+    assert one is not None
+    assert (one.true, one.drawn, one.neighbours) == (3.0, 6.0, 1)
+    two = spread_on_map(pair, shown, 2)
+    assert two is not None
+    assert two.true == pytest.approx((3 + 99) / 2)
+    part = Map(
+        Projection.UMAP, words.fingerprint, np.arange(1), points[:1], np.ones(1, np.float32), 1, {}
+    )
+    assert spread_on_map(pair, part, 1) is None

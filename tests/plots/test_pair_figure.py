@@ -1,0 +1,57 @@
+"""The figure of two words: its curves, rings and the verdict of its caption."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.plots.pair import COLUMNS, pair_caption, pair_figure
+
+EPSILONS = [1.0, 2.0, 4.0]
+
+
+def rows(mechanism: str, first: list[float], second: list[float], error: float) -> list[tuple]:
+    both = (("near", "<far>", first), ("<far>", "near", second))
+    return [
+        (mechanism, epsilon, word, other, nw, error)
+        for word, other, values in both
+        for epsilon, nw in zip(EPSILONS, values, strict=True)
+    ]
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    found = rows("madlib.v1", [0.1, 0.2, 0.9], [0.2, 0.7, 0.95], 0.01)
+    found += rows("tem.v1", [0.1, 0.5, 1.0], [0.1, 0.52, 1.0], 0.0)
+    return pd.DataFrame(found, columns=list(COLUMNS))
+
+
+def test_each_curve_runs_over_both_words(table: pd.DataFrame) -> None:
+    figure = pair_figure(table, {"madlib.v1": 2.0, "tem.v1": 3.0})
+    diagonal, madlib, tem, rings = figure.data
+    assert list(madlib.x) == [0.1, 0.2, 0.9]
+    assert list(madlib.y) == [0.2, 0.7, 0.95]
+    assert list(tem.y) == [0.1, 0.52, 1.0]
+    assert list(diagonal.x) == list(diagonal.y) == [0, 1]
+    # tem is not measured at 3: it has no ring.
+    assert (list(rings.x), list(rings.y)) == ([0.2], [0.7])
+    assert madlib.line.color != tem.line.color
+    assert "<far>" not in figure.layout.yaxis.title.text
+
+
+def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame) -> None:
+    said = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0})
+    assert said.startswith(
+        "The same ε treats “near” and “<far>” most differently under madlib (0.5) and least under "
+        "tem (0.02)."
+    )
+    assert "madlib: at ε = 2 “near” stays with probability 0.2 ± 0.02, “<far>” with 0.7" in said
+    assert "(at ε = 2)." in said
+    assert "tem: at ε = 4 “near” stays with probability 1, “<far>” with 1;" in said
+
+
+def test_one_mechanism_is_not_compared_with_itself(table: pd.DataFrame) -> None:
+    only = table[table["mechanism"] == "tem.v1"].reset_index(drop=True)
+    said = pair_caption(only, {})
+    assert "under tem (0.02 between their chances to stay)." in said
+    assert "least" not in said
+    assert np.isfinite(pair_figure(only, {}).data[1].x).all()
