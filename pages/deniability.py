@@ -4,7 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.denying.board import board
-from pages.denying.choosing import choose_runs, choose_words
+from pages.denying.choosing import choose_words
 from pages.denying.command import How
 from pages.denying.corpus import say_text
 from pages.denying.curves import measured_curves
@@ -36,21 +36,15 @@ try:
 except DpcoreError as error:
     refuse("The lexicon could not be loaded.", error)
     st.stop()
-left, right = st.columns(2)
-with left:
-    typed = choose_words()
-with right:
-    runs, seed = choose_runs()
+typed, runs, seed = choose_words()
 try:
     selection = typed.selection(words, seed)
 except DpcoreError as error:
     refuse("These words could not be measured.", error)
     st.stop()
-with left:
-    say_text(selection)
-with right:
-    pinned = pin_words(words, selection, typed.public)
-    say_unknown(words)
+say_text(selection)
+pinned = pin_words(words, selection, typed.public)
+say_unknown(words)
 mechanisms = []
 for key, settings in chosen:
     try:

@@ -92,47 +92,72 @@ def _sample(
     return measured.sample(_lexicon, count, generator(seed, "sample of words"), by)
 
 
-def choose_words() -> Words:
-    """Draw the choice of words. What is typed stays in the session and out of the link."""
+def choose_words() -> tuple[Words, int, int]:
+    """Draw the choice of words, R and the seed; return all three.
+
+    What is typed stays in the session and out of the link.
+    """
     if WORDS not in st.session_state:
         given = st.query_params.get(WORDS)
         st.session_state[WORDS] = START_WORDS if given is None else given
-    of = st.segmented_control(
-        "Words to measure",
-        [SAMPLE, LIST, TEXT],
-        default=SAMPLE,
-        required=True,
-        key="of",
-        bind="query-params",
-        help="A sample takes one word at random from each of N equal parts of the vocabulary; "
-        "a text counts each of its words as often as it stands there.",
+    by = str(Stratum.FREQUENCY)
+    with st.container(horizontal=True):
+        of = st.segmented_control(
+            "Words to measure",
+            [SAMPLE, LIST, TEXT],
+            default=SAMPLE,
+            required=True,
+            key="of",
+            bind="query-params",
+            help="A sample takes one word at random from each of N equal parts of the "
+            "vocabulary; a text counts each of its words as often as it stands there.",
+        )
+        if of == SAMPLE:
+            by = _strata()
+    left, right = st.columns(2)
+    with left:
+        if of == LIST:
+            words = Words(LIST, text=_list())
+        elif of == TEXT:
+            given = choose_text()
+            words = Words(TEXT, _count(of), text=given.text, data=given.data)
+        else:
+            words = Words(SAMPLE, _count(of), by)
+    with right:
+        runs, seed = _runs()
+    return words, runs, seed
+
+
+def _strata() -> str:
+    return str(
+        st.segmented_control(
+            "Parts of the vocabulary by",
+            [str(stratum) for stratum in Stratum],
+            default=str(Stratum.FREQUENCY),
+            required=True,
+            key="by",
+            bind="query-params",
+            help="frequency: from frequent to rare words. density: from words with a near "
+            "neighbour to words that stand alone. Either way all kinds are represented in "
+            "proportion.",
+        )
     )
-    if of == LIST:
-        return Words(LIST, text=_list())
-    count = st.slider(
-        "Number of words in the sample" if of == SAMPLE else "Words of the text measured at most",
-        2,
-        PAGE_WORDS,
-        START_SAMPLE,
-        key="sample",
-        bind="query-params",
-        help="More words take longer and give a steadier mean. Of a text with more different "
-        "words, the heaviest are kept and the others drawn in proportion to how often they stand "
-        "there, so that the mean stays unbiased.",
+
+
+def _count(of: str) -> int:
+    return int(
+        st.slider(
+            "Words in the sample" if of == SAMPLE else "Words of the text, at most",
+            2,
+            PAGE_WORDS,
+            START_SAMPLE,
+            key="sample",
+            bind="query-params",
+            help="More words take longer and give a steadier mean. Of a text with more different "
+            "words, the heaviest are kept and the others drawn in proportion to how often they "
+            "stand there, so that the mean stays unbiased.",
+        )
     )
-    if of == TEXT:
-        return Words(TEXT, int(count), text=(given := choose_text()).text, data=given.data)
-    by = st.segmented_control(
-        "Parts of the vocabulary by",
-        [str(stratum) for stratum in Stratum],
-        default=str(Stratum.FREQUENCY),
-        required=True,
-        key="by",
-        bind="query-params",
-        help="frequency: from frequent to rare words. density: from words with a near neighbour "
-        "to words that stand alone. Either way all kinds are represented in proportion.",
-    )
-    return Words(SAMPLE, int(count), str(by))
 
 
 def _list() -> str:
@@ -148,8 +173,7 @@ def _list() -> str:
     )
 
 
-def choose_runs() -> tuple[int, int]:
-    """Draw R and the seed; return both."""
+def _runs() -> tuple[int, int]:
     with st.container(horizontal=True):
         runs = st.number_input(
             "Runs R",

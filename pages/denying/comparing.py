@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.plots.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
+from dpcore.plots.style import short_name
 from pages.denying.moving import moved
 from pages.denying.tables import equal_table, read_table
 from pages.shared.figure import show_figure
@@ -81,7 +82,7 @@ def _moving(
                 alt=equal_alt(table, quantity, runs),
                 mark=equal_mark(table, read, quantity, runs, nw),
             )
-    shown = read.rename(columns=_COLUMNS)
+    shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
         shown,
@@ -92,7 +93,7 @@ def _moving(
     note(
         "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
         "different things, and protect different pairs of words. ε is read on a straight line in "
-        "ln ε between the curves' measured ε; the last columns but two say between which of them "
-        "it certainly lies (two standard errors). An empty row: the mean Nw of this mechanism "
+        "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
+        "it certainly lies (by two standard errors). An empty row: the mean Nw of this mechanism "
         "never has the value at a measured ε; several rows: its Nw is not monotone."
     )
