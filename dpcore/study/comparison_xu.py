@@ -74,7 +74,7 @@ def _vocabulary(recorded: Recorded) -> list[Row]:
             f"{paper_near:g}",
             f"{near:.4f}",
             signed(near - paper_near),
-            "The closest pair of words alone decides it; the paper's vocabulary is larger and holds "
+            "The closest pair of words alone decides it; the paper's larger vocabulary holds "
             "a closer one.",
         ),
         Row(
