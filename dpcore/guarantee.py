@@ -24,6 +24,8 @@ class Status(StrEnum):
 
     PROVED = "proved"
     """A proof is known that covers the mechanism as it is implemented here."""
+    CERTIFIED = "certified on this lexicon"
+    """The loss of every pair of words and every output of this lexicon was computed."""
     CONDITIONAL = "conditional"
     """It holds under a condition that these settings may not meet; the reason names it."""
     REFUTED = "refuted"
@@ -49,7 +51,7 @@ class Guarantee(ABC):
 
     Attributes:
         epsilon: the parameter of the bound, finite and positive.
-        status: proved, conditional or refuted.
+        status: proved, certified on this lexicon, conditional or refuted.
         reason: one sentence that says why.
         source: where the claim or its proof stands, with the number of the theorem.
     """

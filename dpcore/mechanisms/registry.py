@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError, UnknownMechanismError
+from dpcore.mechanisms.adept import Adept, AdeptManhattan
 from dpcore.mechanisms.clipped import (
     ClippedGaussian,
     ClippedGaussianClassical,
@@ -16,8 +17,10 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.projection import RandomProjection
 from dpcore.mechanisms.tem import TruncatedExponential
+from dpcore.mechanisms.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.trlaplace import TrLaplace, TrLaplaceCorrected
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.vickrey import Vickrey
 
 if TYPE_CHECKING:
@@ -31,13 +34,17 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Vickrey,
         RandomProjection,
         TruncatedExponential,
+        TemCalibrated,
         TruncatedGumbel,
+        TruncatedGumbelRepaired,
         ClippedLaplace,
         ClippedL2Laplace,
         ClippedGaussian,
         ClippedGaussianClassical,
         TrLaplace,
         TrLaplaceCorrected,
+        Adept,
+        AdeptManhattan,
     )
 }
 """Registry key ("tem.v1") to class, in the order in which they are shown."""

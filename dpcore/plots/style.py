@@ -35,6 +35,8 @@ GLYPHS = {
     "hourglass": "⧗",
     "bowtie": "⧓",
     "triangle-se": "◢",
+    "triangle-sw": "◣",
+    "octagon": "⯃",
 }
 """Plotly's marker symbols and the characters that look like them in running text."""
 
@@ -75,6 +77,8 @@ _STYLES = {
     "gaussian-classical": Style(BLUE, "dot", "triangle-right"),
     "trlaplace": Style(VERMILION, "dot", "x"),
     "trlaplace-corrected": Style(VERMILION, "longdash", "triangle-se"),
+    "adept": Style(GREY, "dot", "triangle-sw"),
+    "adept-l1": Style(GREY, "solid", "octagon"),
 }
 _OTHERS = tuple(
     Style(colour, "longdashdot", marker)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
     from pages.shared.groups import Group
 
-_ICONS = {"proved": "✓", "conditional": "?", "refuted": "✕"}
+_ICONS = {"proved": "✓", "certified on this lexicon": "✓", "conditional": "?", "refuted": "✕"}
 TOP = 5
 
 
@@ -96,9 +96,15 @@ def _tokens(rewrite: Rewrite) -> list[dict[str, Any]]:
 
 def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str, Any]:
     status = str(promise.status)
-    line = "what it promises" if status == "proved" else promise.reason
+    kept = status in {"proved", "certified on this lexicon"}
+    line = "what it promises" if kept else promise.reason
     return {
-        "status": {"kind": status, "icon": _ICONS[status], "label": status, "line": line},
+        "status": {
+            "kind": status.split()[0],
+            "icon": _ICONS[status],
+            "label": status,
+            "line": line,
+        },
         "promise": [
             ["Promise for each word", promise.statement],
             ["For this text", promise.for_tokens(protected)],

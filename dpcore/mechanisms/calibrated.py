@@ -1,0 +1,124 @@
+"""Mechanisms whose noise is as small as the true ε on this lexicon allows.
+
+Noise has a strength s (in 1/distance; a larger one is less noise). At ε the strength is the larger
+of two: the one that a theorem allows for every vocabulary, and the one that a certificate allows
+for this one. Both are step functions or continuous and increasing in ε, so a draw that is a
+step function of the strength is one of ε.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.guarantee import Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.progress import silent
+from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
+from dpcore.mechanisms.certificate import Certificate, keep_certificate, known_certificate
+from dpcore.mechanisms.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.progress import Progress
+    from dpcore.mechanisms.law import FloatArray
+    from dpcore.mechanisms.path import EpsilonPaths
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CalibratedMechanism(Mechanism):
+    """A mechanism with a strength of noise that is certified on its lexicon.
+
+    The certificate of a vocabulary of up to 1,000 words is computed when it is first needed; that
+    of a larger one comes with the laboratory or is made by `python -m dpcore calibrate`. Without
+    one the theorem alone decides.
+    """
+
+    # -- what a member says
+
+    @abstractmethod
+    def proved_strength(self, epsilon: float) -> float:
+        """The strength that is proved at ε for every vocabulary; 0 if there is none."""
+
+    @abstractmethod
+    def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
+        """The ε that is proved for each strength, increasing (the inverse)."""
+
+    @abstractmethod
+    def compute_certificate(self, progress: Progress = silent) -> Certificate:
+        """Evaluate the loss of all pairs of words: minutes for a large vocabulary."""
+
+    @abstractmethod
+    def promise(self, epsilon: float) -> MetricPrivacy:
+        """What the theorem says at ε, with its reason and source."""
+
+    # -- what follows
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate of this lexicon and these settings, if there is one."""
+        known = known_certificate(self.lexicon.fingerprint, self.key, self.settings())
+        if known is not None or len(self.lexicon) > CERTIFIED_AT_ONCE_WORDS:
+            return known
+        return self.calibrate()
+
+    def calibrate(self, progress: Progress = silent) -> Certificate:
+        """Compute the certificate and keep it in the cache folder."""
+        found = self.compute_certificate(progress)
+        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), found)
+        return found
+
+    @property
+    def lowest_epsilon(self) -> float:
+        """Below or at this ε there is no strength."""
+        proved = float(self.proved_epsilon(np.zeros(1))[0])
+        if self.certificate is None:
+            return proved
+        return min(proved, float(np.nextafter(self.certificate.epsilons[0], 0.0)))
+
+    def strength(self, epsilon: float) -> float:
+        """The strength of the noise at ε, in 1/distance."""
+        value = self.check_epsilon(epsilon)
+        certified = self.certificate.strength(value) if self.certificate else 0.0
+        return max(certified, self.proved_strength(value))
+
+    def epsilon_of(self, strengths: FloatArray) -> FloatArray:
+        """The smallest ε at which the strength is at least this, elementwise."""
+        proved = self.proved_epsilon(strengths)
+        if self.certificate is None:
+            return proved
+        return np.minimum(proved, self.certificate.epsilon_of(strengths))
+
+    def in_own_epsilon(self, paths: EpsilonPaths, per_strength: float) -> EpsilonPaths:
+        """Paths whose breaks are `per_strength` times a strength, as functions of ε."""
+        finite = np.isfinite(paths.breaks)
+        breaks = np.full(paths.breaks.shape, np.inf)
+        breaks[finite] = self.epsilon_of(paths.breaks[finite] / per_strength)
+        return replace(paths, breaks=breaks, low=self.admissible.low)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Metric privacy at ε: certified on this lexicon, or proved where the theorem decides."""
+        value = self.check_epsilon(epsilon)
+        proved = self.promise(value)
+        if self.certificate is None:
+            return replace(proved, reason=f"{proved.reason} {self._without_certificate()}")
+        if not self.certificate.strength(value) > self.proved_strength(value):
+            return proved
+        return replace(
+            proved,
+            status=Status.CERTIFIED,
+            reason=(
+                f"The loss of all pairs of the {len(self.lexicon):,} words and all outputs was "
+                f"computed: with this noise it is at most {value:.4g} times their distance. For "
+                "another vocabulary it need not be."
+            ),
+            source=f"computed on this lexicon; {proved.source}",
+        )
+
+    def _without_certificate(self) -> str:
+        return (
+            "There is no certificate of this lexicon with these settings, which would allow less "
+            f"noise: `python -m dpcore calibrate --mechanism {self.short}` computes it."
+        )

@@ -1,0 +1,182 @@
+"""Tables of noise strengths whose true ε was computed on one lexicon, and how they are found.
+
+A certificate says: with noise of strength s_j the largest loss per distance over all pairs of
+words and all outputs is at most ε_j. It is valid at every ε ≥ ε_j, so a look-up between two
+entries takes the strength of the smaller ε: nothing is interpolated.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import Kept, keep, recall, write_text
+
+FloatArray = NDArray[np.float64]
+
+_STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
+"""The ε for which a strength is looked for: 0.1 to 1,000 in round numbers."""
+_ROUNDS = 3
+_MARGIN = 1e-4  # by how much a strength that is likely to fit stays below the estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Strengths s_j with their certified ε_j, both ascending; the arrays are read-only.
+
+    Attributes:
+        epsilons: ε_j, shape (m,).
+        strengths: s_j in 1/distance, shape (m,): a larger one is less noise.
+    """
+
+    epsilons: FloatArray
+    strengths: FloatArray
+
+    def __post_init__(self) -> None:
+        """Keep the entries that no other one beats, in ascending order."""
+        epsilons = np.asarray(self.epsilons, dtype=np.float64)
+        strengths = np.asarray(self.strengths, dtype=np.float64)
+        order = np.lexsort((-strengths, epsilons))
+        epsilons, strengths = epsilons[order], strengths[order]
+        best = np.maximum.accumulate(strengths)
+        rises = np.ones(strengths.size, dtype=bool)
+        rises[1:] = strengths[1:] > best[:-1]
+        for name, values in (("epsilons", epsilons[rises]), ("strengths", strengths[rises])):
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def strength(self, epsilon: float) -> float:
+        """The largest strength certified at ε; 0 if there is none."""
+        place = int(np.searchsorted(self.epsilons, epsilon, side="right"))
+        return float(self.strengths[place - 1]) if place else 0.0
+
+    def epsilon_of(self, strengths: FloatArray) -> FloatArray:
+        """The smallest certified ε at which the strength is at least this; ∞ if there is none."""
+        places = np.searchsorted(self.strengths, strengths, side="left")
+        return np.append(self.epsilons, math.inf)[places]
+
+    def to_json(self) -> list[list[float]]:
+        """Rows [ε, strength]."""
+        return [
+            list(row) for row in zip(self.epsilons.tolist(), self.strengths.tolist(), strict=True)
+        ]
+
+
+def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> Certificate:
+    """Strengths whose certified ε lie just below those of `EPSILONS`.
+
+    The entries are certified one by one, so nothing is assumed; if a larger strength does not have
+    a larger ε they are only less close to the target.
+
+    Args:
+        evaluate: the certified ε of each strength, shape (m,) to shape (m,).
+        start: strengths to begin with, ascending, spread over the range of interest.
+    """
+    strengths = np.asarray(start, dtype=np.float64)
+    epsilons = evaluate(strengths)
+    wanted = np.log(EPSILONS)
+    for _ in range(_ROUNDS - 1):
+        order = np.argsort(strengths)
+        # The least ε of this strength or a larger one: what a look-up from above would find.
+        known = np.minimum.accumulate(np.log(epsilons[order])[::-1])[::-1]
+        inside = wanted[(wanted > known[0]) & (wanted < known[-1])]
+        if not inside.size:
+            break
+        guess = np.exp(np.interp(inside, known, np.log(strengths[order]))) * (1.0 - _MARGIN)
+        strengths = np.append(strengths, guess)
+        epsilons = np.append(epsilons, evaluate(guess))
+    everything = Certificate(epsilons, strengths)
+    used = {0, everything.epsilons.size - 1}
+    used |= set((np.searchsorted(everything.epsilons, EPSILONS, side="right") - 1).tolist())
+    kept = sorted(used - {-1})
+    return Certificate(everything.epsilons[kept], everything.strengths[kept])
+
+
+def known_certificate(
+    fingerprint: str, name: str, settings: Mapping[str, Any]
+) -> Certificate | None:
+    """The certificate that comes with the laboratory, or that was kept on this computer, or None.
+
+    Args:
+        fingerprint: of the lexicon.
+        name: registry key of the mechanism.
+        settings: its parameters.
+    """
+    for entry in _bundled():
+        if _is(entry, fingerprint, name, settings):
+            return _from_rows(entry["rows"])
+    kept = recall(fingerprint, _kind(name, settings))
+    if kept is None or kept.facts.get("settings") != _plain(settings):
+        return None
+    return Certificate(kept.arrays["epsilons"], kept.arrays["strengths"])
+
+
+def keep_certificate(
+    fingerprint: str, name: str, settings: Mapping[str, Any], found: Certificate
+) -> bool:
+    """Keep a certificate in the cache folder; whether it could be written."""
+    arrays = {"epsilons": found.epsilons, "strengths": found.strengths}
+    facts = {"settings": _plain(settings)}
+    return keep(fingerprint, _kind(name, settings), Kept(arrays, facts))
+
+
+def write_certificate(
+    path: Path,
+    fingerprint: str,
+    name: str,
+    settings: Mapping[str, Any],
+    found: Certificate,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Enter a certificate in a JSON file such as the bundled one, in place of an older one."""
+    entries: list[dict[str, Any]] = []
+    if path.is_file():
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    entries = [entry for entry in entries if not _is(entry, fingerprint, name, settings)]
+    new = {"mechanism": name, "fingerprint": fingerprint, "settings": _plain(settings)}
+    entries.append(new | dict(provenance) | {"rows": found.to_json()})
+    entries.sort(key=lambda entry: (entry["mechanism"], entry["fingerprint"]))
+    write_text(path, json.dumps(entries, indent=1) + "\n")
+
+
+def bundled_file() -> Path:
+    """The certificates of the bundled lexicon."""
+    return bundled_data("certificates", "certificates.json") / "certificates.json"
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> tuple[dict[str, Any], ...]:
+    try:
+        return tuple(json.loads(bundled_file().read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return ()
+
+
+def _is(entry: Mapping[str, Any], fingerprint: str, name: str, settings: Mapping[str, Any]) -> bool:
+    own = (entry["mechanism"], entry["fingerprint"], entry["settings"])
+    return own == (name, fingerprint, _plain(settings))
+
+
+def _from_rows(rows: list[list[float]]) -> Certificate:
+    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    return Certificate(table[:, 0], table[:, 1])
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(settings.items()))
+
+
+def _kind(name: str, settings: Mapping[str, Any]) -> str:
+    """A file name for a mechanism with these settings."""
+    parts = [f"{key}-{value}" for key, value in _plain(settings).items()]
+    return "-".join(["certificate", name, *parts])

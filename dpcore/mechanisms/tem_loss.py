@@ -1,0 +1,256 @@
+"""The true ε of a truncated exponential mechanism on one vocabulary: all pairs, all outputs.
+
+With P(y | w) = exp(−η·min(D(w, y), γ))/Z_w the loss of an output y between w and w′ is
+η·min(D(w′, y), γ) − η·min(D(w, y), γ) + ln Z_w′ − ln Z_w. min(D, γ) is itself a metric, so the
+triangle inequality puts the largest loss at y = w, and
+
+    ε_eff = max over w ≠ w′ of [η·min(d, γ) + ln Z_w′ − ln Z_w] / d(w, w′),
+
+O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence
+η ≤ ε_eff ≤ 2η wherever some pair is not cut off at γ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs, FloatArray, IntArray, Tile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The pair of words and the output at which the loss per distance is largest.
+
+    Attributes:
+        epsilon: ε_eff, the smallest ε for which ε·d bounds every loss on this vocabulary.
+        word: the word that the output points to; it is the output as well.
+        other: the word that it points away from.
+        output: the output.
+        distance: of the two words.
+        log_word: ln P(output | word).
+        log_other: ln P(output | other).
+        error: bound on the absolute error of `epsilon`.
+    """
+
+    epsilon: float
+    word: int
+    other: int
+    output: int
+    distance: float
+    log_word: float
+    log_other: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Normalisers:
+    """ln Z of every word, and its nearest other word.
+
+    Attributes:
+        logs: ln Z_w at each of K exponents, shape (K, n).
+        nearest: the nearest other word of each, shape (n,).
+        distances: its distance, shape (n,).
+    """
+
+    logs: FloatArray
+    nearest: IntArray
+    distances: FloatArray
+
+
+def effective_epsilon(
+    lexicon: Lexicon,
+    metric: Metric | str,
+    eta: float,
+    gamma: float = math.inf,
+    progress: Progress = silent,
+) -> Loss:
+    """ε_eff of weights exp(−η·min(D, γ)) over all pairs of the vocabulary.
+
+    Args:
+        lexicon: words and vectors.
+        metric: of D and of ε.
+        eta: η > 0, in 1/distance; ε/2 in TEM.
+        gamma: γ > 0, a distance; ∞ for none.
+        progress: called with (stage, tiles done, all tiles).
+
+    Raises:
+        ParameterError: η or γ is outside its range.
+    """
+    return effective_epsilons(lexicon, metric, [eta], [gamma], progress)[0]
+
+
+def effective_epsilons(
+    lexicon: Lexicon,
+    metric: Metric | str,
+    etas: Sequence[float] | FloatArray,
+    gammas: Sequence[float] | FloatArray,
+    progress: Progress = silent,
+) -> list[Loss]:
+    """As `effective_epsilon`, for several η, each with its γ: the distances are shared."""
+    strength, threshold = np.asarray(etas, dtype=float), np.asarray(gammas, dtype=float)
+    if strength.shape != threshold.shape or strength.ndim != 1:
+        msg = f"each eta needs a gamma, got shapes {strength.shape} and {threshold.shape}"
+        raise ParameterError(msg)
+    if not (np.all((strength > 0) & np.isfinite(strength)) and np.all(threshold > 0)):
+        msg = "eta must be finite and > 0, gamma > 0"
+        raise ParameterError(msg)
+    chosen = Metric.parse(metric)
+    caps = strength * threshold
+    found = log_normalisers(lexicon, chosen, strength, caps, progress)
+    return _worst(lexicon, chosen, strength, caps, found, progress)
+
+
+def log_normalisers(
+    lexicon: Lexicon,
+    metric: Metric,
+    etas: FloatArray,
+    caps: FloatArray,
+    progress: Progress = silent,
+) -> Normalisers:
+    """ln Σ_y exp(−min(η·D(w, y), c)) of every word, at K pairs (η, c).
+
+    Args:
+        lexicon: words and vectors.
+        metric: of D.
+        etas: η, shape (K,).
+        caps: c = η·γ, shape (K,); ∞ allowed.
+        progress: called with (stage, tiles done, all tiles).
+    """
+    n = len(lexicon)
+    sums = np.zeros((etas.size, n))
+    nearest = np.zeros(n, dtype=np.int64)
+    gaps = np.full(n, math.inf)
+    pairs = AllPairs(lexicon.vectors, metric)
+    for done, tile in enumerate(pairs, start=1):
+        weights = np.empty_like(tile.distances)
+        for k, (eta, cap) in enumerate(zip(etas, caps, strict=True)):
+            np.multiply(tile.distances, -eta, out=weights)
+            if cap < math.inf:
+                np.maximum(weights, -cap, out=weights)
+            np.exp(weights, out=weights)
+            sums[k, tile.rows] += weights.sum(axis=1)
+            if not tile.diagonal:
+                sums[k, tile.columns] += weights.sum(axis=0)
+        _note_nearest(tile, nearest, gaps)
+        progress("normalising", done, pairs.count)
+    return Normalisers(np.log(sums), nearest, gaps)
+
+
+def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
+    """Take the nearest other words of a tile where they are nearer than those known."""
+    if tile.diagonal:
+        np.fill_diagonal(tile.distances, math.inf)
+    ways = [(tile.rows, tile.columns, tile.distances)]
+    if not tile.diagonal:
+        ways.append((tile.columns, tile.rows, tile.distances.T))
+    for own, others, found in ways:
+        at = found.argmin(axis=1)
+        least = found[np.arange(at.size), at]
+        better = least < gaps[own]
+        nearest[own][better] = at[better] + others.start
+        gaps[own][better] = least[better]
+
+
+class _Best:
+    """The largest value so far of one exponent, and the pair that has it."""
+
+    def __init__(self, eta: float, cap: float, logs: FloatArray) -> None:
+        self.eta, self.cap, self.logs = eta, cap, logs
+        self.value, self.pair, self.distance = 0.0, (0, 1), 1.0
+
+    def reach(self, spread: float) -> float:
+        """No pair at this distance or beyond does better if |ln Z − ln Z′| ≤ spread."""
+        far = (self.cap + spread) / self.value if self.value > 0 else math.inf
+        if not self.value > self.eta:
+            return far
+        return min(far, spread / (self.value - self.eta))
+
+    def offer(self, left: IntArray, right: IntArray, distance: FloatArray) -> None:
+        """Look at pairs of different words."""
+        if not distance.size:
+            return
+        own = np.minimum(self.eta * distance, self.cap)
+        change = np.abs(self.logs[left] - self.logs[right])
+        # Rounding must not break the inequality that |ln Z − ln Z′| obeys.
+        values = (own + np.minimum(change, own)) / distance
+        at = int(values.argmax())
+        if values[at] > self.value:
+            self.value, self.distance = float(values[at]), float(distance[at])
+            self.pair = int(left[at]), int(right[at])
+
+    def loss(self, separation: float) -> Loss:
+        """The result; of the two words the output is the one with the smaller normaliser."""
+        word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
+        own = min(self.eta * self.distance, self.cap)
+        # A relative error of a distance moves an exponent by at most that times its own size,
+        # and ln Z no more: no exponent exceeds 750 before its weight is lost.
+        exponent = min(self.cap, 750.0)
+        error = (4.0 * exponent * RELATIVE_ERROR + 1e-14) / separation
+        return Loss(
+            epsilon=self.value,
+            word=word,
+            other=other,
+            output=word,
+            distance=self.distance,
+            log_word=-float(self.logs[word]),
+            log_other=-own - float(self.logs[other]),
+            error=min(error, self.value) + 2.0 * RELATIVE_ERROR * self.value,
+        )
+
+
+def _worst(
+    lexicon: Lexicon,
+    metric: Metric,
+    etas: FloatArray,
+    caps: FloatArray,
+    normalisers: Normalisers,
+    progress: Progress,
+) -> list[Loss]:
+    """The largest value of every exponent over all pairs."""
+    # Words with near normalisers stand together: far from the diagonal few tiles matter little,
+    # near it only near pairs do.
+    order = np.argsort(normalisers.logs[etas.size // 2], kind="stable")
+    bests = [
+        _Best(float(eta), float(cap), logs)
+        for eta, cap, logs in zip(etas, caps, normalisers.logs, strict=True)
+    ]
+    everyone = np.arange(len(lexicon))
+    for best in bests:
+        best.offer(everyone, normalisers.nearest, normalisers.distances)
+    sorted_logs = normalisers.logs[:, order]
+    pairs = AllPairs(lexicon.vectors, metric, order)
+    for done, tile in enumerate(pairs, start=1):
+        if tile.diagonal:
+            np.fill_diagonal(tile.distances, math.inf)
+        nearest = float(tile.distances.min())
+        for best, logs in zip(bests, sorted_logs, strict=True):
+            rows, columns = logs[tile.rows], logs[tile.columns]
+            spread = float(max(rows.max() - columns.min(), columns.max() - rows.min()))
+            reach = best.reach(spread)
+            if nearest < reach:
+                _offer(best, tile, order, reach)
+        progress("comparing", done, pairs.count)
+    separation = float(normalisers.distances.min())
+    return [best.loss(separation) for best in bests]
+
+
+def _offer(best: _Best, tile: Tile, order: IntArray, reach: float) -> None:
+    """Let one exponent see the pairs of a tile that are nearer than `reach`."""
+    left, right = np.nonzero(tile.distances < reach)
+    best.offer(
+        order[left + tile.rows.start],
+        order[right + tile.columns.start],
+        tile.distances[left, right],
+    )
