@@ -1,0 +1,195 @@
+"""Privacy profiles: the smallest δ that is true at each ε, for noise added to vectors.
+
+The profile of two vectors under noise decides everything that any observer can do: for every test
+the share of false alarms and of misses follow from it. Each value comes with a lower and an upper
+bound that hold the numerical error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.audit.coordinates import product_loss
+from dpcore.audit.spherical import spherical_delta
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.gaussian import gaussian_log_delta
+
+FloatArray = NDArray[np.float64]
+
+_GAUSSIAN_ERROR = 1e-12  # relative
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A function known between two bounds, on a grid.
+
+    Attributes:
+        x: where, shape (E,): ε of a profile, the share of false alarms of a trade-off.
+        low: lower bound, shape (E,).
+        high: upper bound, shape (E,).
+    """
+
+    x: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def value(self) -> FloatArray:
+        """The middle."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def error(self) -> float:
+        """Half the largest distance of the bounds."""
+        return float(0.5 * (self.high - self.low).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """δ as a function of ε for one pair of vectors; the same in both orders.
+
+    Attributes:
+        title: the noise and the pair, in words.
+        bounds: ε ↦ lower and upper bound on δ(ε), arrays to arrays.
+        method: how it is computed.
+    """
+
+    title: str
+    bounds: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    method: str
+
+    def __call__(self, epsilons: FloatArray | list[float]) -> Curve:
+        """δ at each ε ≥ 0.
+
+        Raises:
+            ParameterError: an ε is negative or not finite.
+        """
+        values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        if not (values.ndim == 1 and np.all((values >= 0) & (values < math.inf))):
+            raise ParameterError("a profile is taken at finite epsilon >= 0")
+        low, high = self.bounds(values)
+        return Curve(values, low, high)
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Bounds on δ at one ε."""
+        found = self([epsilon])
+        return float(found.low[0]), float(found.high[0])
+
+
+def _positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not 0 < value < math.inf:
+            raise ParameterError(f"{name} must be a finite number > 0, got {value}")
+
+
+def gaussian(sigma: float, distance: float) -> Profile:
+    """Gaussian noise N(0, σ²I) and two vectors at this L2 distance (Balle and Wang 2018, Thm 8)."""
+    _positive(sigma=sigma, distance=distance)
+
+    def bounds(epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
+        found = np.exp(gaussian_log_delta(epsilons, sigma, distance))
+        return found * (1 - _GAUSSIAN_ERROR), np.minimum(found * (1 + _GAUSSIAN_ERROR), 1.0)
+
+    return Profile(f"Gaussian noise, σ = {sigma:.4g}, distance {distance:.4g}", bounds, "formula")
+
+
+def l2_laplace(eta: float, distance: float, dimension: int) -> Profile:
+    """Noise ∝ exp(−η‖z‖₂) in d dimensions and two vectors at this L2 distance."""
+    _positive(eta=eta, distance=distance)
+    return Profile(
+        f"L2-Laplace noise, rate {eta:.4g}, distance {distance:.4g}, d = {dimension}",
+        lambda epsilons: spherical_delta(epsilons, eta, distance, dimension),
+        "one quadrature; its error is estimated by a coarser one",
+    )
+
+
+def product(alpha: float, cut: float, shift: FloatArray) -> Profile:
+    """I.i.d. Laplace noise of rate α, cut off at ±A (∞: not at all), and a difference v.
+
+    Args:
+        alpha: α > 0.
+        cut: A > 0, ∞ allowed.
+        shift: v, shape (d,), not zero.
+    """
+    _positive(alpha=alpha)
+    vector = np.asarray(shift, dtype=np.float64)
+    if not (cut > 0 and vector.ndim == 1 and np.isfinite(vector).all() and vector.any()):
+        raise ParameterError("a product profile needs a cut > 0 and a finite non-zero shift (d,)")
+    law = product_loss(alpha, cut, vector)
+    kind = "Laplace noise" if math.isinf(cut) else f"Laplace noise cut off at {cut:.4g}"
+    return Profile(
+        f"{kind}, rate {alpha:.4g}, L1 difference {np.abs(vector).sum():.4g}, d = {vector.size}",
+        law.delta,
+        "FFT of the losses of the coordinates, rounded to both sides",
+    )
+
+
+def spread_shift(norm: float, dimension: int, share: float) -> FloatArray:
+    """A vector of this L2 norm: one coordinate holds `share` of the square, the others the rest.
+
+    share = 1/d is the equal spread, 1 a single coordinate.
+    """
+    if dimension == 1:
+        return np.array([norm])
+    rest = norm * math.sqrt((1.0 - share) / (dimension - 1))
+    shift = np.full(dimension, rest)
+    shift[0] = norm * math.sqrt(share)
+    return shift
+
+
+def worst_product(
+    alpha: float, cut: float, norm: float, dimension: int, epsilons: FloatArray, shares: int = 9
+) -> Curve:
+    """The largest δ at each ε over differences of this L2 norm, as far as they were searched.
+
+    Searched are differences with one coordinate larger than the others, which are equal, from the
+    equal spread to a single coordinate. At the ε at which α‖v‖₁ ≤ ε for all of them and A ≥ norm
+    the worst of all differences is one of these (see `mechanisms.truncation.worst_delta`); at a
+    smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
+    """
+    equal = 1.0 / dimension
+    found = [
+        product(alpha, cut, spread_shift(norm, dimension, share))(epsilons)
+        for share in ([1.0] if dimension == 1 else np.geomspace(equal, 1.0, shares))
+    ]
+    low, high = (np.max([getattr(c, side) for c in found], axis=0) for side in ("low", "high"))
+    return Curve(found[0].x, low, high)
+
+
+def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None = None) -> Curve:
+    """The smallest share of misses of any test that gives false alarms with share a.
+
+    f(a) = sup_ε max(0, 1 − δ(ε) − e^ε·a, e^{−ε}(1 − δ(ε) − a)) over ε ≥ 0 (Dong, Roth, Su 2022,
+    Proposition 6), for a pair whose profile is the same in both orders. The supremum over a grid
+    is a lower bound; as δ falls with ε, each interval of the grid bounds it from above.
+
+    Args:
+        profile: of the pair.
+        alarms: shares a in [0, 1], shape (A,).
+        epsilons: ascending grid from 0; its last ε should leave δ at its limit.
+    """
+    shares = np.asarray(alarms, dtype=np.float64)
+    if not np.all((shares >= 0) & (shares <= 1)):
+        raise ParameterError("false alarms are shares between 0 and 1")
+    grid = np.linspace(0.0, 12.0, 4801) if epsilons is None else np.asarray(epsilons)
+    curve = profile(grid)
+    low = _supremum(shares, grid, grid, 1.0 - curve.high)
+    last = float(profile.bounds(np.array([700.0]))[0][0])
+    kept = np.append(1.0 - curve.low[1:], 1.0 - last)
+    high = _supremum(shares, grid, grid, kept)
+    return Curve(shares, low, np.minimum(high, 1.0 - shares))
+
+
+def _supremum(shares: FloatArray, up: FloatArray, down: FloatArray, kept: FloatArray) -> FloatArray:
+    """max over the grid of the two lines, and 0, for each share, shape (A,)."""
+    best = np.zeros(shares.size)
+    for i, a in enumerate(shares):
+        with np.errstate(over="ignore"):
+            lines = np.maximum(kept - np.exp(up) * a, np.exp(-down) * (kept - a))
+        best[i] = max(0.0, float(np.nanmax(lines)))
+    return best
