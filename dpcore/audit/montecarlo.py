@@ -1,0 +1,203 @@
+"""Lower bounds on ε and δ from draws alone, and what draws cannot show.
+
+An event S is chosen on one half of the draws and counted on the other, k₁ of N under w and k₂ of N
+under w′. With Clopper–Pearson bounds at half the error probability each,
+
+    ε ≥ ln[(lo(k₁) − δ)/hi(k₂)]
+
+but with that error probability. At best, k₁ = N and k₂ = 0: that is the resolution, about
+ln(N/ln(2/α)). A larger ε is out of reach, and silence about it means nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.limits import MAX_AUDIT_DRAWS
+
+IntArray = NDArray[np.int64]
+
+DEFAULT_ERROR = 1e-6
+"""The probability with which a bound may be wrong."""
+
+
+def clopper_pearson(count: int, draws: int, error: float) -> tuple[float, float]:
+    """Bounds on a probability from `count` of `draws`; each side is wrong with at most `error`.
+
+    Exactly 0 below for a count of 0, exactly 1 above for a count of all.
+
+    Raises:
+        ParameterError: unless 0 ≤ count ≤ draws, 1 ≤ draws and 0 < error < 1.
+    """
+    from scipy.stats import beta
+
+    if not (0 <= count <= draws and draws >= 1):
+        raise ParameterError(f"a count lies between 0 and the draws, got {count} of {draws}")
+    if not 0 < error < 1:
+        raise ParameterError(f"an error probability must be between 0 and 1, got {error}")
+    low = 0.0 if count == 0 else float(beta.ppf(error, count, draws - count + 1))
+    high = 1.0 if count == draws else float(beta.isf(error, count + 1, draws - count))
+    return low, high
+
+
+def resolution(draws: int, error: float = DEFAULT_ERROR, delta: float = 0.0) -> float:
+    """The largest ε that `draws` evaluating draws under each word can ever show.
+
+    ln[(lo(N) − δ)/hi(0)]; −∞ where even that is not positive.
+    """
+    best = clopper_pearson(draws, draws, 0.5 * error)[0] - delta
+    return math.log(best / clopper_pearson(0, draws, 0.5 * error)[1]) if best > 0 else -math.inf
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What draws show about ε.
+
+    Attributes:
+        epsilon: the bound; −∞ if the draws show nothing.
+        delta: the δ that was allowed for.
+        error: probability that the bound is wrong.
+        event: the outputs of the event, ascending.
+        reversed: whether the event is the likelier one under the second word.
+        count: draws of the event under the word where it is likelier.
+        other_count: under the other word.
+        draws: evaluating draws under each word.
+        resolution: the largest ε that as many draws can show.
+    """
+
+    epsilon: float
+    delta: float
+    error: float
+    event: tuple[int, ...]
+    reversed: bool
+    count: int
+    other_count: int
+    draws: int
+    resolution: float
+
+    def refutes(self, epsilon: float) -> bool:
+        """Whether a claim of (ε, δ) contradicts the draws, but for the error probability."""
+        return self.epsilon > epsilon
+
+
+def epsilon_lower_bound(
+    first: IntArray, second: IntArray, *, delta: float = 0.0, error: float = DEFAULT_ERROR
+) -> LowerBound:
+    """A lower bound on the loss between two words, from independent outputs of each.
+
+    The first half of each sample chooses the event (and which word it speaks for): outputs in the
+    order of their likelihood ratio are added as long as the bound of that half grows. The second
+    half alone gives the bound.
+
+    Args:
+        first: outputs under w, shape (2N,), indices ≥ 0.
+        second: outputs under w′, same shape.
+        delta: δ of the claim, in [0, 1).
+        error: probability with which the bound may be wrong.
+
+    Raises:
+        ParameterError: samples of different or odd size, too large, or δ outside [0, 1).
+    """
+    a, b = (np.asarray(x, dtype=np.int64) for x in (first, second))
+    if not (a.ndim == 1 and a.shape == b.shape and a.size >= 2 and a.size % 2 == 0):
+        raise ParameterError(
+            f"two samples of the same even size are needed, got {a.shape} and {b.shape}"
+        )
+    if a.size > 2 * MAX_AUDIT_DRAWS:
+        raise ParameterError(f"at most {2 * MAX_AUDIT_DRAWS:,} draws of a word, got {a.size:,}")
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must be in [0, 1), got {delta}")
+    half = a.size // 2
+    size = int(max(a.max(), b.max())) + 1
+    chosen, rest = (
+        [np.bincount(x[part], minlength=size) for x in (a, b)]
+        for part in (slice(None, half), slice(half, None))
+    )
+    forth, gain = _choose(chosen[0], chosen[1], half, delta, error)
+    back, other_gain = _choose(chosen[1], chosen[0], half, delta, error)
+    turned = other_gain > gain
+    event = np.sort(back if turned else forth)
+    counts = rest[::-1] if turned else rest
+    likely, unlikely = int(counts[0][event].sum()), int(counts[1][event].sum())
+    return LowerBound(
+        epsilon=_bound(likely, unlikely, half, delta, error),
+        delta=delta,
+        error=error,
+        event=tuple(event.tolist()),
+        reversed=turned,
+        count=likely,
+        other_count=unlikely,
+        draws=half,
+        resolution=resolution(half, error, delta),
+    )
+
+
+def _bound(count: int, other: int, draws: int, delta: float, error: float) -> float:
+    low = clopper_pearson(count, draws, 0.5 * error)[0] - delta
+    return math.log(low / clopper_pearson(other, draws, 0.5 * error)[1]) if low > 0 else -math.inf
+
+
+def _choose(
+    likely: IntArray, unlikely: IntArray, draws: int, delta: float, error: float
+) -> tuple[IntArray, float]:
+    """The best event made of outputs in the order of their ratio, and the bound it gives there."""
+    from scipy.stats import beta
+
+    seen = np.flatnonzero(likely)
+    # One count more under the other word: an output it never gave by chance is not a proof.
+    order = seen[np.lexsort((seen, -likely[seen] / (unlikely[seen] + 1.0)))]
+    k, m = np.cumsum(likely[order]), np.cumsum(unlikely[order])
+    low = beta.ppf(0.5 * error, k, draws - k + 1) - delta
+    with np.errstate(invalid="ignore"):
+        high = np.where(m < draws, beta.isf(0.5 * error, m + 1, np.maximum(draws - m, 1)), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
+    at = int(gain.argmax())
+    return order[: at + 1], float(gain[at])
+
+
+@dataclass(frozen=True)
+class SupportBound:
+    """How much probability lies where another word's outputs cannot be.
+
+    Attributes:
+        delta: lower bound on δ, whatever ε is.
+        error: probability that it is wrong.
+        count: draws that are impossible under the other word.
+        draws: all draws.
+        resolution: the smallest δ that one such draw of as many would show.
+    """
+
+    delta: float
+    error: float
+    count: int
+    draws: int
+    resolution: float
+
+
+def support_bound(impossible: NDArray[np.bool_], error: float = DEFAULT_ERROR) -> SupportBound:
+    """δ ≥ P(outputs of w that w′ cannot give), from draws of w.
+
+    One such draw refutes every pure ε; how many there are bounds δ.
+
+    Args:
+        impossible: for each draw of w, whether it is impossible under w′, shape (N,). What is
+            impossible must be known beforehand, and not be guessed from the draws.
+        error: probability with which the bound may be wrong.
+    """
+    values = np.asarray(impossible, dtype=bool)
+    if not (values.ndim == 1 and 1 <= values.size <= MAX_AUDIT_DRAWS):
+        raise ParameterError(f"1 to {MAX_AUDIT_DRAWS:,} draws are needed, got {values.shape}")
+    count = int(values.sum())
+    return SupportBound(
+        delta=clopper_pearson(count, values.size, error)[0],
+        error=error,
+        count=count,
+        draws=values.size,
+        resolution=clopper_pearson(1, values.size, error)[0],
+    )

@@ -1,0 +1,162 @@
+"""Is the noise what it should be? For mechanisms whose outputs cannot refute their claim.
+
+A word mechanism is used at ε·d far above the resolution of any number of draws. Its guarantee
+rests on the law of its noise, and that can be tested: the length of z, its projections on fixed
+directions, and that rows are independent of each other. Each check is an exact or a
+Kolmogorov–Smirnov test; the error probability is shared equally among them (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.noise.radial import Radial, radius_cdf
+from dpcore.noise.streams import generator
+
+FloatArray = NDArray[np.float64]
+
+DEFAULT_ERROR = 1e-6
+"""The probability with which correct noise fails a report."""
+_PROJECTIONS = 4
+_FEWEST = 1000
+
+
+@dataclass(frozen=True)
+class Check:
+    """One test of a sampler.
+
+    Attributes:
+        name: what is tested.
+        statistic: the Kolmogorov–Smirnov distance or the share that was counted.
+        p_value: probability of a statistic at least as far off under correct noise.
+        threshold: the check fails below this p-value.
+    """
+
+    name: str
+    statistic: float
+    p_value: float
+    threshold: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether correct noise may look like this."""
+        return self.p_value >= self.threshold
+
+
+@dataclass(frozen=True)
+class SamplerReport:
+    """All checks of one sample of noise.
+
+    Attributes:
+        checks: in the order radius, projections, signs, neighbours.
+        draws: rows of the sample.
+        error: probability with which correct noise fails some check.
+    """
+
+    checks: tuple[Check, ...]
+    draws: int
+    error: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(check.name for check in self.checks if not check.passed)
+
+
+def check_noise(
+    sample: FloatArray,
+    family: Radial,
+    scale: float,
+    *,
+    whitening: FloatArray | None = None,
+    error: float = DEFAULT_ERROR,
+    seed: int = 0,
+) -> SamplerReport:
+    """Test rows of noise against a radial family.
+
+    Args:
+        sample: noise vectors in the order in which they were drawn, shape (N, d), d ≥ 2.
+        family: the law at scale 1.
+        scale: s.
+        whitening: if given, rows are multiplied by this symmetric (d, d) matrix first: S^{-1/2}
+            for noise S^{1/2}·z (regularised Mahalanobis).
+        error: probability with which correct noise fails.
+        seed: of the fixed directions of projection, which do not depend on the sample.
+
+    Raises:
+        ParameterError: fewer than 1,000 rows, one coordinate, or values that are not finite.
+    """
+    from scipy.stats import binom, kstest
+
+    rows = np.asarray(sample, dtype=np.float64)
+    if not (rows.ndim == 2 and rows.shape[0] >= _FEWEST and rows.shape[1] >= 2):
+        raise ParameterError(f"a sample has at least {_FEWEST} rows (N, d >= 2), got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ParameterError("the noise holds NaN or infinity")
+    if whitening is not None:
+        rows = rows @ whitening
+    draws, d = rows.shape
+    power = 1 if family is Radial.LAPLACE else 2
+    lengths = np.linalg.norm(rows, ord=power, axis=1)
+    found: list[tuple[str, float, float]] = []
+    test = kstest(lengths / scale, lambda r: radius_cdf(family, r, d))
+    found.append(("radius", float(test.statistic), float(test.pvalue)))
+    axes = _axes(family, d, seed)
+    shadows = rows @ axes.T
+    for i in range(len(axes)):
+        test = kstest(*_direction_law(family, shadows[:, i], lengths, scale, d))
+        found.append((f"projection {i + 1}", float(test.statistic), float(test.pvalue)))
+        ahead = int((shadows[:, i] > 0).sum())
+        p = 2.0 * float(binom.cdf(min(ahead, draws - ahead), draws, 0.5))
+        found.append((f"sign {i + 1}", ahead / draws, min(p, 1.0)))
+    # Disjoint pairs of successive rows: their products have a random sign if rows are independent.
+    pairs = np.einsum("ij,ij->i", rows[: draws // 2 * 2 : 2], rows[1::2])
+    ahead = int((pairs > 0).sum())
+    p = 2.0 * float(binom.cdf(min(ahead, pairs.size - ahead), pairs.size, 0.5))
+    found.append(("neighbouring rows", ahead / pairs.size, min(p, 1.0)))
+    # No continuous law repeats a row.
+    same = int((rows[1:] == rows[:-1]).all(axis=1).sum())
+    found.append(("repeated rows", float(same), 0.0 if same else 1.0))
+    threshold = error / len(found)
+    return SamplerReport(tuple(Check(*one, threshold) for one in found), draws, error)
+
+
+def _axes(family: Radial, d: int, seed: int) -> FloatArray:
+    """Fixed unit vectors; coordinate axes for i.i.d. coordinates, whose law is known there."""
+    rng = generator(seed, "audit", "axes", d)
+    if family is Radial.LAPLACE:
+        return np.eye(d)[rng.choice(d, min(d, _PROJECTIONS), replace=False)]
+    axes = rng.standard_normal((_PROJECTIONS, d))
+    return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True))
+
+
+def _direction_law(
+    family: Radial, shadow: FloatArray, lengths: FloatArray, scale: float, d: int
+) -> tuple[FloatArray, object]:
+    """The statistic of one projection and its distribution function."""
+    from scipy.special import betainc
+
+    if family is Radial.LAPLACE:
+        return shadow / scale, lambda x: 0.5 - 0.5 * np.sign(x) * np.expm1(-np.abs(x))
+    # t = ⟨z, a⟩/‖z‖ of a uniform direction: (1 + t)/2 ~ Beta((d − 1)/2, (d − 1)/2).
+    shape = 0.5 * (d - 1)
+    cosine = np.clip(shadow / lengths, -1.0, 1.0)
+    return cosine, lambda t: betainc(shape, shape, np.clip(0.5 * (1.0 + t), 0.0, 1.0))
+
+
+def draws_needed(epsilon: float, error: float = DEFAULT_ERROR) -> float:
+    """About how many evaluating draws under each word a claim of this loss needs to be refuted.
+
+    e^ε·ln(2/α): beyond `limits.MAX_AUDIT_DRAWS` the sampler has to be tested instead.
+    """
+    return math.exp(epsilon) * math.log(2.0 / error) if epsilon < 700 else math.inf
