@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.mechanisms.truncation import published_truncation
+from dpcore.plots.layout import number
 from dpcore.study.comparison_row import Row, estimate, signed
 from dpcore.study.huang2024 import HUANG_DIMENSION, HUANG_NORM, HUANG_TOTALS
 from dpcore.study.reading import crossing, line, value
@@ -62,7 +63,7 @@ def _vocabulary(recorded: Recorded) -> list[Row]:
             + (
                 "its most frequent words that have a GloVe vector."
                 if n == paper
-                else "all its words that have a GloVe vector; there are no more."
+                else "all its words that are among the 33,860 GloVe vectors at hand; there are no more."
             ),
         ),
         Row(
@@ -114,7 +115,7 @@ def _reason(recorded: Recorded, curve: str) -> str:
             "C. It does not grow further as ε → 0 (uniform on ± 4 C): too little for the promise "
             f"(see δ below), too much to keep a word. {another}"
         )
-    wide = ", ".join(f"{deviations()[curve] / epsilon:,.3g} C" for epsilon in _SHOWN)
+    wide = ", ".join(f"{number(deviations()[curve] / epsilon)} C" for epsilon in _SHOWN)
     return (
         f"Noise of deviation {wide} in each of 300 coordinates, on words of length C, leaves "
         f"nothing of a word. {another}"
@@ -143,7 +144,7 @@ def _noiseless(recorded: Recorded) -> Row:
         f"at ε = {top:g} (almost no noise): {clipped['mean'].iloc[-1]:.4g} on the clipped "
         f"vocabulary, {rows['mean'].iloc[-1]:.2g} by equation (2) as printed",
         signed(float(clipped["mean"].iloc[-1]) - said),
-        "The paper's value is the auto-encoder's own loss, an upper end of all its curves. "
+        "The paper's value shows what its auto-encoder itself loses. "
         "Equation (2) compares the clipped vector with unclipped words: even without noise "
         "another word is nearer than the word itself, unless C exceeds the norms.",
     )
