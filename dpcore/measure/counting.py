@@ -62,7 +62,9 @@ def _distinct(p: FloatArray, runs: int, series: FloatArray) -> float:
     x[often] = 0.0
     x2 = x * x
     x3, x4 = x2 * x, x2 * x2
-    powers = (x.sum(), x @ x, x2 @ x, x2 @ x2, x3 @ x2, x3 @ x3, x4 @ x3, x4 @ x4)
+    pairs = ((x, x), (x2, x), (x2, x2), (x3, x2), (x3, x3), (x4, x3), (x4, x4))
+    # Not `@`: for vectors this long it would wake the threads of the matrix library every time.
+    powers = [x.sum(), *(np.einsum("i,i->", a, b) for a, b in pairs)]
     with np.errstate(divide="ignore"):  # a probability of 1 gives log 0, and the right answer
         missed = np.log1p(-np.minimum(p[often], 1.0))
     missed *= runs
