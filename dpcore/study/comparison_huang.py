@@ -63,7 +63,7 @@ def _vocabulary(recorded: Recorded) -> list[Row]:
             + (
                 "its most frequent words that have a GloVe vector."
                 if n == paper
-                else "all its words that are among the 33,860 GloVe vectors at hand; there are no more."
+                else "all its words that are among the 33,860 GloVe vectors at hand."
             ),
         ),
         Row(
