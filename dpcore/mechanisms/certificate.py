@@ -26,7 +26,9 @@ FloatArray = NDArray[np.float64]
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
 """The ε for which a strength is looked for: 0.1 to 1,000 in round numbers."""
-_ROUNDS = 3
+_MOST_TURNS = 8
+_TURNS_OF_INTERPOLATION = 4
+_CLOSE = 1e-3  # relative: of a certified ε to the wanted one, or of two strengths
 _MARGIN = 1e-4  # by how much a strength that is likely to fit stays below the estimate
 
 
@@ -84,22 +86,41 @@ def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> C
     """
     strengths = np.asarray(start, dtype=np.float64)
     epsilons = evaluate(strengths)
-    wanted = np.log(EPSILONS)
-    for _ in range(_ROUNDS - 1):
-        order = np.argsort(strengths)
-        # The least ε of this strength or a larger one: what a look-up from above would find.
-        known = np.minimum.accumulate(np.log(epsilons[order])[::-1])[::-1]
-        inside = wanted[(wanted > known[0]) & (wanted < known[-1])]
-        if not inside.size:
+    for turn in range(_MOST_TURNS):
+        guesses = _guesses(epsilons, strengths, halve=turn >= _TURNS_OF_INTERPOLATION)
+        if not guesses.size:
             break
-        guess = np.exp(np.interp(inside, known, np.log(strengths[order]))) * (1.0 - _MARGIN)
-        strengths = np.append(strengths, guess)
-        epsilons = np.append(epsilons, evaluate(guess))
+        strengths = np.append(strengths, guesses)
+        epsilons = np.append(epsilons, evaluate(guesses))
     everything = Certificate(epsilons, strengths)
     used = {0, everything.epsilons.size - 1}
     used |= set((np.searchsorted(everything.epsilons, EPSILONS, side="right") - 1).tolist())
     kept = sorted(used - {-1})
     return Certificate(everything.epsilons[kept], everything.strengths[kept])
+
+
+def _guesses(epsilons: FloatArray, strengths: FloatArray, *, halve: bool) -> FloatArray:
+    """Where to look next for every ε of the table that no certified one comes close to.
+
+    Between the largest strength that fits and the next known one, which does not: at the estimate
+    by interpolation in logarithms, a little below; or in the middle.
+    """
+    order = np.argsort(strengths)
+    logs = np.log(strengths[order])
+    # The least ε of this strength or a larger one: what a look-up finds.
+    known = np.minimum.accumulate(np.log(epsilons[order])[::-1])[::-1]
+    wanted = np.log(EPSILONS)
+    place = np.searchsorted(known, wanted, side="right") - 1
+    inside = (place >= 0) & (place < known.size - 1)
+    wanted, place = wanted[inside], place[inside]
+    low, high = logs[place], logs[place + 1]
+    open_ = (wanted - known[place] > _CLOSE) & (high - low > _CLOSE)
+    wanted, place, low, high = wanted[open_], place[open_], low[open_], high[open_]
+    if halve:
+        return np.unique(np.exp(0.5 * (low + high)))
+    share = (wanted - known[place]) / (known[place + 1] - known[place])
+    guess = low + share * (high - low) - _MARGIN
+    return np.unique(np.exp(np.clip(guess, low + 0.25 * _CLOSE, high - 0.25 * _CLOSE)))
 
 
 def known_certificate(

@@ -1,4 +1,4 @@
-"""The commands about mechanisms: `mechanisms`, `distribution` and `path`."""
+"""The commands about mechanisms: `mechanisms`, `distribution`, `path` and `calibrate`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore import __version__
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_DRAWS, MAX_SEED
+from dpcore.mechanisms import calibrate_cli
 
 if TYPE_CHECKING:
     import argparse
@@ -40,6 +41,7 @@ def register(commands: Commands) -> None:
     command.add_argument("--word", required=True)
     seed_option(command, "of the draw (default 0)")
     command.set_defaults(handler=_path)
+    calibrate_cli.register(commands)
 
 
 def common_options(command: argparse.ArgumentParser) -> None:

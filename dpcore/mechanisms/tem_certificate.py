@@ -31,7 +31,7 @@ def tem_certificate(
         lexicon: words and vectors.
         metric: of the guarantee.
         beta: β of γ.
-        progress: called with (stage, done, all); three rounds of two stages each.
+        progress: called with (stage, done, all); several rounds.
     """
     cap = log_odds(len(lexicon), beta)
     # Slightly beyond, so that rounding leaves no pair within γ.

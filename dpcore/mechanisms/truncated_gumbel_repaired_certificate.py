@@ -63,7 +63,7 @@ def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certi
 
     Args:
         lexicon: words and vectors; distances are Euclidean.
-        progress: called with (stage, done, all); three rounds.
+        progress: called with (stage, done, all); several rounds.
     """
 
     def evaluate(strengths: FloatArray) -> FloatArray:

@@ -1,0 +1,48 @@
+"""Distances of all pairs, tile by tile: each pair once, and as exact as directly computed ones."""
+
+import numpy as np
+import pytest
+
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.mechanisms import all_pairs
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
+from tests.mechanisms import lexicons
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+def test_tiles_hold_the_exact_distances_once(name, metric, monkeypatch):
+    monkeypatch.setattr(all_pairs, "TILE", 16)
+    lexicon = lexicons.cloud(50, 7) if name == "cloud" else lexicons.crafted()[name]
+    vectors = lexicon.vectors
+    if metric is Metric.ANGULAR and not vectors.any(axis=1).all():
+        return
+    n = len(lexicon)
+    order = np.random.default_rng(1).permutation(n)
+    plain = distances(vectors[order], vectors[order], metric)
+    seen = np.zeros((n, n), dtype=int)
+    pairs = AllPairs(vectors, metric, order)
+    tiles = list(pairs)
+    assert len(tiles) == pairs.count
+    for tile in tiles:
+        seen[tile.rows, tile.columns] += 1
+        wanted = plain[tile.rows, tile.columns]
+        if metric is Metric.ANGULAR:
+            assert np.abs(tile.distances - wanted).max() <= RELATIVE_ERROR
+        else:
+            assert np.all(np.abs(tile.distances - wanted) <= 2 * RELATIVE_ERROR * wanted)
+    assert np.all(np.maximum(seen, seen.T) == 1)
+
+
+def test_most_distances_of_a_tile_come_from_the_product(monkeypatch):
+    """Else the routine would be right and slow."""
+    asked = []
+    direct = all_pairs.paired_distances
+
+    def counted(left, right):
+        asked.append(len(left))
+        return direct(left, right)
+
+    monkeypatch.setattr(all_pairs, "paired_distances", counted)
+    list(AllPairs(lexicons.cloud(200, 20).vectors, Metric.EUCLIDEAN))
+    assert sum(asked) == 200  # the diagonal
