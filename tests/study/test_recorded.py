@@ -11,6 +11,7 @@ from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.study.definitions import STUDIES
 from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
+from dpcore.study.recording import Options, choose_words
 from dpcore.study.results import MANIFEST, bundled_results, read_manifest, read_recorded
 from dpcore.study.vocabularies import load_vocabulary
 from tests.chance import FALSE_ALARM, deviation
@@ -63,8 +64,6 @@ def test_exact_means_on_the_bundled_lexicon_come_out_again():
     found = read_recorded("bundled-mechanisms")
     counted = load_vocabulary("bundled", None)
     assert counted.lexicon.fingerprint == found.entry.vocabulary["fingerprint"]
-    from dpcore.study.recording import Options, choose_words
-
     chosen = choose_words(STUDIES[found.entry.name], counted, Options(seed=found.entry.seed))
     rows = found.rows("nw")
     rows = rows[rows["series"] == "tem"].iloc[[10, 25]]
@@ -104,7 +103,8 @@ def test_words_measured_again_agree_within_their_errors(snli, kind):
             deviation(runs, np.square(error) * runs, alarms)
             for error in (again.nw_error, errors.loc[names, epsilons].to_numpy())
         )
-        assert slack.max() < 0.2  # the test can fail
+        # The test can fail: values of another ε would be refused.
+        assert (np.abs(np.diff(before.to_numpy())).max(axis=1) > 2 * slack.max()).all()
     else:
         slack = 2e-6 * np.ones(before.shape)
     assert (np.abs(again.nw - before.to_numpy()) <= slack).all()
