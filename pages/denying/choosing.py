@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
 
-SAMPLE, LIST, TEXT = "A sample of the vocabulary", "My own words", "All words of a text"
+SAMPLE, LIST, TEXT = "A sample", "My own words", "A text"
 WORDS = "words"
 START_WORDS = "hospital doctor sister city heart money london happy"
 START_SAMPLE = 12

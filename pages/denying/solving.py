@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.measure.reading import stretches
 from dpcore.measure.targets import OVER, Target
-from pages.denying.moving import VIEWS, fragment_of, set_slider
+from pages.denying.moving import set_slider
 from pages.shared.downloads import csv_button
 from pages.shared.groups import group_of
 from pages.shared.messages import note
@@ -109,7 +109,7 @@ def _taker(curve: Curve, epsilon: float) -> Callable[[], None]:
 
     def take() -> None:
         set_slider(group, epsilon)
-        st.rerun([fragment_of(group), VIEWS])
+        st.rerun()  # all: a slider in a fragment that is rerun by name keeps showing the old value
 
     return take
 

@@ -77,27 +77,93 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
-    page.get_by_role("radio", name="My own words").click()
-    expect(page.get_by_role("textbox", name="Your words")).to_be_visible()
+    page.get_by_role("radio", name="calibrated: equal mean Nw").click()
+    expect(page.get_by_role("combobox", name="Reference")).to_be_visible()
     wait_idle(page)
     assert_accessible(page)
+    for source, box in (("My own words", "Your words"), ("A text", "Text")):
+        page.get_by_role("radio", name=source).click()
+        expect(page.get_by_role("textbox", name=box, exact=True)).to_be_visible()
+        wait_idle(page)
+        assert_accessible(page)
     assert own_faults(watch) == []
     assert not watch.page_errors
 
 
-def test_a_slider_step_by_keyboard_moves_the_mark_and_the_link(
+MARK = ".stMain [data-testid=stHtml] [aria-hidden] div"
+
+
+def test_a_slider_step_by_keyboard_moves_the_mark_and_the_link_and_no_curve(
     app_url: str, new_page: NewPage
 ) -> None:
     page, _ = new_page()
     open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&{FEW}")
+    before = page.locator(MARK).first.bounding_box()
+    page.evaluate(
+        """() => {
+          window.__drawn = 0;
+          for (const plot of document.querySelectorAll('.js-plotly-plot'))
+            plot.on('plotly_afterplot', () => { window.__drawn += 1; });
+        }"""
+    )
     page.locator(".st-key-eps_metric").get_by_role("slider").focus()
     page.keyboard.press("ArrowLeft")
     wait_idle(page)
     (value,) = parse_qs(urlsplit(page.url).query)["eps_metric"]
     assert float(value) < 12
     expect(page.get_by_text(f"at ε = {value}. tem: mean").first).to_be_visible()
-    mark = page.evaluate("document.querySelector('.js-plotly-plot').layout.shapes[0].x0")
-    assert mark == float(value)
+    after = page.locator(MARK).first.bounding_box()
+    assert after["x"] < before["x"]
+    assert (after["y"], after["height"]) == (before["y"], before["height"])
+    assert page.evaluate("window.__drawn") == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_mark_lies_on_the_axes_of_the_figure(
+    app_url: str, new_page: NewPage, width: int
+) -> None:
+    page, _ = new_page(viewport={"width": width, "height": 900})
+    open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&eps_metric=1000&{FEW}")
+    area = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    line = page.locator(MARK).first.bounding_box()
+    assert line["y"] == pytest.approx(area["y"], abs=1.5)
+    assert line["height"] == pytest.approx(area["height"], abs=1.5)
+    assert line["x"] == pytest.approx(area["x"] + area["width"], abs=2)
+
+
+def test_the_answer_of_solve_is_taken_over_by_one_click(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&{FEW}")
+    button = page.get_by_role("button", name="tem: set ε =")
+    wanted = button.inner_text().rpartition("= ")[2]
+    assert wanted != "12"
+    button.click()
+    expect(page.get_by_text(f"at ε = {wanted}. tem: mean").first).to_be_visible()
+    wait_idle(page)
+    expect(page.locator(".st-key-eps_metric [data-testid=stSliderThumbValue]")).to_have_text(wanted)
+    assert parse_qs(urlsplit(page.url).query)["eps_metric"] == [wanted]
+    assert not watch.page_errors
+
+
+def test_a_text_file_and_a_typed_word(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/deniability?of=A+text&curve_metric=tem&curve_log=&{FEW}")
+    expect(page.get_by_text("there is no text yet")).to_be_visible()
+    upload = page.locator("[data-testid=stFileUploader] input[type=file]")
+    upload.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"stra\xdfe"})
+    expect(page.get_by_text("is not UTF-8 text")).to_be_visible()
+    wait_idle(page)
+    text = b"The doctor saw the city."
+    upload.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": text})
+    expect(page.get_by_text("5 words, of which 5 are in the vocabulary")).to_be_visible()
+    box = page.get_by_role("combobox", name="Pin a word")
+    box.fill("hospital")
+    box.press("Enter")
+    expect(page.get_by_text("Drawn bold: hospital solid.").first).to_be_visible(timeout=30_000)
+    wait_idle(page)
+    assert "hospital" not in page.url
+    assert own_faults(watch) == []
+    assert not watch.page_errors
 
 
 def test_a_long_measurement_can_be_stopped_and_keeps_what_is_there(
