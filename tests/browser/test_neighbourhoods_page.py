@@ -1,0 +1,174 @@
+"""The Neighbourhoods page in a real Chromium: deep link, click, search, slider, phone, axe."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.server import Server
+
+FEW = "curve_metric=tem&curve_log="
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+NewPage = Callable[..., tuple[Page, Watch]]
+
+# Where on the screen a word of the map stands.
+_PLACE = """word => {
+  const plot = document.querySelector('.st-key-figure_map .js-plotly-plot');
+  plot.scrollIntoView({ block: 'center' });
+  const { xaxis, yaxis } = plot._fullLayout;
+  const box = plot.getBoundingClientRect();
+  for (const trace of plot._fullData) {
+    const i = (trace.customdata || []).indexOf(word);
+    if (i >= 0) return [box.left + xaxis._offset + xaxis.d2p(trace.x[i]),
+                        box.top + yaxis._offset + yaxis.d2p(trace.y[i])];
+  }
+}"""
+
+
+def open_pair(page: Page, url: str) -> None:
+    open_page(page, url)
+    expect(page.get_by_text("The same ε treats").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".js-plotly-plot")).to_have_count(3, timeout=60_000)
+    wait_idle(page)
+
+
+def words(page: Page) -> list[str]:
+    return page.get_by_test_id("stMetricValue").all_inner_texts()
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def own_faults(watch: Watch) -> list[str]:
+    """Bad answers, without those where Streamlit looks for itself below the page's path."""
+    return [entry for entry in watch.bad_responses if "/neighbourhoods/_stcore/" not in entry]
+
+
+def test_a_deep_link_on_a_fresh_server_gets_the_frame(
+    start_server: Callable[..., Server], new_page: NewPage
+) -> None:
+    server = start_server()
+    page, watch = new_page()
+    open_pair(
+        page,
+        f"{server.url}/neighbourhoods?word=violin&other=doctor&eps_metric=3&projection=PCA&{FEW}",
+    )
+    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab")
+    assert words(page) == ["violin", "doctor"]
+    expect(page.get_by_text("tem: at ε = 3 “violin” stays")).to_be_visible()
+    expect(page.get_by_text("PCA of")).to_be_visible()
+    assert own_faults(watch) == []
+    assert not watch.foreign_requests
+    assert not watch.page_errors
+    assert "Traceback" not in server.printed()
+
+
+def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_pair(page, f"{app_url}/neighbourhoods?projection=PCA&click=Second+word&{FEW}")
+    assert words(page) == ["monday", "garage"]
+    page.mouse.click(*page.evaluate(_PLACE, "truck"))
+    expect(page.get_by_test_id("stMetricValue").nth(1)).not_to_have_text("garage", timeout=30_000)
+    wait_idle(page)
+    first, second = words(page)
+    assert first == "monday"
+    assert query(page)["other"] == [second]
+    # The figure is another one now, and the choice is still there.
+    expect(page.get_by_text(f"“{second}”: the nearest word is")).to_be_visible()
+    page.get_by_role("link", name="Deniability").click()
+    wait_idle(page)
+    page.get_by_role("link", name="Neighbourhoods").click()
+    expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(second, timeout=30_000)
+    assert not watch.page_errors
+
+
+def test_a_word_of_the_text_is_the_word_here_and_not_in_the_link(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/?metric=tem&log=&local=&preset=hospital")
+    page.locator(".grid .word").filter(has_text="medicine").first.wait_for(timeout=60_000)
+    page.locator("[data-id='tem.v1/1']").click()
+    wait_idle(page)
+    page.get_by_role("link", name="Neighbourhoods").click()
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("doctor", timeout=30_000)
+    wait_idle(page)
+    assert "word" not in query(page)
+    assert "doctor" not in page.url
+    find = page.get_by_role("textbox", name="Find another first word")
+    find.fill("hospital")
+    find.press("Enter")
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("hospital", timeout=30_000)
+    wait_idle(page)
+    assert query(page)["word"] == ["hospital"]
+    page.get_by_role("link", name="Rewrite").click()
+    place = page.locator("[data-id='tem.v1/5']")
+    expect(place).to_have_attribute("aria-pressed", "true", timeout=30_000)
+    assert not watch.page_errors
+
+
+def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, _ = new_page()
+    open_pair(page, f"{app_url}/neighbourhoods?eps_metric=3&{FEW}")
+    drawn = """() => {
+      const data = document.querySelector('.st-key-figure_map .js-plotly-plot').data;
+      const mass = data.filter(t => t.marker.sizemode === 'area');
+      const rest = data.filter(t => t.marker.sizemode !== 'area');
+      return [JSON.stringify(mass), JSON.stringify(rest)];
+    }"""
+    mass, points = page.evaluate(drawn)
+    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("tem: at ε = 2.5 “monday” stays")).to_be_visible(timeout=30_000)
+    wait_idle(page)
+    assert query(page)["eps_metric"] == ["2.5"]
+    now_mass, now_points = page.evaluate(drawn)
+    assert now_points == points
+    assert now_mass != mass
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
+    page, watch = new_page(color_scheme=scheme)
+    open_pair(page, f"{app_url}/neighbourhoods?curve_local=gaussian&{FEW}")
+    assert_accessible(page)
+    for view in ("How to misread the map", "Link and command"):
+        page.get_by_role("tab", name=view).click()
+        wait_idle(page)
+        assert_accessible(page)
+    page.get_by_role("radio", name="Whole vocabulary").click()
+    expect(page.get_by_text("of 25,000 of 25,000 words")).to_be_visible(timeout=30_000)
+    find = page.get_by_role("textbox", name="Find another first word")
+    find.fill("hospit")
+    find.press("Enter")
+    expect(page.get_by_text("Words that hold it")).to_be_visible(timeout=30_000)
+    wait_idle(page)
+    assert_accessible(page)
+    assert own_faults(watch) == []
+    assert not watch.page_errors
+
+
+@pytest.mark.parametrize("scope", ["", "&scope=Whole+vocabulary"])
+def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scope: str) -> None:
+    page, _ = new_page(**PHONE)
+    open_pair(page, f"{app_url}/neighbourhoods?{FEW}{scope}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    edges = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')]"
+        ".map(plot => plot.getBoundingClientRect().right)"
+    )
+    assert max(edges) <= 390
+
+
+@pytest.mark.parametrize("bad", ["word=%3Cb%3E&other=qqzzyyxx", "projection=x&scope=y&radius=-3"])
+def test_a_broken_link_falls_back(app_url: str, new_page: NewPage, bad: str) -> None:
+    page, watch = new_page()
+    open_pair(page, f"{app_url}/neighbourhoods?{bad}&{FEW}")
+    assert words(page) == ["monday", "garage"]
+    assert page.get_by_test_id("stException").count() == 0
+    assert not watch.page_errors
