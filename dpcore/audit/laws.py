@@ -140,8 +140,9 @@ def _audit_tem(mechanism: TruncatedExponential, epsilon: float, progress: Progre
             f"all pairs of tem are compared up to {MAX_AUDIT_TEM_WORDS:,} words, this lexicon has "
             f"{n:,}: audit a sample of 2 to {MAX_AUDIT_ENTRIES // n:,} words"
         )
+    gamma = mechanism.gamma(epsilon)  # γ = c/η, whatever the exponent η is
     loss = effective_epsilon(
-        mechanism.lexicon, mechanism.metric, epsilon / 2.0, mechanism.gamma(epsilon), progress
+        mechanism.lexicon, mechanism.metric, mechanism.cap / gamma, gamma, progress
     )
     worst = Triple(loss.word, loss.other, loss.output, loss.distance, loss.log_word, loss.log_other)
     holds = loss.epsilon <= epsilon

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpcore.audit.profile import Curve, Profile, gaussian, l2_laplace, product, worst_product
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_WORDS
+from dpcore.mechanisms.adept import AdeptManhattan
 from dpcore.mechanisms.clipped import ClippedGaussian, ClippedL2Laplace, ClippedLaplace
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
@@ -97,7 +98,9 @@ def worst_profile(mechanism: Mechanism, epsilon: float, epsilons: FloatArray) ->
     dimension = int(_points(mechanism).shape[1])
     laplace = _rate_and_cut(mechanism, value)
     if laplace is not None:
-        return worst_product(*laplace, 2.0 * bound, dimension, np.asarray(epsilons))
+        power = 1 if isinstance(mechanism, AdeptManhattan) else 2
+        grid = np.asarray(epsilons)
+        return worst_product(*laplace, 2.0 * bound, dimension, grid, power=power)
     return _round_profile(mechanism, value, 2.0 * bound, dimension)(epsilons)
 
 

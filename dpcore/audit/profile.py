@@ -129,32 +129,38 @@ def product(alpha: float, cut: float, shift: FloatArray) -> Profile:
     )
 
 
-def spread_shift(norm: float, dimension: int, share: float) -> FloatArray:
-    """A vector of this L2 norm: one coordinate holds `share` of the square, the others the rest.
+def spread_shift(norm: float, dimension: int, share: float, power: int = 2) -> FloatArray:
+    """A vector of this Lp norm whose first coordinate holds `share` of the p-th power.
 
-    share = 1/d is the equal spread, 1 a single coordinate.
+    The others are equal: share = 1/d is the equal spread, 1 a single coordinate.
     """
     if dimension == 1:
         return np.array([norm])
-    rest = norm * math.sqrt((1.0 - share) / (dimension - 1))
-    shift = np.full(dimension, rest)
-    shift[0] = norm * math.sqrt(share)
+    shift = np.full(dimension, norm * ((1.0 - share) / (dimension - 1)) ** (1.0 / power))
+    shift[0] = norm * share ** (1.0 / power)
     return shift
 
 
 def worst_product(
-    alpha: float, cut: float, norm: float, dimension: int, epsilons: FloatArray, shares: int = 9
+    alpha: float,
+    cut: float,
+    norm: float,
+    dimension: int,
+    epsilons: FloatArray,
+    *,
+    power: int = 2,
+    shares: int = 9,
 ) -> Curve:
-    """The largest δ at each ε over differences of this L2 norm, as far as they were searched.
+    """The largest δ at each ε over differences of this Lp norm, as far as they were searched.
 
     Searched are differences with one coordinate larger than the others, which are equal, from the
-    equal spread to a single coordinate. At the ε at which α‖v‖₁ ≤ ε for all of them and A ≥ norm
-    the worst of all differences is one of these (see `mechanisms.truncation.worst_delta`); at a
+    equal spread to a single coordinate. For p = 2, at the ε at which α‖v‖₁ ≤ ε for all of them and
+    A ≥ norm, the worst of all differences is one of these (see `mechanisms.truncation`); at a
     smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
     """
     equal = 1.0 / dimension
     found = [
-        product(alpha, cut, spread_shift(norm, dimension, share))(epsilons)
+        product(alpha, cut, spread_shift(norm, dimension, share, power))(epsilons)
         for share in ([1.0] if dimension == 1 else np.geomspace(equal, 1.0, shares))
     ]
     low, high = (np.max([getattr(c, side) for c in found], axis=0) for side in ("low", "high"))

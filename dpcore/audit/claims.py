@@ -1,0 +1,86 @@
+"""All published claims that the laboratory audits, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from dpcore.audit import claims_adept as adept
+from dpcore.audit import claims_clipped as clipped
+from dpcore.audit import claims_gumbel as gumbel
+from dpcore.audit import claims_noise as noise
+from dpcore.audit import claims_pixeldp as pixeldp
+from dpcore.audit import claims_tem as tem
+from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Verdict
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+Claim = Callable[["Lexicon", AuditSettings], Verdict]
+
+CLAIMS: dict[str, Claim] = {
+    "xu-theorem-1": gumbel.xu_theorem_1,
+    "xu-lemma-1": gumbel.xu_lemma_1,
+    "huang-theorem-3": clipped.huang_theorem_3,
+    "huang-theorem-4": clipped.huang_theorem_4,
+    "adept-published": adept.adept_published,
+    "pixeldp-slides": pixeldp.pixeldp_slides,
+    "gaussian-classical": clipped.gaussian_classical,
+    "carvalho-theorem-2": tem.carvalho_theorem_2,
+    "carvalho-theorem-3": tem.carvalho_theorem_3,
+    "madlib": noise.madlib,
+    "mahalanobis": noise.mahalanobis,
+    "vickrey": noise.vickrey,
+    "random-projection": noise.random_projection,
+    "laplace": clipped.laplace,
+    "l2-laplace": clipped.l2_laplace,
+    "gaussian": clipped.gaussian,
+    "pixeldp": pixeldp.pixeldp_right,
+    "truncated-gumbel-repaired": gumbel.gumbel_repaired,
+    "tem-calibrated": tem.tem_calibrated,
+    "trlaplace-corrected": clipped.trlaplace_corrected,
+    "adept-a": adept.adept_l1_clip,
+    "adept-b": adept.adept_scaled,
+    "adept-c": adept.adept_round,
+}
+"""Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
+
+
+def verdict(key: str, lexicon: Lexicon, settings: AuditSettings | None = None) -> Verdict:
+    """The verdict on one claim.
+
+    Raises:
+        ParameterError: the claim is unknown; the message lists them.
+    """
+    if key not in CLAIMS:
+        raise ParameterError(f"unknown claim {key[:40]!r}; known are {', '.join(CLAIMS)}")
+    return CLAIMS[key](lexicon, settings or AuditSettings())
+
+
+def all_verdicts(
+    lexicon: Lexicon,
+    settings: AuditSettings | None = None,
+    *,
+    keys: Iterable[str] | None = None,
+    progress: Progress = silent,
+) -> list[Verdict]:
+    """The verdicts on all claims (or on these), in the order of `CLAIMS`.
+
+    Args:
+        lexicon: on whose words.
+        settings: at which parameters.
+        keys: which claims; None for all.
+        progress: called with ("claims", done, total).
+
+    Raises:
+        ParameterError: a claim is unknown.
+    """
+    chosen = list(CLAIMS if keys is None else keys)
+    found = []
+    for done, key in enumerate(chosen, start=1):
+        found.append(verdict(key, lexicon, settings))
+        progress("claims", done, len(chosen))
+    return found

@@ -1,0 +1,220 @@
+"""Claims about noise that is added to a vector before the nearest word is taken: A1, A2, A3, A9.
+
+They are proved. What is computed is whether the sampler has the law that the proof speaks of;
+draws of words cannot refute such a claim, because ε·d lies beyond their resolution.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.audit.montecarlo import epsilon_lower_bound
+from dpcore.audit.noise import pair_profile
+from dpcore.audit.samplers import SamplerReport, check_noise
+from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.lexicon.metric import paired_distances
+from dpcore.limits import MAX_AUDIT_WORDS
+from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
+from dpcore.mechanisms.projection import RandomProjection, stretch_quantile
+from dpcore.mechanisms.vickrey import Vickrey
+from dpcore.noise.radial import Radial, radii
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.audit.settings import AuditSettings
+    from dpcore.audit.verdict import Number
+    from dpcore.lexicon.lexicon import Lexicon
+
+_NOISE_DRAWS = 4000  # rows of noise: the sampler's tests see 2 % errors of a scale
+_ONE_SIDED = "its probability of failing correct noise is"
+
+
+def _noise_report(mechanism: MultivariateLaplace, settings: AuditSettings) -> SamplerReport:
+    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical."""
+    rng = generator(settings.seed, "audit", "sampler", mechanism.key)
+    count = min(settings.draws, _NOISE_DRAWS)
+    dimension = int(mechanism.origins.shape[1])
+    directions = mechanism.directions(rng, count)
+    scale = mechanism.scale(settings.epsilon)
+    z = directions * (scale * radii(rng, Radial.L2LAPLACE, count, dimension))[:, None]
+    whitening = None
+    if isinstance(mechanism, Mahalanobis) and not isinstance(mechanism, Vickrey):
+        whitening = _whitening(mechanism)
+    return check_noise(z, Radial.L2LAPLACE, scale, whitening=whitening, seed=settings.seed)
+
+
+def _whitening(mechanism: Mahalanobis) -> np.ndarray:
+    """S^{-1/2}, from the definition of S."""
+    vectors = mechanism.lexicon.vectors.astype(np.float64)
+    covariance = np.cov(vectors, rowvar=False)
+    d = vectors.shape[1]
+    covariance = np.atleast_2d(covariance) * (d / np.trace(np.atleast_2d(covariance)))
+    values, axes = np.linalg.eigh(mechanism.lam * covariance + (1 - mechanism.lam) * np.eye(d))
+    return np.asarray((axes / np.sqrt(values)) @ axes.T)
+
+
+def _sampler_verdict(
+    key: str,
+    mechanism: MultivariateLaplace,
+    settings: AuditSettings,
+    *,
+    title: str,
+    claim: str,
+    source: str,
+    conditions: tuple[Condition, ...],
+    proof: str,
+    numbers: dict[str, Number],
+) -> Verdict:
+    report = _noise_report(mechanism, settings)
+    worst = min(report.checks, key=lambda check: check.p_value)
+    found: dict[str, Number] = {
+        "noise draws": report.draws,
+        "checks": len(report.checks),
+        "smallest p-value": worst.p_value,
+        "threshold": worst.threshold,
+    }
+    state = "all pass" if report.passed else f"these fail: {', '.join(report.failed)}"
+    return Verdict(
+        key=key,
+        title=title,
+        claim=claim,
+        source=source,
+        mechanism=mechanism.short,
+        lexicon=mechanism.lexicon.name,
+        fingerprint=mechanism.lexicon.fingerprint,
+        settings={"epsilon": settings.epsilon, **mechanism.settings()},
+        conditions=conditions,
+        computed=(
+            f"{len(report.checks)} tests of length, projections and independence of "
+            f"{report.draws:,} noise vectors: {state}; {_ONE_SIDED} {report.error:g} in all."
+        ),
+        outcome=Outcome.PROVED if report.passed else Outcome.REFUTED,
+        failing_step="" if report.passed else "The sampler does not have the density of the proof.",
+        repair=proof,
+        numbers=found | numbers,
+        command=settings.command(key, mechanism.lexicon, "epsilon", "draws", "seed"),
+    )
+
+
+def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A1: multivariate Laplace noise is ε·d₂-private."""
+    mechanism = MultivariateLaplace(lexicon=lexicon)
+    length = float(paired_distances(lexicon.vectors[:1], lexicon.vectors[1:2])[0])
+    profile = pair_profile(mechanism, settings.epsilon, 0, 1)
+    low = profile.delta(0.9 * settings.epsilon * length)[0]
+    return _sampler_verdict(
+        "madlib",
+        mechanism,
+        settings,
+        title="Multivariate Laplace (Madlib)",
+        claim=f"P(y|w) ≤ e^(ε·d) P(y|w′) at ε = {settings.epsilon:g}, d the Euclidean distance.",
+        source="Fernandes et al. 2019; Feyisetan et al. 2020; Carvalho et al. 2021, Theorem 1",
+        conditions=(
+            Condition("the direction is uniform on the sphere (in the ball, ε fails)", True),
+            Condition("the search for the nearest word sees the noisy vector only", True),
+        ),
+        proof=(
+            "‖x − φ_w‖ and ‖x − φ_w′‖ differ by at most d, so the densities differ by at most "
+            "e^(ε·d); taking the nearest word is post-processing."
+        ),
+        numbers={
+            "distance of the first two words": length,
+            "delta at epsilon·d": profile.delta(settings.epsilon * length)[1],
+            "delta at 0.9·epsilon·d": low,
+        },
+    )
+
+
+def mahalanobis(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A2: regularised Mahalanobis noise is ε·d_RM-private."""
+    mechanism = Mahalanobis(lexicon=lexicon)
+    smallest = mechanism.smallest_eigenvalue
+    return _sampler_verdict(
+        "mahalanobis",
+        mechanism,
+        settings,
+        title="Regularised Mahalanobis",
+        claim=f"P(y|w) ≤ e^(ε·d) P(y|w′) at ε = {settings.epsilon:g}, d the Mahalanobis distance.",
+        source="Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1",
+        conditions=(
+            Condition(f"the smallest eigenvalue {smallest:.4g} of S is above 1e-12", True),
+            Condition("no renormalisation after S^(1/2): the whitened radius is Gamma(d)", True),
+            Condition("the covariance is that of a public vocabulary", True),
+        ),
+        proof="The proof for Madlib, in the norm of the public matrix S.",
+        numbers={
+            "smallest eigenvalue of S": smallest,
+            "epsilon per unit of Euclidean distance": settings.epsilon / math.sqrt(smallest),
+        },
+    )
+
+
+def vickrey(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A3: Vickrey keeps the guarantee of its noise."""
+    mechanism = Vickrey(lexicon=lexicon)
+    word = 0
+    near = lexicon.vectors[:2000]
+    others = paired_distances(np.repeat(near[:1], len(near) - 1, axis=0), near[1:])
+    other = int(others.argmin()) + 1
+    allowed = settings.epsilon * float(others.min())
+    count = min(settings.draws, 2000) // 2 * 2
+    drawn = [
+        mechanism.sample(
+            generator(settings.seed, "audit", "vickrey", w), np.full(count, w), settings.epsilon
+        )
+        for w in (word, other)
+    ]
+    bound = epsilon_lower_bound(*drawn)
+    return _sampler_verdict(
+        "vickrey",
+        mechanism,
+        settings,
+        title="Vickrey",
+        claim=f"The second-price choice keeps ε·d₂ at ε = {settings.epsilon:g}.",
+        source="Xu, Aggarwal, Feyisetan, Teissier 2021 (post-processing)",
+        conditions=(Condition("the choice uses the noisy vector and never the word itself", True),),
+        proof="The choice is post-processing of the noisy vector.",
+        numbers={
+            "loss allowed between two near words": allowed,
+            "loss shown by draws, at least": max(bound.epsilon, 0.0),
+            "largest loss that as many draws can show": bound.resolution,
+            "draws of a word": count,
+        },
+    )
+
+
+def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A9: noise after a public random projection."""
+    exact = len(lexicon) <= MAX_AUDIT_WORDS
+    m = min(50, lexicon.dimension)
+    form = "exact" if exact else "paper"
+    mechanism = RandomProjection(lexicon=lexicon, dimensions=m, form=form)
+    bound = stretch_quantile(len(lexicon), m, mechanism.delta)
+    numbers: dict[str, Number] = {
+        "dimensions": m,
+        "1 + beta": bound,
+        "share of matrices that fail": mechanism.delta,
+    }
+    if exact:
+        numbers["largest stretch of this matrix"] = mechanism.stretch
+    return _sampler_verdict(
+        "random-projection",
+        mechanism,
+        settings,
+        title="Random projection",
+        claim=(
+            f"Noise at ε = {settings.epsilon:g} after a projection to {m} dimensions is "
+            "(1 + β)·ε·d₂-private but for a share δ of all matrices; scaled by the largest stretch "
+            "of this matrix it is ε·d₂-private."
+        ),
+        source="Feyisetan and Kasiviswanathan 2021",
+        conditions=(
+            Condition("the matrix is public and drawn before any private text is read", True),
+            Condition("the stretch of all pairs of words was computed", exact),
+        ),
+        proof="No pair is stretched by more than the bound, and the proof for Madlib applies.",
+        numbers=numbers,
+    )

@@ -1,0 +1,85 @@
+"""At which parameters claims are audited."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcore.errors import ParameterError
+from dpcore.limits import MAX_AUDIT_DRAWS, MAX_DIMENSION
+from dpcore.noise.streams import check_seed
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """What a page or a command may change about the table of claims.
+
+    Attributes:
+        epsilon: ε of claims between any two words, and of ε per unit of distance.
+        delta: δ where a claim has one (but TrLaplace's, which is `delta_root`^d).
+        delta_root: δ^{1/d} of TrLaplace as published.
+        latent: n, the coordinates of ADePT's latent vector.
+        clip_norm: C; None for the largest norm of the lexicon.
+        edge: truncated Gumbel is audited at this multiple of its lowest ε.
+        words: private words compared where laws are expensive.
+        draws: of a sampler, and of a Monte Carlo bound.
+        seed: of every sample.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    delta_root: float = 0.25
+    latent: int = 32
+    clip_norm: float | None = None
+    edge: float = 1.01
+    words: int = 6
+    draws: int = 20_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no claim can be audited at."""
+        if not 0 < self.epsilon < math.inf:
+            raise ParameterError(f"epsilon must be a finite number > 0, got {self.epsilon}")
+        for name in ("delta", "delta_root"):
+            if not 0 < getattr(self, name) < 1:
+                raise ParameterError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        if not 1 < self.edge < math.inf:
+            raise ParameterError(f"edge must be a finite number > 1, got {self.edge}")
+        if self.clip_norm is not None and not 0 < self.clip_norm < math.inf:
+            raise ParameterError(f"clip_norm must be a finite number > 0, got {self.clip_norm}")
+        bounds = {
+            "latent": (1, MAX_DIMENSION),
+            "words": (2, 5000),
+            "draws": (1000, MAX_AUDIT_DRAWS),
+        }
+        for name, (low, high) in bounds.items():
+            if not low <= getattr(self, name) <= high:
+                raise ParameterError(
+                    f"{name} must be from {low:,} to {high:,}, got {getattr(self, name)}"
+                )
+        check_seed(self.seed)
+
+    def command(self, key: str, lexicon: Lexicon, *names: str) -> str:
+        """The command that repeats the audit of one claim.
+
+        Args:
+            key: of the claim.
+            lexicon: the vocabulary.
+            names: which of the settings this claim uses; only those that are not the default are
+                written.
+        """
+        from dpcore.lexicon.bundled import bundled_extent
+
+        plain = AuditSettings()
+        changed = [
+            f" --at {name}={getattr(self, name)}"
+            for name in names
+            if getattr(self, name) != getattr(plain, name)
+        ]
+        ours = bundled_extent(lexicon.fingerprint) is not None
+        where = "" if ours else f" --lexicon {lexicon.name}"
+        return f"python -m dpcore audit --claim {key}{''.join(changed)}{where}"

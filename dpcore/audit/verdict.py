@@ -1,0 +1,148 @@
+"""A verdict on a published claim, as data that a page can show and a file can keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dpcore.errors import ParameterError
+
+Number = float | int | str
+"""A figure of a verdict; one that is not finite is kept as text ("∞")."""
+
+
+class Outcome(StrEnum):
+    """What is known of a claim. An audit refutes, or fails to; only a proof proves."""
+
+    PROVED = "proved"
+    CHECKED = "checked exactly on this vocabulary"
+    NOT_REFUTED = "not refuted"
+    REFUTED = "refuted"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that the claim needs, and whether these settings have it."""
+
+    text: str
+    met: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What was claimed, what was computed, and what follows.
+
+    Attributes:
+        key: short name, for links and the command line.
+        title: what a person calls the claim.
+        claim: one sentence.
+        source: where it stands, with the number of the theorem.
+        mechanism: short name in the registry; empty if it has no entry there.
+        lexicon: name of the vocabulary, and `fingerprint` its digest; empty if none was used.
+        settings: the parameters of this check.
+        conditions: what the claim needs, checked for these settings.
+        computed: what was computed, in one or two sentences.
+        outcome: what is known now.
+        extent: of a check that proves nothing: how much was looked at ("1,770 pairs of words").
+        failing_step: the step of the published proof that does not hold; empty if none.
+        repair: what to use instead, or what the proof is; one sentence.
+        numbers: the figures of `computed`, by name.
+        command: what reproduces it.
+    """
+
+    key: str
+    title: str
+    claim: str
+    source: str
+    outcome: Outcome
+    computed: str
+    command: str
+    mechanism: str = ""
+    lexicon: str = ""
+    fingerprint: str = ""
+    settings: dict[str, Number] = dataclasses.field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    extent: str = ""
+    failing_step: str = ""
+    repair: str = ""
+    numbers: dict[str, Number] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Keep numbers that JSON cannot hold as text; a refuted claim names what refutes it."""
+        for name in ("settings", "numbers"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, {key: _plain(value) for key, value in given.items()})
+        if self.outcome is Outcome.NOT_REFUTED and not self.extent:
+            raise ParameterError(
+                f"verdict {self.key}: 'not refuted' needs to say how far it looked"
+            )
+        if self.outcome is Outcome.REFUTED and not self.numbers:
+            raise ParameterError(f"verdict {self.key}: 'refuted' needs the numbers that refute it")
+
+    @property
+    def label(self) -> str:
+        """The outcome as a table shows it."""
+        if self.outcome is Outcome.NOT_REFUTED:
+            return f"not refuted ({self.extent})"
+        return str(self.outcome)
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form, with the label."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        found["outcome"] = str(self.outcome)
+        found["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
+        return found | {"label": self.label}
+
+    @classmethod
+    def from_dict(cls, found: dict[str, object]) -> Verdict:
+        """The verdict of a JSON form.
+
+        Raises:
+            ParameterError: a field is missing, unknown or of the wrong kind.
+        """
+        try:
+            values = {name: value for name, value in found.items() if name != "label"}
+            values["outcome"] = Outcome(str(values["outcome"]))
+            conditions = values.get("conditions", [])
+            if not isinstance(conditions, list):
+                raise TypeError("conditions is a list")
+            values["conditions"] = tuple(
+                Condition(text=str(one["text"]), met=bool(one["met"])) for one in conditions
+            )
+            return cls(**values)  # type: ignore[arg-type]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ParameterError(f"this is no verdict: {error}") from None
+
+
+def _plain(value: object) -> Number:
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return value
+    number = float(value)  # type: ignore[arg-type]
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+
+
+def to_json(verdicts: Sequence[Verdict]) -> str:
+    """A JSON array of verdicts."""
+    rows = [verdict.to_dict() for verdict in verdicts]
+    return json.dumps(rows, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def from_json(text: str) -> list[Verdict]:
+    """The verdicts of a JSON array.
+
+    Raises:
+        ParameterError: the text is not what `to_json` writes.
+    """
+    try:
+        rows = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ParameterError(f"these are no verdicts: {error}") from None
+    if not isinstance(rows, list):
+        raise ParameterError("these are no verdicts: a JSON array was expected")
+    return [Verdict.from_dict(row) for row in rows]
