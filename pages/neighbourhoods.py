@@ -3,9 +3,10 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.neighbouring.bench import RUNS, SEED, bench_for, default_words, shown_words
+from pages.neighbouring.bench import RUNS, SEED
 from pages.neighbouring.board import board
 from pages.neighbouring.density import density
+from pages.neighbouring.session import bench_for, default_words, shown_words
 from pages.neighbouring.words import facts, search_boxes
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame

@@ -1,7 +1,4 @@
-"""What is measured of one pair of words: looked up once measured, in the session that chose it.
-
-The pair that a fresh visit begins with is public, so that its bench is shared by all sessions.
-"""
+"""What is measured of one pair of words: looked up once it is measured."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from dpcore.attack.compare import compare
 from dpcore.measure.density import neighbourhood
 from dpcore.measure.maps import (
     DEFAULT_NEIGHBOURS,
-    DEFAULT_PAIR,
     local_map,
     vocabulary_map,
 )
@@ -25,13 +21,10 @@ from dpcore.measure.radius import noise_radius
 from dpcore.mechanisms.additive import RadialMechanism
 from pages.shared import link
 from pages.shared.bench import admissible, memo
-from pages.shared.pair import chosen_pair
-from pages.shared.resources import directions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.density import Neighbourhood
     from dpcore.measure.maps import Map, Projection
     from dpcore.measure.radius import NoiseRadius
@@ -47,7 +40,6 @@ NEIGHBOURS = 12
 STRIP = 40
 """Neighbours of each word in the strip of true distances."""
 
-_BENCH = "neighbouring_bench"
 _PART = 2  # ε measured at a time where every draw at every ε is made by itself
 _KEPT_LAWS = 32
 _KEPT_RADII = 2_000
@@ -86,6 +78,7 @@ class PairBench:
     _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
     _maps: dict[Projection, Map] = field(default_factory=dict)
     _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
+    _around: dict[tuple[int, float | None], Neighbourhood] = field(default_factory=dict)
     _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
 
     def parts(self, mechanism: Mechanism) -> int:
@@ -179,9 +172,14 @@ class PairBench:
 
     def around(self, place: int, radius: float | None = None) -> Neighbourhood:
         """The surroundings of the first or second word, as many neighbours as there are."""
-        word = self.pair.words[place]
-        k = min(NEIGHBOURS, len(self.pair.lexicon) - 1)
-        return neighbourhood(self.pair.lexicon, word, k, radius, self.pair.rankings[word])
+        word, lexicon = self.pair.words[place], self.pair.lexicon
+        k = min(NEIGHBOURS, len(lexicon) - 1)
+        return memo(
+            self._around,
+            (place, radius),
+            lambda: neighbourhood(lexicon, word, k, radius, self.pair.rankings[word]),
+            _KEPT_LAWS,
+        )
 
 
 def noise(mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
@@ -196,50 +194,6 @@ def noise(mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
 @st.cache_resource(show_spinner=False)
 def _radii() -> dict[tuple[Mechanism, float], NoiseRadius | None]:
     return {}
-
-
-def default_words(words: Lexicon) -> tuple[str, str]:
-    """The pair of a fresh visit: a dense and a sparse word where they are known, else any two."""
-    if all(word in words for word in DEFAULT_PAIR):
-        return DEFAULT_PAIR
-    return words.words[0], words.words[1]
-
-
-def shown_words(words: Lexicon) -> tuple[str, str]:
-    """The chosen words; a word that was not chosen is the default, or the other default."""
-    first, second = chosen_pair(words)
-    one, two = default_words(words)
-    if first is None:
-        first = two if second == one else one
-    if second is None:
-        second = one if first == two else two
-    return first, second
-
-
-def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
-    """The bench of a pair: of all sessions for the default pair, else of this session.
-
-    Raises:
-        DpcoreError: a word is unknown, or both are the same.
-    """
-    if (first, second) == default_words(words):
-        return _default_bench(words.fingerprint, words)
-    identity = (words.fingerprint, first, second)
-    held = st.session_state.get(_BENCH)
-    if held is not None and held[0] == identity:
-        same: PairBench = held[1]
-        return same
-    bench = PairBench(Pair.of(words, first, second), directions(words.fingerprint))
-    st.session_state[_BENCH] = (identity, bench)
-    return bench
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _default_bench(
-    fingerprint: str,
-    _words: Lexicon,
-) -> PairBench:
-    return PairBench(Pair.of(_words, *default_words(_words)), directions(fingerprint))
 
 
 def _parts(mechanism: Mechanism) -> list[np.ndarray]:

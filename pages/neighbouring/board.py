@@ -9,9 +9,9 @@ import streamlit as st
 
 from dpcore.plots.distances import distance_caption, distance_strip_figure
 from dpcore.plots.pair import pair_caption, pair_figure
-from pages.neighbouring.bench import shown_words
 from pages.neighbouring.maps import View, choose_view, show_map
 from pages.neighbouring.measuring import measured
+from pages.neighbouring.session import shown_words
 from pages.neighbouring.tables import noise_table, pair_table
 from pages.neighbouring.views import views
 from pages.neighbouring.words import neighbour_lists

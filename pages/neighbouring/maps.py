@@ -145,8 +145,8 @@ def _offer(bench: PairBench, view: View, missing: str) -> None:
         return
     with st.container(border=True):
         st.markdown(
-            "**This map has not been built yet.** Until then PCA is shown. Building takes half a minute "
-            "around two words, minutes for a whole vocabulary; the page stays usable meanwhile."
+            "**This map has not been built yet.** Until then PCA is shown. Building takes half a "
+            "minute around two words, minutes for a whole vocabulary; the page stays usable."
         )
         if st.session_state.get(_FAILED, ("",))[0] == identity:
             st.text(st.session_state[_FAILED][1])

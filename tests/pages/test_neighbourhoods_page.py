@@ -17,6 +17,7 @@ from dpcore.measure import map_jobs
 from dpcore.measure.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from pages.neighbouring import bench as benches
+from pages.neighbouring import session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.needs import ROOT
@@ -161,7 +162,7 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     test = opened(word="nurse", pair_typed=frozenset({"word"}), **FEW)
     assert not test.exception
     words = resources.lexicon("default")
-    default = benches._default_bench(words.fingerprint, words)
+    default = session._default_bench(words.fingerprint, words)
     assert default.pair.names == DEFAULT_PAIR
     held = [row for rows in default._rows.values() for row in rows]
     assert {row["word"] for row in held} <= set(DEFAULT_PAIR)
@@ -287,5 +288,5 @@ def test_words_are_no_markup(opened: Callable[..., AppTest]) -> None:
 
 def test_shown_words_of_a_lexicon_without_the_default_pair() -> None:
     words = Lexicon("two", ("a", "b"), np.eye(2, dtype=np.float32))
-    assert benches.default_words(words) == ("a", "b")
+    assert session.default_words(words) == ("a", "b")
     assert Pair.of(words, "a", "b").gaps == pytest.approx((2**0.5, 2**0.5))
