@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
+AHEAD = "measure-ahead"
+"""Name of the thread that measures in advance."""
 
 Name = tuple[Any, ...]
 
@@ -128,15 +130,20 @@ def measure_waiting(
     place.empty()
 
 
-def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
-    """Measure a public sample in the background, so that nobody waits for it."""
+def measure_ahead(mechanisms: list[Mechanism], work: Work) -> threading.Thread:
+    """Measure a public sample in the background, so that nobody waits for it.
+
+    A session that needs a group which is just being measured waits for that one.
+    """
 
     def run() -> None:
         for mechanism in mechanisms:
             for places in groups(mechanism, len(work.selection)):
                 measure_group(mechanism, work, places, lambda *_: None)
 
-    threading.Thread(target=run, name="measure-ahead", daemon=True).start()
+    thread = threading.Thread(target=run, name=AHEAD, daemon=True)
+    thread.start()
+    return thread
 
 
 def _pulse(slot: Any) -> Progress:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shlex
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
 from pages.denying import curves as computing
 from pages.denying import measuring
 from pages.denying.board import EQUAL
-from pages.denying.choosing import LIST, START_SAMPLE, TEXT, Words
+from pages.denying.choosing import LIST, SAMPLE, START_SAMPLE, TEXT, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.needs import ROOT
@@ -72,6 +73,18 @@ def row(test: AppTest, of: str, table: int = 0) -> Any:
     return shown[shown["of"].str.startswith(of)].set_index("mechanism")
 
 
+def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
+    """Hear of every group of words that is measured, but not of the start's work in advance."""
+    measured = measuring._measured
+
+    def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
+        if threading.current_thread().name != measuring.AHEAD:
+            then(part)
+        return measured(mechanism, part, *rest)
+
+    monkeypatch.setattr(measuring, "_measured", watched)
+
+
 def pin(test: AppTest, key: str, word: str | None) -> None:
     """Choose a word, or type one that is not offered, which `AppTest` does not know by itself."""
     box = test.selectbox(key=key)
@@ -93,7 +106,7 @@ def test_a_step_of_the_slider_measures_nothing_and_draws_no_figure_again(
     test = opened()
     before, charts, marked = row(test, "mean"), figures(test), marks(test)
     monkeypatch.setattr(computing, "measure_waiting", lambda *a: pytest.fail("measured"))
-    monkeypatch.setattr(measuring, "_measured", lambda *a: pytest.fail("measured"))
+    watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
     test.select_slider(key="eps_metric").set_value(3.0).run()
     assert not test.exception
     after = row(test, "mean")
@@ -126,18 +139,22 @@ def test_a_sample_is_measured_once_for_all_and_typed_words_for_one_session_alone
     few = {"curve_metric": ["tem"], "curve_log": [], "seed": 77}
     opened(**few)
     asked: list[str] = []
-    measured = measuring._measured
-
-    def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
-        asked.extend(part.names)
-        return measured(mechanism, part, *rest)
-
-    monkeypatch.setattr(measuring, "_measured", watched)
+    watch_sessions(monkeypatch, lambda part: asked.extend(part.names))
     assert len(figures(opened(**few))) == 2
     assert asked == []
     for _ in range(2):
         opened(**few, of=LIST, words="city, money")
     assert asked == ["city", "money"] * 2
+
+
+def test_what_is_measured_in_advance_is_what_a_first_view_takes(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = resources.lexicon("default")
+    work = measuring.Work(Words(SAMPLE, 3).selection(words, 78), 20, 78, public=True)
+    measuring.measure_ahead([resources.mechanism(words, "tem.v1")], work).join()
+    watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
+    assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
 
 
 def test_another_mechanism_keeps_what_is_measured(opened: Callable[..., AppTest]) -> None:
