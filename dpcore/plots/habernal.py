@@ -1,0 +1,163 @@
+"""How many pairs ADePT's noise does not cover, and why in two dimensions (Habernal 2021)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, faint
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
+"""One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
+GEOMETRY_COLUMNS = ("shape", "order", "x", "y")
+"""Points in the order in which a shape is drawn, in units of C."""
+
+_LOOKS = ((VERMILION, "solid", "circle"), (BLUE, "dash", "square"), (GREEN, "dot", "diamond"))
+_CONTROL = "clipped by the L1 norm"
+
+
+def exceeding_figure(table: pd.DataFrame) -> go.Figure:
+    """Share of pairs against the dimension, one line a distribution, with 95 % intervals.
+
+    Args:
+        table: the columns `SHARE_COLUMNS`.
+
+    Returns:
+        A figure; the L1-clipped control is one grey line.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure(
+        layout=base_layout(
+            height=380,
+            showlegend=True,
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
+            yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
+        )
+    )
+    clipped = table[table["clipping"] == "L2"]
+    for (colour, dash, marker), (name, rows) in zip(
+        _LOOKS, clipped.groupby("distribution", sort=False), strict=False
+    ):
+        n = rows["dimension"].tolist()
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+        figure.add_trace(go.Scatter(x=n, y=rows["low"].tolist(), **band))
+        figure.add_trace(
+            go.Scatter(
+                x=n, y=rows["high"].tolist(), fill="tonexty", fillcolor=faint(colour), **band
+            )
+        )
+        figure.add_trace(
+            go.Scatter(
+                x=n,
+                y=rows["share"].tolist(),
+                name=plain(str(name)),
+                mode="lines+markers",
+                line={"color": colour, "dash": dash, "width": 2},
+                marker={"symbol": marker, "size": 5},
+                hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
+            )
+        )
+    control = table[table["clipping"] == "L1"].groupby("dimension")["share"].max()
+    if len(control):
+        figure.add_trace(
+            go.Scatter(
+                x=control.index.tolist(),
+                y=control.tolist(),
+                name=_CONTROL,
+                mode="lines",
+                line={"color": GREY, "dash": "longdash", "width": 2},
+                hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
+            )
+        )
+    return figure
+
+
+def exceeding_caption(table: pd.DataFrame) -> str:
+    """What the figure shows, in numbers of the same table."""
+    clipped = table[table["clipping"] == "L2"]
+    parts = []
+    for name, rows in clipped.groupby("distribution", sort=False):
+        half = rows[rows["share"] >= 0.5]["dimension"]
+        last = rows.iloc[-1]
+        if len(half):
+            parts.append(f"{name}: half of the pairs from n = {int(half.min())}")
+        else:
+            parts.append(f"{name}: {last['share']:.1%} at n = {int(last['dimension'])}")
+    control = table[table["clipping"] == "L1"]
+    worst = float(control["share"].max()) if len(control) else math.nan
+    pairs = int(table["pairs"].iloc[0])
+    text = (
+        f"Share of {pairs:,} pairs whose clipped vectors are more than 2C apart in the L1 norm, so "
+        f"that noise of scale 2C/ε does not cover them. {'; '.join(parts)}."
+    )
+    if len(control):
+        text += f" Clipped by the L1 norm: at most {worst:.1%}."
+    return text + (
+        " Bands are 95 % intervals, each for itself: the points of a line share their vectors."
+    )
+
+
+def geometry_figure(table: pd.DataFrame) -> go.Figure:
+    """The disc of clipped vectors, the square that the noise covers, and the worst pair.
+
+    Args:
+        table: the columns `GEOMETRY_COLUMNS`.
+    """
+    import plotly.graph_objects as go
+
+    looks: dict[str, dict[str, object]] = {
+        "disc": {"line": {"color": BLUE, "width": 2}, "fill": "toself", "fillcolor": faint(BLUE)},
+        "covered square": {"line": {"color": GREEN, "width": 2, "dash": "dash"}},
+        "square around the disc": {"line": {"color": GREY, "width": 2, "dash": "dot"}},
+        "worst pair": {
+            "mode": "lines+markers",
+            "line": {"color": VERMILION, "width": 3},
+            "marker": {"size": 11, "symbol": "diamond"},
+        },
+    }
+    names = {
+        "disc": "clipped by the L2 norm",
+        "covered square": "covered by the noise",
+        "square around the disc": "what the noise must cover",
+        "worst pair": "worst pair",
+    }
+    traces = []
+    for shape, rows in table.sort_values("order").groupby("shape", sort=False):
+        look: dict[str, object] = {"mode": "lines", **looks[str(shape)]}
+        traces.append(
+            go.Scatter(
+                x=rows["x"].tolist(),
+                y=rows["y"].tolist(),
+                name=names[str(shape)],
+                hovertemplate="(%{x:.3g}, %{y:.3g})<extra></extra>",
+                **look,
+            )
+        )
+    return go.Figure(
+        traces,
+        base_layout(
+            height=420,
+            showlegend=True,
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
+            yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
+        ),
+    )
+
+
+def geometry_caption(table: pd.DataFrame) -> str:
+    """What the figure shows, in numbers of the same table."""
+    pair = table[table["shape"] == "worst pair"].sort_values("order")
+    across, up = (abs(float(pair[c].iloc[0] - pair[c].iloc[1])) for c in ("x", "y"))
+    return (
+        f"Two vectors clipped to Euclidean norm C: the worst pair is {across:.3f}·C apart in each "
+        f"coordinate, {across + up:.3f}·C in the L1 norm; the published noise covers 2·C. In n "
+        "dimensions it is 2√n·C."
+    )
