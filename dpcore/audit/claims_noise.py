@@ -32,18 +32,30 @@ _NOISE_DRAWS = 4000  # rows of noise: the sampler's tests see 2 % errors of a sc
 _ONE_SIDED = "its probability of failing correct noise is"
 
 
-def _noise_report(mechanism: MultivariateLaplace, settings: AuditSettings) -> SamplerReport:
-    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical."""
-    rng = generator(settings.seed, "audit", "sampler", mechanism.key)
-    count = min(settings.draws, _NOISE_DRAWS)
+def noise_report(
+    mechanism: MultivariateLaplace, epsilon: float, count: int, seed: int
+) -> SamplerReport:
+    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical.
+
+    Args:
+        mechanism: with round or elliptical noise.
+        epsilon: ε.
+        count: noise vectors.
+        seed: of the noise.
+    """
+    rng = generator(seed, "audit", "sampler", mechanism.key)
     dimension = int(mechanism.origins.shape[1])
-    directions = mechanism.directions(rng, count)
-    scale = mechanism.scale(settings.epsilon)
-    z = directions * (scale * radii(rng, Radial.L2LAPLACE, count, dimension))[:, None]
-    whitening = None
-    if isinstance(mechanism, Mahalanobis) and not isinstance(mechanism, Vickrey):
-        whitening = _whitening(mechanism)
-    return check_noise(z, Radial.L2LAPLACE, scale, whitening=whitening, seed=settings.seed)
+    scale = mechanism.scale(epsilon)
+    rows = 2 * count if dimension == 1 else count
+    directions = mechanism.directions(rng, rows)
+    z = directions * (scale * radii(rng, Radial.L2LAPLACE, rows, dimension))[:, None]
+    if dimension == 1:  # a sign is no direction to project: two draws in a row are i.i.d. Laplace
+        return check_noise(z.reshape(count, 2), Radial.LAPLACE, scale, seed=seed)
+    elliptical = isinstance(mechanism, Mahalanobis) and (
+        not isinstance(mechanism, Vickrey) or mechanism.noise == "mahalanobis"
+    )
+    whitening = _whitening(mechanism) if elliptical else None  # type: ignore[arg-type]
+    return check_noise(z, Radial.L2LAPLACE, scale, whitening=whitening, seed=seed)
 
 
 def _whitening(mechanism: Mahalanobis) -> np.ndarray:
@@ -68,7 +80,8 @@ def _sampler_verdict(
     proof: str,
     numbers: dict[str, Number],
 ) -> Verdict:
-    report = _noise_report(mechanism, settings)
+    count = min(settings.draws, _NOISE_DRAWS)
+    report = noise_report(mechanism, settings.epsilon, count, settings.seed)
     worst = min(report.checks, key=lambda check: check.p_value)
     found: dict[str, Number] = {
         "noise draws": report.draws,

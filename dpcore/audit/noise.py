@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.audit.profile import Curve, Profile, gaussian, l2_laplace, product, worst_product
+from dpcore.audit.profile import (
+    Curve,
+    Profile,
+    gaussian,
+    l2_laplace,
+    product,
+    spread_shift,
+    worst_product,
+)
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.adept import AdeptManhattan
 from dpcore.mechanisms.clipped import ClippedGaussian, ClippedL2Laplace, ClippedLaplace
+from dpcore.mechanisms.gaussian import analytic_epsilon
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.noise.streams import generator
@@ -164,3 +173,45 @@ def worst_pair(
             at = int(np.log1p(-outside).sum(axis=1).argmin())
         i, j = int(left[at]), int(right[at])
     return WorstPair(int(chosen[i]), int(chosen[j]), count, count == n)
+
+
+def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> float:
+    """The smallest ε′ at which the noise keeps this δ for the worst difference; ∞ if none does.
+
+    For δ = 0 (`log_delta` = −∞) it is the largest loss, exactly. For noise cut off, differences
+    are searched as in `worst_profile`.
+
+    Raises:
+        ParameterError: as `worst_profile`.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    if isinstance(mechanism, ClippedGaussian):
+        if log_delta == -math.inf:
+            return math.inf
+        sigma = np.array([mechanism.scale(value)])
+        return float(analytic_epsilon(sigma, log_delta, mechanism.sensitivity)[0])
+    bound = float(getattr(mechanism, "bound", math.nan))
+    if not bound > 0:
+        raise ParameterError(f"{mechanism.short} does not clip: its loss grows with the distance")
+    dimension = int(_points(mechanism).shape[1])
+    laplace = _rate_and_cut(mechanism, value)
+    if laplace is None:
+        return 2.0 * bound / float(mechanism.scale(value))  # type: ignore[attr-defined]
+    alpha, cut = laplace
+    if math.isinf(cut):
+        spread = 1.0 if isinstance(mechanism, AdeptManhattan) else math.sqrt(dimension)
+        return alpha * spread * 2.0 * bound
+    shares = [1.0] if dimension == 1 else [1.0 / dimension, dimension**-0.5, 1.0]
+    profiles = [product(alpha, cut, spread_shift(2.0 * bound, dimension, s)) for s in shares]
+    allowed = math.exp(log_delta) * (1 + 1e-9)
+
+    def kept(at: float) -> bool:
+        return all(profile.delta(at)[0] <= allowed for profile in profiles)
+
+    low, high = 0.0, alpha * math.sqrt(dimension) * 2.0 * bound
+    if not kept(high):
+        return math.inf
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if kept(middle) else (middle, high)
+    return high

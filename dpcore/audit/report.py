@@ -1,0 +1,232 @@
+"""The audit of one mechanism at one ε: whichever method can say most about it.
+
+A finite exact law is compared pair by pair; noise on clipped vectors has its privacy profile; noise
+at ε per unit of distance is proved, and its sampler is tested.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.audit.claims_noise import noise_report
+from dpcore.audit.laws import audit_mechanism
+from dpcore.audit.montecarlo import resolution
+from dpcore.audit.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
+from dpcore.audit.verdict import Outcome
+from dpcore.errors import ParameterError
+from dpcore.guarantee import ApproximateLocalPrivacy, Status
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.clipped import ClippedMechanism
+from dpcore.mechanisms.multivariate import MultivariateLaplace
+
+if TYPE_CHECKING:
+    from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_PAIR_WORDS = 1000
+_NOISE_DRAWS = 4000
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The two words that are least protected, and what tells them apart.
+
+    Attributes:
+        word: w.
+        other: w′.
+        output: y, if an output was found that tells them apart most.
+        distance: d(w, w′) in the metric of the claim; None for a claim between any two words.
+        log_probability: ln P(y|w).
+        other_log_probability: ln P(y|w′); None if it is 0.
+        delta: δ of these two at the claimed ε.
+    """
+
+    word: str
+    other: str
+    output: str | None = None
+    distance: float | None = None
+    log_probability: float | None = None
+    other_log_probability: float | None = None
+    delta: float | None = None
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What was claimed, and what is true.
+
+    Attributes:
+        claimed_epsilon: ε of the guarantee.
+        claimed_log_delta: ln δ of the guarantee; −∞ for a pure one.
+        epsilon_effective: the smallest ε that is true at the claimed δ; ∞ if none is.
+        delta_true: the smallest δ that is true at the claimed ε.
+        error: bound on, or estimate of, the numerical error of `epsilon_effective`.
+        outcome: what is known.
+        label: the outcome with its extent.
+        worst: who is least protected, if that was asked.
+        method: how it was computed, in words.
+        resolution: the largest ε that the draws could have shown; None if nothing was drawn.
+    """
+
+    claimed_epsilon: float
+    claimed_log_delta: float
+    epsilon_effective: float
+    delta_true: float
+    error: float
+    outcome: Outcome
+    label: str
+    worst: Worst | None
+    method: str
+    resolution: float | None
+
+
+def audit_report(
+    mechanism: Mechanism,
+    epsilon: float,
+    *,
+    words: int | None = None,
+    pairs: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> AuditReport:
+    """Audit a mechanism by the method that says most about it.
+
+    Args:
+        mechanism: any of the registry.
+        epsilon: the claimed ε.
+        words: private words to draw; None: all, if they are not too many.
+        pairs: instead, pairs to draw (exact laws only).
+        seed: of what is drawn.
+        progress: called with (stage, done, total).
+
+    Raises:
+        ParameterError: too many words, or a sample where there is nothing to sample.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    if mechanism.exact_law:
+        return _exact(mechanism, value, words, pairs, seed, progress)
+    if pairs is not None:
+        raise ParameterError(
+            f"{mechanism.short} has no exact law to compare pairs by: leave out the pairs"
+        )
+    if isinstance(mechanism, ClippedMechanism):
+        return _profile(mechanism, value, words, seed)
+    if isinstance(mechanism, MultivariateLaplace):
+        return _sampler(mechanism, value, seed)
+    raise ParameterError(f"there is no audit of {mechanism.short} yet")
+
+
+def _claimed_log_delta(guarantee: Guarantee) -> float:
+    return guarantee.log_delta if isinstance(guarantee, ApproximateLocalPrivacy) else -math.inf
+
+
+def _judge(guarantee: Guarantee, holds: bool, complete: bool, extent: str) -> tuple[Outcome, str]:
+    """A violation refutes; else the proof decides, else what was looked at."""
+    if not holds:
+        outcome = Outcome.REFUTED
+    elif guarantee.status is Status.PROVED:
+        outcome = Outcome.PROVED
+    elif complete or str(guarantee.status) == "certified":
+        outcome = Outcome.CHECKED
+    else:
+        return Outcome.NOT_REFUTED, f"{Outcome.NOT_REFUTED} ({extent})"
+    return outcome, str(outcome)
+
+
+def _exact(
+    mechanism: Mechanism,
+    epsilon: float,
+    words: int | None,
+    pairs: int | None,
+    seed: int,
+    progress: Progress,
+) -> AuditReport:
+    audit = audit_mechanism(
+        mechanism, epsilon, words=words, pairs=pairs, seed=seed, progress=progress
+    )
+    found, names = audit.found, mechanism.lexicon.words
+    worst = None
+    if found.worst is not None:
+        triple = found.worst
+        unlikely = triple.other_log_probability
+        worst = Worst(
+            names[triple.word],
+            names[triple.other],
+            names[triple.output],
+            triple.distance,
+            triple.log_probability,
+            unlikely if math.isfinite(unlikely) else None,
+        )
+    guarantee = mechanism.guarantee(epsilon)
+    beyond = found.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
+    outcome, label = _judge(
+        guarantee, not beyond, audit.complete, f"{found.pairs:,} pairs of words"
+    )
+    return AuditReport(
+        claimed_epsilon=epsilon,
+        claimed_log_delta=-math.inf,
+        epsilon_effective=found.epsilon_effective,
+        delta_true=found.delta,
+        error=audit.error,
+        outcome=outcome,
+        label=label,
+        worst=worst,
+        method=audit.method,
+        resolution=None,
+    )
+
+
+def _profile(
+    mechanism: ClippedMechanism, epsilon: float, words: int | None, seed: int
+) -> AuditReport:
+    guarantee = mechanism.guarantee(epsilon)
+    log_delta = _claimed_log_delta(guarantee)
+    curve = worst_profile(mechanism, epsilon, np.array([epsilon]))
+    count = min(_PAIR_WORDS, len(mechanism.lexicon)) if words is None else words
+    pair = worst_pair(mechanism, epsilon, words=count, seed=seed)
+    names = mechanism.lexicon.words
+    low = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)[0]
+    effective = smallest_epsilon(mechanism, epsilon, log_delta)
+    low_delta = float(curve.low[0])
+    holds = low_delta <= math.exp(log_delta) * (1 + 1e-9) and effective <= epsilon * (1 + 1e-6)
+    outcome, label = _judge(guarantee, holds, False, "the differences that were searched")
+    return AuditReport(
+        claimed_epsilon=epsilon,
+        claimed_log_delta=log_delta,
+        epsilon_effective=effective,
+        delta_true=low_delta,
+        error=curve.error,
+        outcome=outcome,
+        label=label,
+        worst=Worst(names[pair.word], names[pair.other], delta=low),
+        method=(
+            "privacy profile of the noise for the worst difference of two clipped vectors; the "
+            f"words are the least protected pair among {pair.words:,}"
+        ),
+        resolution=None,
+    )
+
+
+def _sampler(mechanism: MultivariateLaplace, epsilon: float, seed: int) -> AuditReport:
+    guarantee = mechanism.guarantee(epsilon)
+    report = noise_report(mechanism, epsilon, _NOISE_DRAWS, seed)
+    outcome, label = _judge(guarantee, report.passed, False, f"{report.draws:,} noise draws")
+    state = "all pass" if report.passed else f"these fail: {', '.join(report.failed)}"
+    return AuditReport(
+        claimed_epsilon=guarantee.epsilon,
+        claimed_log_delta=-math.inf,
+        epsilon_effective=guarantee.epsilon if report.passed else math.inf,
+        delta_true=0.0 if report.passed else 1.0,
+        error=0.0,
+        outcome=outcome,
+        label=label,
+        worst=None,
+        method=(
+            f"the proof, and {len(report.checks)} tests of {report.draws:,} noise vectors "
+            f"(false alarm {report.error:g}): {state}; draws of words could not show such an ε"
+        ),
+        resolution=resolution(report.draws),
+    )
