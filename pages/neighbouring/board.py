@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _MARK = "The colour of the mechanism, as in the figures."
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
-    "mechanism": ("mechanism", 118, None),
-    "epsilon": ("ε", 58, "The ε of the slider of its group."),
+    "mechanism": ("mechanism", 146, None),
+    "epsilon": ("ε", 64, "The ε of the slider of its group."),
     "word": ("word", 82, None),
     "nw": ("Nw", 92, "Probability that the word stays."),
     "attack_nearest": (
@@ -47,7 +47,7 @@ _COLUMNS = {
         84,
         "Expected distance of the output from the word, in the unit of the vectors.",
     ),
-    "relative": ("÷ δ", 44, "The same distance in units of the distance to the nearest word."),
+    "relative": ("÷ δ", 62, "The same distance in units of the distance to the nearest word."),
     "sw": ("Sw", 72, "Different outputs in 200 runs."),
     "effective": (
         "effective",

@@ -208,9 +208,9 @@ def misreading(bench: PairBench, view: View) -> None:
     """How a map is misread, in the numbers of the maps that are there."""
     note(
         "**Gaps are no distances, areas are no densities.** A map squeezes "
-        f"{bench.pair.lexicon.dimension} dimensions into two. UMAP gives every word the same "
-        "elbow room, so that a lonely word looks as crowded as a common one; densMAP puts the "
-        "crowding back, and often too much of it; PCA never shows two words farther apart than "
+        f"{bench.pair.lexicon.dimension} dimensions into two. UMAP evens out how crowded "
+        "places are, and errs in both directions for a single word; densMAP puts the crowding "
+        "back, and often too much of it; PCA never shows two words farther apart than "
         "they are, but lets strangers fall on top of each other. How near a word really is stands "
         "in the lists and in the strip of true distances."
     )
