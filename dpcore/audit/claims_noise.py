@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.montecarlo import epsilon_lower_bound
-from dpcore.audit.noise import pair_profile
+from dpcore.audit.noise import elliptical, pair_profile, whitening
 from dpcore.audit.samplers import SamplerReport, check_noise
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.lexicon.metric import paired_distances
@@ -51,21 +51,8 @@ def noise_report(
     z = directions * (scale * radii(rng, Radial.L2LAPLACE, rows, dimension))[:, None]
     if dimension == 1:  # a sign is no direction to project: two draws in a row are i.i.d. Laplace
         return check_noise(z.reshape(count, 2), Radial.LAPLACE, scale, seed=seed)
-    elliptical = isinstance(mechanism, Mahalanobis) and (
-        not isinstance(mechanism, Vickrey) or mechanism.noise == "mahalanobis"
-    )
-    whitening = _whitening(mechanism) if elliptical else None  # type: ignore[arg-type]
-    return check_noise(z, Radial.L2LAPLACE, scale, whitening=whitening, seed=seed)
-
-
-def _whitening(mechanism: Mahalanobis) -> np.ndarray:
-    """S^{-1/2}, from the definition of S."""
-    vectors = mechanism.lexicon.vectors.astype(np.float64)
-    covariance = np.cov(vectors, rowvar=False)
-    d = vectors.shape[1]
-    covariance = np.atleast_2d(covariance) * (d / np.trace(np.atleast_2d(covariance)))
-    values, axes = np.linalg.eigh(mechanism.lam * covariance + (1 - mechanism.lam) * np.eye(d))
-    return np.asarray((axes / np.sqrt(values)) @ axes.T)
+    matrix = whitening(mechanism) if elliptical(mechanism) else None  # type: ignore[arg-type]
+    return check_noise(z, Radial.L2LAPLACE, scale, whitening=matrix, seed=seed)
 
 
 def _sampler_verdict(

@@ -27,8 +27,9 @@ from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.adept import AdeptManhattan
 from dpcore.mechanisms.clipped import ClippedGaussian, ClippedL2Laplace, ClippedLaplace
 from dpcore.mechanisms.gaussian import analytic_epsilon
-from dpcore.mechanisms.multivariate import MultivariateLaplace
+from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
+from dpcore.mechanisms.vickrey import Vickrey
 from dpcore.noise.streams import generator
 from dpcore.noise.truncated_laplace import shifted_out
 
@@ -66,6 +67,8 @@ def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) ->
     points = _points(mechanism)
     first, second = (points[int(mechanism.check_words([w])[0])] for w in (word, other))
     shift = first.astype(np.float64) - second.astype(np.float64)
+    if elliptical(mechanism):
+        shift = shift @ whitening(mechanism)  # type: ignore[arg-type]
     length = float(np.linalg.norm(shift))
     if not length > 0:
         raise ParameterError("the two words have the same vector: nothing tells them apart")
@@ -75,17 +78,34 @@ def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) ->
     return _round_profile(mechanism, value, length, shift.size)
 
 
+def elliptical(mechanism: Mechanism) -> bool:
+    """Whether the noise is round only after whitening."""
+    if isinstance(mechanism, Vickrey):
+        return mechanism.noise == "mahalanobis"
+    return isinstance(mechanism, Mahalanobis)
+
+
+def whitening(mechanism: Mahalanobis) -> FloatArray:
+    """S^{-1/2}, from the definition of S, shape (d, d)."""
+    vectors = mechanism.lexicon.vectors.astype(np.float64)
+    d = vectors.shape[1]
+    covariance = np.atleast_2d(np.cov(vectors, rowvar=False))
+    shape = mechanism.lam * covariance * (d / np.trace(covariance))
+    values, axes = np.linalg.eigh(shape + (1.0 - mechanism.lam) * np.eye(d))
+    return np.asarray((axes / np.sqrt(values)) @ axes.T)
+
+
 def _round_profile(mechanism: Mechanism, epsilon: float, length: float, dimension: int) -> Profile:
     """The profile of noise that looks the same in every direction."""
     if isinstance(mechanism, ClippedGaussian):
         return gaussian(mechanism.scale(epsilon), length)
     if isinstance(mechanism, ClippedL2Laplace):
         return l2_laplace(1.0 / mechanism.scale(epsilon), length, dimension)
-    if type(mechanism) is MultivariateLaplace:
-        return l2_laplace(epsilon, length, dimension)
+    if isinstance(mechanism, MultivariateLaplace):
+        return l2_laplace(1.0 / mechanism.scale(epsilon), length, dimension)
     raise ParameterError(
-        f"the noise of {mechanism.short} has no privacy profile here; there is one for laplace, "
-        "l2-laplace, gaussian, gaussian-classical, trlaplace, trlaplace-corrected and madlib"
+        f"the noise of {mechanism.short} has no privacy profile here; there is one for "
+        "noise that is added to a vector"
     )
 
 

@@ -273,6 +273,30 @@ def test_madlib_needs_two_words():
         noise.worst_profile(mechanism, 2.0, np.array([1.0]))
 
 
+@pytest.mark.parametrize("name", ["mahalanobis", "vickrey", "random-projection"])
+def test_a_pair_loses_at_most_epsilon_times_its_distance(name, rng):
+    """And at most that: the profile ends at the distance in the noise's own metric."""
+    settings = {"dimensions": 3} if name == "random-projection" else {}
+    mechanism = create(name, lexicons.cloud(40, 4), settings)
+    guarantee = mechanism.guarantee(0.7)
+    profile = noise.pair_profile(mechanism, 0.7, 3, 8)
+    length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
+    allowed = guarantee.euclidean_loss(length)
+    assert profile.delta(allowed * (1 + 1e-6)) == (0.0, 0.0)
+    assert profile.delta(0.3 * allowed)[0] > 0
+    if name == "mahalanobis":  # the losses of the mechanism's own noise, false alarm 1e-6
+        draws = 20_000
+        radius = rng(1).gamma(4, 1 / 0.7, draws)[:, None]
+        z = mechanism.directions(rng(), draws) * radius
+        inverse = noise.whitening(mechanism)
+        shift = np.diff(mechanism.lexicon.vectors[[8, 3]].astype(float), axis=0)
+        norms = [np.linalg.norm(x @ inverse, axis=1) for x in (z - shift, z)]
+        values = np.maximum(-np.expm1(np.minimum(0.2 - 0.7 * (norms[0] - norms[1]), 0.0)), 0.0)
+        low, high = profile.delta(0.2)
+        slack = float(deviation(draws, values.var()))
+        assert low - slack <= values.mean() <= high + slack
+
+
 def test_bad_input():
     with pytest.raises(ParameterError, match="no privacy profile"):
         noise.pair_profile(create("tem", lexicons.cloud(20, 3)), 2.0, 1, 2)
