@@ -101,11 +101,12 @@ class AllPairs:
         share = np.count_nonzero(doubtful) / doubtful.size
         if share > _MOST_REFINED:
             return distances(self._rows[columns], left)
+        if not share:
+            return np.asarray(np.sqrt(found, out=found))
         np.sqrt(found, out=found, where=~doubtful)
-        if share:
-            p, q = np.nonzero(doubtful)
-            step = max(1, 2**21 // left.shape[1])
-            for start in range(0, p.size, step):
-                a, b = p[start : start + step], q[start : start + step]
-                found[a, b] = paired_distances(left[a], right[b])
+        p, q = np.nonzero(doubtful)
+        step = max(1, 2**21 // left.shape[1])
+        for start in range(0, p.size, step):
+            a, b = p[start : start + step], q[start : start + step]
+            found[a, b] = paired_distances(left[a], right[b])
         return found

@@ -26,9 +26,10 @@ FloatArray = NDArray[np.float64]
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
 """The ε for which a strength is looked for: 0.1 to 1,000 in round numbers."""
-_MOST_TURNS = 8
+_MOST_TURNS = 16
 _TURNS_OF_INTERPOLATION = 4
 _CLOSE = 1e-3  # relative: of a certified ε to the wanted one, or of two strengths
+_CAUTION = 0.1  # share of the way to a strength that does not fit
 _MARGIN = 1e-4  # by how much a strength that is likely to fit stays below the estimate
 
 
@@ -87,7 +88,7 @@ def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> C
     strengths = np.asarray(start, dtype=np.float64)
     epsilons = evaluate(strengths)
     for turn in range(_MOST_TURNS):
-        guesses = _guesses(epsilons, strengths, halve=turn >= _TURNS_OF_INTERPOLATION)
+        guesses = _guesses(epsilons, strengths, turn)
         if not guesses.size:
             break
         strengths = np.append(strengths, guesses)
@@ -99,11 +100,12 @@ def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> C
     return Certificate(everything.epsilons[kept], everything.strengths[kept])
 
 
-def _guesses(epsilons: FloatArray, strengths: FloatArray, *, halve: bool) -> FloatArray:
+def _guesses(epsilons: FloatArray, strengths: FloatArray, turn: int) -> FloatArray:
     """Where to look next for every ε of the table that no certified one comes close to.
 
     Between the largest strength that fits and the next known one, which does not: at the estimate
-    by interpolation in logarithms, a little below; or in the middle.
+    by interpolation in logarithms, a little below, and more so where that has failed before; in the
+    last turns in the middle.
     """
     order = np.argsort(strengths)
     logs = np.log(strengths[order])
@@ -116,10 +118,11 @@ def _guesses(epsilons: FloatArray, strengths: FloatArray, *, halve: bool) -> Flo
     low, high = logs[place], logs[place + 1]
     open_ = (wanted - known[place] > _CLOSE) & (high - low > _CLOSE)
     wanted, place, low, high = wanted[open_], place[open_], low[open_], high[open_]
-    if halve:
+    if turn >= _TURNS_OF_INTERPOLATION:
         return np.unique(np.exp(0.5 * (low + high)))
     share = (wanted - known[place]) / (known[place + 1] - known[place])
-    guess = low + share * (high - low) - _MARGIN
+    guess = low + share * (high - low)
+    guess -= _MARGIN + (_CAUTION * (high - guess) if turn else 0.0)
     return np.unique(np.exp(np.clip(guess, low + 0.25 * _CLOSE, high - 0.25 * _CLOSE)))
 
 

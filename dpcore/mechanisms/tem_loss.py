@@ -152,15 +152,16 @@ def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
     """Take the nearest other words of a tile where they are nearer than those known."""
     if tile.diagonal:
         np.fill_diagonal(tile.distances, math.inf)
-    ways = [(tile.rows, tile.columns, tile.distances)]
+    ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
-        ways.append((tile.columns, tile.rows, tile.distances.T))
-    for own, others, found in ways:
-        at = found.argmin(axis=1)
-        least = found[np.arange(at.size), at]
-        better = least < gaps[own]
-        nearest[own][better] = at[better] + others.start
-        gaps[own][better] = least[better]
+        ways.append((tile.columns, tile.rows, 0))
+    for own, others, axis in ways:
+        least = tile.distances.min(axis=axis)
+        better = np.flatnonzero(least < gaps[own])
+        if better.size:
+            found = tile.distances if axis else tile.distances.T
+            nearest[own.start + better] = found[better].argmin(axis=1) + others.start
+            gaps[own.start + better] = least[better]
 
 
 class _Best:

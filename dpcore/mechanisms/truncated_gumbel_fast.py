@@ -1,4 +1,4 @@
-"""The truncated Gumbel law in probabilities, for about half a millisecond a word.
+"""The truncated Gumbel law in probabilities, many scales of one word at a time.
 
 The integrals of `truncated_gumbel_law` with u = t + c, where −c is the place below which no
 survival function differs from 1, and with the hazard g = f/S:
@@ -14,21 +14,59 @@ many cells would do and the probabilities sum to 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.mechanisms.truncated_gumbel_grid import far_integrals, whole_end
-from dpcore.mechanisms.truncated_gumbel_noise import FloatArray, nodes, noise_of
+from dpcore.mechanisms.truncated_gumbel_grid import Grid, far_integrals, whole_ends
+from dpcore.mechanisms.truncated_gumbel_noise import FloatArray, Noise, nodes, noise_of, parts
 
 _LEFT_OUT = 4e-12  # mass of the counts that are left out
 _MOST_CANDIDATES = 80
 _NEAR = 40  # words that are not put on the grid, at least
 _NEAR_TIMES_WORDS = 50_000  # and more in a smaller vocabulary
 _CELL = 0.04  # width of a grid cell in units of b, at most
-_FEWEST, _MOST = 64, 4000  # cells
+_FEWEST, _MOST = 128, 8192  # cells, powers of 2
 _DOUBT = 2e-10  # by how much a probability may change from cells of twice the width
 _ASTRAY = 1e-8  # by how much the sum of the probabilities may differ from 1
 _STEEP = np.array([1 / 128, 1 / 32, 1 / 12, 1 / 4])  # panels behind the last kink of all words
+_BLOCK = 60_000  # entries of an array of words and nodes, for the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class FastLaw:
+    """P(u_i) of near words one by one, and of far words as a function of the distance."""
+
+    near: FloatArray
+    """Probabilities of the nearest words, in the order of their distances."""
+    share: float
+    """P(K = n), the weight of what follows."""
+    far: FloatArray
+    """P(u | K = n) of a word at each point of the grid; empty without far words."""
+    grid: Grid | None
+
+    def dense(self, n: int) -> FloatArray:
+        """P(u_i) of all n words."""
+        law = np.zeros(n)
+        law[: self.near.size] = self.near
+        if self.grid is not None:
+            far = self.grid.interpolated(self.far)
+            np.maximum(far, 0.0, out=far)
+            np.multiply(self.share, far, out=law[self.near.size : self.near.size + far.size])
+        return law
+
+    def grouped(self) -> tuple[FloatArray, FloatArray]:
+        """Probabilities p and multiplicities c: Σ_y φ(P(y)) = Σ c·φ(p) over the seen words.
+
+        The near words come first, with multiplicity 1. Those of far words are no whole numbers:
+        they interpolate φ(P) between the points of the grid.
+        """
+        if self.grid is None:
+            return self.near, np.ones(self.near.size)
+        counts = np.ones(self.near.size + self.far.size)
+        counts[self.near.size :] = self.grid.multiplicities
+        return np.concatenate((self.near, self.share * self.far)), counts
 
 
 def _candidates(weights: FloatArray) -> int:
@@ -39,49 +77,39 @@ def _candidates(weights: FloatArray) -> int:
     return int((np.cumsum(head[::-1]) > 0.5 * _LEFT_OUT).sum())
 
 
-def fast_law(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray | None:
-    """P(u_i), shape (n,); None where this route cannot vouch for its error.
+def fast_laws(
+    d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
+) -> list[FastLaw | None]:
+    """The law at each scale; None where this route cannot vouch for its error.
 
     Args:
         d: sorted distances, d[0] = 0, shape (n,).
         weights: P(K = k) for k = 1..n, shape (n,).
-        b: noise scale.
+        scales: noise scales b.
         bound: C, at least d[-1].
     """
     used = _candidates(weights)
     if used < 0:
-        return None
-    noise = noise_of(b, bound)
+        return [None] * len(scales)
     near = min(max(_NEAR, used, _NEAR_TIMES_WORDS // d.size), d.size)
-    first = min(float(d[near]), noise.end) if near < d.size else noise.end
-    kinks = d[1:near] if noise.kinked else d[:0]
-    if near == d.size:  # behind the last kink the product of all falls steeply
-        kinks = np.append(kinks, d[-1] + (first - d[-1]) * _STEEP)
-    ends = [first, noise.end] if first < noise.end else [first]
-    u, w = nodes(noise, np.concatenate(([0.0], kinks[kinks < first], ends)), d[:near])
-    survival, hazard = noise.parts(d[:near], u)
-    products = np.cumprod(survival, axis=0)
-    # K = n before the first far word, then K < n everywhere.
-    law = np.zeros(d.size)
+    noises = [noise_of(b, bound) for b in scales]
+    quadrature = _quadrature(noises, d, near)
     share = float(weights[-1])
-    whole = share * (hazard @ (w * products[-1] * (u < first)))
-    terms = products[:used] * weights[:used, None]
-    np.cumsum(terms[::-1], axis=0, out=terms[::-1])
-    terms *= hazard[:used]
-    law[:used] = terms @ w
-    if first < noise.end and share > 0:
-        stop = whole_end(noise, d, near)
-        cells = max(_FEWEST, 2 * math.ceil((stop - first) / (2.0 * _CELL * noise.scale)))
-        before = float(whole.sum())
-        doubt = astray = math.inf
-        while not (doubt < _DOUBT and astray < _ASTRAY):
-            if cells > _MOST:
-                return None
-            head, far, change = far_integrals(noise, d, near, stop, cells)
-            doubt = share * change
-            astray = abs(before + share * (float(head.sum() + far.sum()) - 1.0))
-            cells *= 4
-        whole += share * head
-        law[near : near + far.size] = share * np.maximum(far, 0.0)
-    law[:near] += whole
-    return law
+    heads, wholes = _near_integrals(noises, quadrature, d, weights, near, used)
+    far = [i for i, noise in enumerate(noises) if near < d.size and d[near] < noise.end]
+    found: list[FastLaw | None] = [
+        FastLaw(head + share * whole, share, d[:0], None)
+        for head, whole in zip(heads, wholes, strict=True)
+    ]
+    if not (far and share > 0):
+        return found
+    stops = whole_ends([noises[i] for i in far], d, near)
+    todo = [
+        (i, *_cells(stop - float(d[near]), noises[i])) for i, stop in zip(far, stops, strict=True)
+    ]
+    grids: dict[tuple[float, int], Grid] = {}
+    while todo:
+        again = []
+        for (step, cells), chosen in _alike(todo, _BLOCK // near).items():
+            pass
+    return found

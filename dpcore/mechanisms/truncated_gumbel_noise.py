@@ -7,6 +7,7 @@ integrals of the law start at u = 0, and the word at distance d has its kink at 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -68,32 +69,74 @@ class Noise:
         """The probability that plain Gumbel noise is above −C, given that it is below C."""
         return -math.expm1(-self.most)
 
-    def parts(self, d: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """S and g at u − c − d, shape (m, T)."""
+    @cached_property
+    def widest(self) -> float:
+        """Widest panel: at most b and C/2. Scales with visible kinks share a few values."""
+        if self.kinked:
+            return 2.0 * self.bound / max(4, math.ceil(2.0 * self.ratio))
+        return min(self.scale, 0.5 * self.bound)
+
+    def fill(self, d: FloatArray, u: FloatArray, z: FloatArray) -> None:
+        """Put z at u − c − d into an array of shape (m, T)."""
         t = u - self.reach
         away = np.minimum(d / self.scale, 600.0)
         # z = e^{(d−t)/b} − e^{−C/b}, f = e^{(d−t)/b − z}/(b·mass), S = (1 − e^−z)/mass.
-        if self.ratio < _STABLE:
-            p = np.expm1(away)[:, None]
-            z = p * np.exp((self.bound - t) / self.scale)
+        if self.flat:
+            np.multiply.outer(np.expm1(away), np.exp((self.bound - t) / self.scale), out=z)
             z += np.expm1((self.bound - t) / self.scale)
             z *= self.lowest
-            survival = np.expm1(-z)
-            np.negative(survival, out=survival)
         else:
-            z = np.multiply.outer(np.exp(away), np.exp(-t / self.scale))
+            np.multiply.outer(np.exp(away), np.exp(-t / self.scale), out=z)
             z -= self.lowest
-            survival = np.exp(-z)
-            np.subtract(1.0, survival, out=survival)
-        np.maximum(survival, 1e-200 * self.mass, out=survival)
-        hazard = z + self.lowest
-        hazard *= 1.0 / survival - 1.0
-        hazard *= 1.0 / self.scale
-        if self.kinked:
-            hazard[z > self.most * (1.0 + 1e-12)] = 0.0
-            survival *= 1.0 / self.mass
-            np.minimum(survival, 1.0, out=survival)
-        return survival, hazard
+
+    @cached_property
+    def flat(self) -> bool:
+        """Whether 1 − e^−z would cancel."""
+        return self.ratio < _STABLE
+
+
+Places = Sequence[tuple[Noise, FloatArray]]
+"""Several noises, each with the places u where it is looked at."""
+
+
+def survivals(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
+    """S and z at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+    z = np.empty((d.size, sum(u.size for _, u in places)))
+    survival = np.empty_like(z)
+    end = 0
+    for noise, u in places:
+        part = slice(end, end := end + u.size)
+        noise.fill(d, u, z[:, part])
+    np.exp(np.negative(z, out=survival), out=survival)
+    np.subtract(1.0, survival, out=survival)
+    end = 0
+    for noise, u in places:
+        part = slice(end, end := end + u.size)
+        if noise.flat:
+            survival[:, part] = -np.expm1(-z[:, part])
+    mass = _columns(places, "mass")
+    np.maximum(survival, 1e-200 * mass, out=survival)
+    return survival, z
+
+
+def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
+    """S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+    survival, z = survivals(d, places)
+    hazard = np.divide(1.0, survival)
+    hazard -= 1.0
+    if any(noise.kinked for noise, _ in places):
+        hazard[z > _columns(places, "most") * (1.0 + 1e-12)] = 0.0
+        survival *= 1.0 / _columns(places, "mass")
+        np.minimum(survival, 1.0, out=survival)
+    z += _columns(places, "lowest")
+    hazard *= z
+    hazard *= 1.0 / _columns(places, "scale")
+    return survival, hazard
+
+
+def _columns(places: Places, name: str) -> FloatArray:
+    """A constant of the noise for every column."""
+    return np.repeat([getattr(noise, name) for noise, _ in places], [u.size for _, u in places])
 
 
 @lru_cache(maxsize=256)
@@ -108,7 +151,7 @@ def nodes(noise: Noise, edges: FloatArray, words: FloatArray) -> tuple[FloatArra
     More of them in a wider panel, and where many of these words multiply their S.
     """
     width = np.diff(edges)
-    widest = min(noise.scale, 0.5 * noise.bound)
+    widest = noise.widest
     pieces = np.maximum(np.ceil(width / widest), 1.0).astype(np.int64)
     if pieces.max() > 1:
         first = np.repeat(np.cumsum(pieces) - pieces, pieces)
