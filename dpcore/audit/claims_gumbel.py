@@ -24,6 +24,7 @@ from dpcore.mechanisms.truncated_gumbel_scale import lowest_epsilon, published_c
 from dpcore.noise.poisson import poisson_weights
 
 if TYPE_CHECKING:
+    from dpcore.audit.exact import Triple
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Number
     from dpcore.lexicon.lexicon import Lexicon
@@ -81,6 +82,15 @@ def certify(
     return Certified(distance, ends[0][0], ends[1][1])
 
 
+def certify_triple(mechanism: TruncatedGumbel, epsilon: float, triple: Triple) -> Certified:
+    """Bounds on the two probabilities of a triple that an audit found."""
+    vectors = mechanism.lexicon.vectors
+    rows = distances(vectors, vectors[[triple.word, triple.other]])
+    bound = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
+    scale_ = mechanism.noise_scale(epsilon)
+    return certify(rows[0], rows[1], triple.output, triple.distance, scale_, bound)
+
+
 def crafted_rows(m: int = CRAFTED_WORDS) -> FloatArray:
     """D(w, ·) and D(w′, ·) of a vocabulary of m + 2 words, shape (2, m + 2).
 
@@ -120,14 +130,12 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "lowest epsilon, published": published_condition(n, extent.separation),
         "lowest epsilon, with a positive scale": mechanism.admissible.low,
         "b": mechanism.noise_scale(epsilon),
+        "n·exp(−e^(2Δ/b))": n
+        * math.exp(-math.exp(2 * extent.diameter / mechanism.noise_scale(epsilon))),
     }
     here = False
     if worst is not None:
-        rows = distances(lexicon.vectors, lexicon.vectors[[worst.word, worst.other]])
-        proof = certify(
-            rows[0], rows[1], worst.output, worst.distance, mechanism.noise_scale(epsilon),
-            extent.diameter,
-        )  # fmt: skip
+        proof = certify_triple(mechanism, epsilon, worst)
         here = proof.epsilon > epsilon
         numbers |= {
             "true epsilon, at least": proof.epsilon,
@@ -162,8 +170,8 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         extent=f"{audit.found.pairs:,} pairs of words" if not refuted else "",
         failing_step=(
             "The distribution function of untruncated noise is used for g_i, while truncation is "
-            "used for g* ≥ −2Δ; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) > 1/e cannot hold for all n "
-            "words at once."
+            "used for g* ≥ −2Δ; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at "
+            "once, since n times that is above 1."
         ),
         repair="truncated-gumbel-repaired: the same candidates, noise with a whole tail.",
         numbers=numbers,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.audit.laws import LawAudit, audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
-from dpcore.lexicon.metric import distances
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.tem_calibrated import TemCalibrated
@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 _SAMPLE = 10  # times `settings.words`: private words compared where the vocabulary is large
 
 
+def _epsilon(mechanism: TruncatedExponential, settings: AuditSettings) -> float:
+    """ε, but at least that at which γ is ¾ of the diameter: below it nothing is truncated."""
+    extent = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent
+    return max(settings.epsilon, 2.0 * mechanism.cap / (0.75 * extent.diameter))
+
+
 def _audit(mechanism: TruncatedExponential, settings: AuditSettings) -> LawAudit:
     """All pairs of a vocabulary that is small enough for a table of claims, else of a sample."""
     n = len(mechanism.lexicon)
     count = None if n <= MAX_AUDIT_WORDS else min(n, _SAMPLE * settings.words)
-    return audit_mechanism(mechanism, settings.epsilon, words=count, seed=settings.seed)
+    epsilon = _epsilon(mechanism, settings)
+    return audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed)
 
 
 def _numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
@@ -50,16 +57,17 @@ def _numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
 def carvalho_theorem_2(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Theorem 2: Algorithm 2 is εd-private for every metric."""
     mechanism = TruncatedExponential(lexicon=lexicon)
+    epsilon = _epsilon(mechanism, settings)
     audit = _audit(mechanism, settings)
     return Verdict(
         key="carvalho-theorem-2",
         title="TEM, Theorem 2",
-        claim=f"Algorithm 2 is ε·d-private at ε = {settings.epsilon:g}.",
+        claim=f"Algorithm 2 is ε·d-private at ε = {epsilon:.4g}.",
         source="Carvalho et al. 2021, Theorem 2",
         mechanism=mechanism.short,
         lexicon=lexicon.name,
         fingerprint=lexicon.fingerprint,
-        settings={"epsilon": settings.epsilon, "beta": mechanism.beta, "words": audit.words},
+        settings={"epsilon": epsilon, "beta": mechanism.beta, "words": audit.words},
         conditions=(
             Condition("the distance is a metric", True),
             Condition("distances are exact, not those of an approximate index", True),
@@ -78,7 +86,7 @@ def carvalho_theorem_2(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def carvalho_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Theorem 3: a word beyond γ comes out with probability at most β."""
     mechanism = TruncatedExponential(lexicon=lexicon)
-    epsilon, n = settings.epsilon, len(lexicon)
+    epsilon, n = _epsilon(mechanism, settings), len(lexicon)
     gamma = mechanism.gamma(epsilon)
     count = min(n, _SAMPLE * settings.words)
     rng = generator(settings.seed, "audit", "words")
@@ -122,20 +130,21 @@ def carvalho_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def tem_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A5c: the largest exponent whose exact loss over all pairs is ε."""
     mechanism = TemCalibrated(lexicon=lexicon)
+    epsilon = _epsilon(mechanism, settings)
     audit = _audit(mechanism, settings)
-    guarantee = mechanism.guarantee(settings.epsilon)
+    guarantee = mechanism.guarantee(epsilon)
     certified = str(guarantee.status) == "certified"
-    gain = mechanism.nominal(settings.epsilon) / settings.epsilon
+    gain = mechanism.nominal(epsilon) / epsilon
     outcome = Outcome.CHECKED if certified else Outcome.PROVED
     return Verdict(
         key="tem-calibrated",
         title="TEM, calibrated",
-        claim=f"ε·d-private at ε = {settings.epsilon:g} with {gain:.3g} times TEM's exponent.",
+        claim=f"ε·d-private at ε = {epsilon:.4g} with {gain:.3g} times TEM's exponent.",
         source=guarantee.source,
         mechanism=mechanism.short,
         lexicon=lexicon.name,
         fingerprint=lexicon.fingerprint,
-        settings={"epsilon": settings.epsilon, "beta": mechanism.beta, "words": audit.words},
+        settings={"epsilon": epsilon, "beta": mechanism.beta, "words": audit.words},
         conditions=(Condition("a certificate of this vocabulary is at hand", certified),),
         computed=f"The exact loss: {audit.method}.",
         outcome=outcome if audit.found.holds else Outcome.REFUTED,

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.exact import ExactAudit, FloatArray, IntArray, Triple, audit_laws, hockey_stick
+from dpcore.audit.gumbel_bounds import log_probability_bounds
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_TEM_WORDS, MAX_AUDIT_WORDS
 from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.tem_loss import effective_epsilon
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.noise.poisson import poisson_weights
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
-GUMBEL_FLOOR = -40_000.0
-"""Below it `TruncatedGumbel.log_law` does not compute: its −∞ is "not computed", never ln 0."""
+_BOUNDED = 8  # entries of a law that are bounded one by one
 GUMBEL_RELATIVE_ERROR = 3e-3
 """Of ln P, where `TruncatedGumbel.log_law` was compared with a plain quadrature."""
 
@@ -53,19 +55,53 @@ class LawAudit:
     error: float
 
 
-def log_law(mechanism: Mechanism, word: int, epsilon: float) -> FloatArray:
-    """ln P(y | word) of every word y, shape (n,).
+def log_law(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
+    """ln P(y | word) of every word y, shape (n,), and a floor.
+
+    Where the floor is a number, an entry of −∞ was not computed and is proved to lie below the
+    floor; where it is None, −∞ is ln 0.
 
     Raises:
         ParameterError: the mechanism has no exact law.
     """
     _check_exact(mechanism)
+    if isinstance(mechanism, TruncatedGumbel):
+        return _gumbel_logs(mechanism, word, epsilon)
     direct = getattr(mechanism, "log_law", None)
     if direct is not None:
-        return np.asarray(direct(word, epsilon))
+        return np.asarray(direct(word, epsilon)), None
     dense = mechanism.law(word, [epsilon]).dense(len(mechanism.lexicon))[0]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(dense))
+        return np.asarray(np.log(dense)), None
+
+
+def _gumbel_logs(
+    mechanism: TruncatedGumbel, word: int, epsilon: float
+) -> tuple[FloatArray, float | None]:
+    """As `log_law`. −∞ means "not computed", so a few are bounded one by one instead.
+
+    With more of them, the nearest is bounded from above: a farther word is never likelier, so all
+    of them lie below that.
+    """
+    vectors = mechanism.lexicon.vectors
+    ranking = rank(vectors, vectors[[word]])[0]
+    logs = np.array(mechanism.log_law(word, epsilon, ranking=ranking))
+    missing = np.flatnonzero(np.isneginf(logs[ranking.order]))
+    if not missing.size:
+        return logs, None
+    weights = poisson_weights(len(mechanism.lexicon))
+    b = mechanism.noise_scale(epsilon)
+    bound = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
+    found = [
+        log_probability_bounds(ranking.distances, int(at), weights, b, bound, gap=0.05)
+        for at in missing[: _BOUNDED if missing.size <= _BOUNDED else 1]
+    ]
+    if missing.size > _BOUNDED:
+        return logs, found[0][1]
+    for at, (low, high) in zip(missing, found, strict=True):
+        logs[ranking.order[at]] = 0.5 * (low + high)
+    unknown = np.isneginf(logs).any()
+    return logs, max(high for _, high in found) if unknown else None
 
 
 def _check_exact(mechanism: Mechanism) -> None:
@@ -121,14 +157,16 @@ def audit_mechanism(
         return _audit_tem(mechanism, value, progress)
     indices, chosen = _choose(mechanism, words, seed)
     rows = np.empty((indices.size, n))
+    floors: list[float] = []
     for i, word in enumerate(indices.tolist()):
-        rows[i] = log_law(mechanism, word, value)
+        rows[i], floor = log_law(mechanism, word, value)
+        floors += [] if floor is None else [floor]
         progress("laws", i + 1, indices.size)
     apart = None
     if metric is not None:
         points = mechanism.lexicon.vectors[indices]
         apart = distances(points, points, metric)
-    local = audit_laws(rows, apart, value, floor=_floor(mechanism), progress=progress)
+    local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
     return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
 
 
@@ -148,7 +186,7 @@ def _audit_tem(mechanism: TruncatedExponential, epsilon: float, progress: Progre
     holds = loss.epsilon <= epsilon
     delta = 0.0
     if not holds:
-        first, second = (log_law(mechanism, w, epsilon) for w in (loss.word, loss.other))
+        first, second = (log_law(mechanism, w, epsilon)[0] for w in (loss.word, loss.other))
         delta = float(hockey_stick(first, second, epsilon * loss.distance))
     found = ExactAudit(
         epsilon=epsilon,
@@ -216,8 +254,10 @@ def _audit_pairs(
     delta, delta_pair, unknown = 0.0, None, 0
     for i in range(pairs):
         both = np.array([first[i], second[i]])
-        rows = np.stack([log_law(mechanism, int(word), epsilon) for word in both])
-        one = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=_floor(mechanism))
+        laws = [log_law(mechanism, int(word), epsilon) for word in both]
+        rows = np.stack([logs for logs, _ in laws])
+        floor = max((floor for _, floor in laws if floor is not None), default=None)
+        one = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
         unknown += one.unknown
         if one.delta > delta:
             delta, delta_pair = one.delta, _renamed(one, both).delta_pair
@@ -258,10 +298,6 @@ def _renamed(found: ExactAudit, indices: IntArray) -> ExactAudit:
     )  # fmt: skip
 
 
-def _floor(mechanism: Mechanism) -> float | None:
-    return GUMBEL_FLOOR if isinstance(mechanism, TruncatedGumbel) else None
-
-
 def _described(
     mechanism: Mechanism, found: ExactAudit, words: int, complete: bool, chosen: str
 ) -> LawAudit:
@@ -272,7 +308,7 @@ def _described(
         logs = (found.worst.log_probability, found.worst.other_log_probability)
         relative = GUMBEL_RELATIVE_ERROR if gumbel else 4e-12
         error = relative * sum(abs(log) for log in logs) / found.worst.distance
-    note = f"; {found.unknown:,} probabilities below e^−40000 not computed" if found.unknown else ""
+    note = f"; {found.unknown:,} probabilities too small to compute" if found.unknown else ""
     return LawAudit(
         found=found,
         words=words,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.audit.claims_gumbel import certify_triple
 from dpcore.audit.claims_noise import noise_report
 from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.montecarlo import resolution
@@ -22,6 +23,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy, Status
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.multivariate import MultivariateLaplace
+from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
@@ -162,6 +164,13 @@ def _exact(
         )
     guarantee = mechanism.guarantee(epsilon)
     beyond = found.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
+    method = audit.method
+    if isinstance(mechanism, TruncatedGumbel) and found.worst is not None and beyond:
+        proof = certify_triple(mechanism, epsilon, found.worst)
+        beyond = proof.epsilon > epsilon
+        method += (
+            f"; bounds on both probabilities of the worst triple leave ε ≥ {proof.epsilon:.6g}"
+        )
     outcome, label = _judge(
         guarantee, not beyond, audit.complete, f"{found.pairs:,} pairs of words"
     )
@@ -174,7 +183,7 @@ def _exact(
         outcome=outcome,
         label=label,
         worst=worst,
-        method=audit.method,
+        method=method,
         resolution=None,
     )
 

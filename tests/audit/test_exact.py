@@ -12,6 +12,7 @@ from dpcore.audit.exact import audit_laws, hockey_stick
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.tem_law import tem_gamma
+from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 from tests.audit import canaries
 from tests.mechanisms import lexicons
 
@@ -208,6 +209,34 @@ def test_a_sample_bounds_the_whole_from_below(name):
     again = laws.audit_mechanism(mechanism, epsilon, words=np.array([worst.word, worst.other]))
     assert again.found.epsilon_effective == pytest.approx(pairs.found.epsilon_effective)
     assert "seed 4" in some.method
+
+
+@pytest.mark.parametrize("missing", [1, 3, 12])
+def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatch):
+    """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
+    mechanism = create("truncated-gumbel", lexicons.cloud(30, 5))
+    epsilon = 1.5 * mechanism.admissible.low
+    right = laws.audit_mechanism(mechanism, epsilon).found
+    whole = TruncatedGumbel.log_law
+
+    def partial(self, word, epsilon, outputs=None, *, ranking=None):
+        logs = np.array(whole(self, word, epsilon, ranking=ranking))
+        logs[ranking.order[-missing:]] = -np.inf
+        return logs
+
+    monkeypatch.setattr(TruncatedGumbel, "log_law", partial)
+    monkeypatch.setattr(exact, "SUM_TOLERANCE", 1.0)
+    found = laws.audit_mechanism(mechanism, epsilon).found
+    if missing <= 8:
+        assert found.unknown == 0
+        assert found.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
+    else:
+        assert found.unknown == 30 * missing
+        assert found.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
+    logs, floor = laws.log_law(mechanism, 4, epsilon)
+    true = whole(mechanism, 4, epsilon)
+    if floor is not None:
+        assert np.all(true[np.isneginf(logs)] <= floor + 1e-6)
 
 
 def test_the_closed_form_of_tem_equals_the_matrix():
