@@ -16,6 +16,7 @@ import numpy as np
 from dpcore.audit.gumbel_bounds import log_probability_bounds
 from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 from dpcore.mechanisms.truncated_gumbel_law import law_from_distances
@@ -159,7 +160,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         conditions=(
             Condition("ε > 2(1 + ln n)/Δ₀, the published condition", True),
             Condition("ε > (5 + 2 ln n)/Δ₀, where the scale is positive", True),
-            Condition("ε·d is passed on this vocabulary, among the words compared", here),
+            Condition("Δ and Δ₀ are public (the paper takes them from the private corpus)", True),
         ),
         computed=(
             f"A crafted vocabulary of {CRAFTED_WORDS + 2:,} words, and all pairs of {count} words "
@@ -227,7 +228,7 @@ def gumbel_repaired(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     guarantee = mechanism.guarantee(epsilon)
     count = min(_SAMPLE * settings.words, len(lexicon))
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed)
-    certified = str(guarantee.status) == "certified"
+    certified = guarantee.status is Status.CERTIFIED
     outcome = Outcome.CHECKED if certified else Outcome.PROVED
     return Verdict(
         key="truncated-gumbel-repaired",

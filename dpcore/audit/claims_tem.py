@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.audit.laws import LawAudit, audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.tem import TruncatedExponential
@@ -133,7 +134,7 @@ def tem_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     epsilon = _epsilon(mechanism, settings)
     audit = _audit(mechanism, settings)
     guarantee = mechanism.guarantee(epsilon)
-    certified = str(guarantee.status) == "certified"
+    certified = guarantee.status is Status.CERTIFIED
     gain = mechanism.nominal(epsilon) / epsilon
     outcome = Outcome.CHECKED if certified else Outcome.PROVED
     return Verdict(

@@ -131,7 +131,7 @@ def _judge(guarantee: Guarantee, holds: bool, complete: bool, extent: str) -> tu
         outcome = Outcome.REFUTED
     elif guarantee.status is Status.PROVED:
         outcome = Outcome.PROVED
-    elif complete or str(guarantee.status) == "certified":
+    elif complete or guarantee.status is Status.CERTIFIED:
         outcome = Outcome.CHECKED
     else:
         return Outcome.NOT_REFUTED, f"{Outcome.NOT_REFUTED} ({extent})"
@@ -212,7 +212,7 @@ def _profile(
         label=label,
         worst=Worst(names[pair.word], names[pair.other], delta=low),
         method=(
-            "privacy profile of the noise for the worst difference of two clipped vectors; the "
+            "privacy profile of the noise for the worst of the differences that were searched; the "
             f"words are the least protected pair among {pair.words:,}"
         ),
         resolution=None,
