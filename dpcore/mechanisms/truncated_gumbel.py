@@ -23,9 +23,10 @@ from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.truncated_gumbel_draws import choose_among_few, look, look_among_few
+from dpcore.mechanisms.truncated_gumbel_fast import grouped_laws
 from dpcore.mechanisms.truncated_gumbel_law import (
     ABSOLUTE_ERROR,
-    law_from_distances,
+    laws_from_distances,
     log_law_from_distances,
 )
 from dpcore.mechanisms.truncated_gumbel_scale import low_reason, lowest_epsilon, scale
@@ -248,9 +249,8 @@ class TruncatedGumbel(Mechanism):
         probabilities = np.empty((values.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
         place[ranking.order] = np.arange(len(ranking))
-        for row, epsilon in zip(probabilities, values, strict=True):
-            b = self.noise_scale(float(epsilon))
-            law = law_from_distances(ranking.distances, self._weights, b, self._extent.diameter)
+        laws = laws_from_distances(ranking.distances, *self._parameters(values))
+        for row, law in zip(probabilities, laws, strict=True):
             law.take(place, out=row, mode="clip")  # "raise" would go through a copy
         return Law(
             word=index,
@@ -261,6 +261,25 @@ class TruncatedGumbel(Mechanism):
             error=ABSOLUTE_ERROR,
             method="quadrature",
         )
+
+    def grouped_law(
+        self, word: int, epsilons: FloatArray, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p) for any φ with φ(0) = 0.
+
+        Shapes (E,), (E, m), (E, m); see `grouped_laws`. None where sums need the law itself.
+        """
+        found = grouped_laws(ranking.distances, *self._parameters(epsilons))
+        # Of several words at distance 0 the first may be another one.
+        own = int(np.flatnonzero(ranking.order == word)[0])
+        if found is None or not np.all(found[1][:, : own + 1] == 1.0):
+            return None
+        return found[0][:, own], *found
+
+    def _parameters(self, epsilons: FloatArray) -> tuple[FloatArray, list[float], float]:
+        """P(K = k), the noise scale at each ε, and Δ."""
+        scales = [self.noise_scale(e) for e in epsilons.tolist()]
+        return self._weights, scales, self._extent.diameter
 
     def log_law(
         self,

@@ -42,7 +42,7 @@ def whole_ends(noises: Sequence[Noise], d: FloatArray, near: int) -> list[float]
     """For each noise the u from which on Π S over the far words is negligible, or a larger one."""
     last, counts = _groups(near, d.size)
     places = [(noise, d[near] + (noise.end - d[near]) * _STEPS) for noise in noises]
-    survival, _ = survivals(d[last], places)
+    survival = survivals(d[last], places)
     fallen = (counts @ np.log(survival, out=survival)).reshape(len(noises), -1) < -_WHOLE_DEPTH
     return [
         float(u[row.argmax()]) if row.any() else noise.end

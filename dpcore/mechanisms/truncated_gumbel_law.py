@@ -17,7 +17,7 @@ be seen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from dpcore.mechanisms.far_words import points_for
-from dpcore.mechanisms.truncated_gumbel_fast import fast_law
+from dpcore.mechanisms.truncated_gumbel_fast import fast_laws
 from dpcore.noise.gumbel import check_truncated, log1mexp
 
 FloatArray = NDArray[np.float64]
@@ -281,6 +281,20 @@ def law_from_distances(
     Raises:
         ParameterError: b or C is not positive.
     """
-    check_truncated(b, C)
-    law = fast_law(d, weights, b, C)
-    return np.exp(log_law_from_distances(d, weights, b, C)) if law is None else law
+    return next(laws_from_distances(d, weights, [b], C))
+
+
+def laws_from_distances(
+    d: FloatArray,
+    weights: FloatArray,
+    scales: Sequence[float],
+    C: float,  # noqa: N803
+) -> Iterator[FloatArray]:
+    """`law_from_distances` at each noise scale, faster than one by one."""
+    for b in scales:
+        check_truncated(b, C)
+    for b, law in zip(scales, fast_laws(d, weights, scales, C), strict=True):
+        if law is None:
+            yield np.exp(log_law_from_distances(d, weights, b, C))
+        else:
+            yield law.dense(d.size)

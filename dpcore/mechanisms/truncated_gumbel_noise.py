@@ -99,8 +99,8 @@ Places = Sequence[tuple[Noise, FloatArray]]
 """Several noises, each with the places u where it is looked at."""
 
 
-def survivals(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
-    """S and z at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+def _unscaled(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
+    """S·mass and z at u − c − d, shape (m, ΣT), also where S is 1."""
     z = np.empty((d.size, sum(u.size for _, u in places)))
     survival = np.empty_like(z)
     end = 0
@@ -114,23 +114,35 @@ def survivals(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
         part = slice(end, end := end + u.size)
         if noise.flat:
             survival[:, part] = -np.expm1(-z[:, part])
-    mass = _columns(places, "mass")
-    np.maximum(survival, 1e-200 * mass, out=survival)
+    np.maximum(survival, 1e-200 * _columns(places, "mass"), out=survival)
     return survival, z
+
+
+def _scale(survival: FloatArray, places: Places) -> None:
+    """From S·mass to S."""
+    if any(noise.kinked for noise, _ in places):
+        survival *= 1.0 / _columns(places, "mass")
+        np.minimum(survival, 1.0, out=survival)
+
+
+def survivals(d: FloatArray, places: Places) -> FloatArray:
+    """S at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+    survival, _ = _unscaled(d, places)
+    _scale(survival, places)
+    return survival
 
 
 def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
     """S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
-    survival, z = survivals(d, places)
+    survival, z = _unscaled(d, places)
     hazard = np.divide(1.0, survival)
     hazard -= 1.0
     if any(noise.kinked for noise, _ in places):
         hazard[z > _columns(places, "most") * (1.0 + 1e-12)] = 0.0
-        survival *= 1.0 / _columns(places, "mass")
-        np.minimum(survival, 1.0, out=survival)
     z += _columns(places, "lowest")
     hazard *= z
     hazard *= 1.0 / _columns(places, "scale")
+    _scale(survival, places)
     return survival, hazard
 
 

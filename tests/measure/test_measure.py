@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_RUNS
 from dpcore.measure import directions, figures
 from dpcore.measure.counting import expected_distinct
@@ -96,6 +97,24 @@ def test_exact_and_protocol_agree(key, small):
             assert exact.figures.nw[i, e] == law.stay()[e]
             assert_share(protocol.figures.nw[i, e], exact.figures.nw[i, e], RUNS, tests)
             assert_sw(protocol.figures.sw[i, e], law.probabilities[e], RUNS, tests)
+
+
+@pytest.mark.parametrize("key", ["tem", "truncated-gumbel"])
+def test_exact_figures_are_sums_over_the_law(key):
+    vectors = generator(0, "sums").standard_normal((900, 6)).astype(np.float32)
+    lexicon = Lexicon("sums", tuple(f"w{i}" for i in range(900)), vectors)
+    mechanism = create(key, lexicon)
+    chosen = named(lexicon, [f"w{i}" for i in (0, 101, 899)])
+    epsilons = epsilons_of(mechanism)
+    found = measure(mechanism, chosen, epsilons, runs=RUNS).figures
+    for i, word in enumerate(chosen.words.tolist()):
+        law = mechanism.law(word, epsilons)
+        np.testing.assert_array_equal(found.nw[i], law.stay())
+        plain = (1 - (1 - law.probabilities) ** RUNS).sum(axis=1)
+        np.testing.assert_allclose(found.sw[i], plain, rtol=0, atol=RUNS * law.error + 1e-9)
+        agree = np.square(law.probabilities).sum(axis=1)
+        np.testing.assert_allclose(1 / found.effective[i], agree, rtol=0, atol=1e-9)
+        assert (found.numerical_error, found.detail) == (law.error, law.method)
 
 
 @pytest.mark.parametrize("key", RADIAL)

@@ -9,10 +9,12 @@ from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.far_words import points_for
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
-from dpcore.mechanisms.truncated_gumbel_fast import fast_law
+from dpcore.mechanisms.truncated_gumbel_fast import fast_laws, grouped_laws
+from dpcore.mechanisms.truncated_gumbel_grid import Grid
 from dpcore.mechanisms.truncated_gumbel_law import (
     ABSOLUTE_ERROR,
     law_from_distances,
+    laws_from_distances,
     log_law_from_distances,
 )
 from dpcore.noise.poisson import poisson_weights
@@ -114,17 +116,69 @@ def test_the_fast_route_vouches_for_every_useful_scale(rng, shape):
     d, bound = spread_distances(20_000, shape, rng())
     weights = poisson_weights(20_000)
     for ratio in (1e-9, 0.01, 1.0, 2.2, 3.1, 3.47, 5.0, 9.0, 20.0):
-        law = fast_law(d, weights, bound / ratio, bound)
-        assert law is not None
+        found = fast_laws(d, weights, [bound / ratio], bound)[0]
+        assert found is not None
+        law = found.dense(d.size)
         assert law.sum() == pytest.approx(1.0, abs=2e-8)
         assert np.all(law >= 0)
+
+
+RATIOS = np.array([1e-9, 0.004, 0.3, 1.0, 1.9, 2.2, 2.7, 3.1, 3.4, 3.47, 4.0, 5.0, 7.0, 20.0])
+
+
+@pytest.mark.parametrize("shape", ["concentrated", "dense", "equal", "duplicates"])
+@pytest.mark.parametrize("n", [30, 500, 6_000])
+def test_many_scales_at_once_give_the_laws_of_each(rng, shape, n):
+    d, bound = spread_distances(max(n, 101) if shape == "duplicates" else n, shape, rng(n))
+    weights = poisson_weights(d.size)
+    scales = (bound / RATIOS).tolist()
+    for b, law in zip(scales, laws_from_distances(d, weights, scales, bound), strict=True):
+        # Rounding only: which scales stand next to each other changes no grid and no node.
+        np.testing.assert_allclose(law, law_from_distances(d, weights, b, bound), atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
+@pytest.mark.parametrize("n", [60, 800, 20_000])
+def test_sums_over_the_grouped_law_are_those_over_the_law(rng, shape, n):
+    d, bound = spread_distances(n, shape, rng(n))
+    weights = poisson_weights(n)
+    scales = (bound / RATIOS).tolist()
+    found = grouped_laws(d, weights, scales, bound)
+    assert found is not None
+    laws = list(laws_from_distances(d, weights, scales, bound))
+    for p, counts, law in zip(*found, laws, strict=True):
+        near = min(40, n)
+        np.testing.assert_array_equal(p[:near], law[:near])
+        np.testing.assert_array_equal(counts[:near], 1.0)
+        # The law leaves out words with P(u | K = n) below 1e-9.
+        unseen = n * float(weights[-1]) * 1e-9
+        assert counts @ p == pytest.approx(law.sum(), abs=unseen)
+        assert counts @ (p * p) == pytest.approx((law * law).sum(), abs=1e-12)
+        for runs in (2, 1_000, 10_000):
+            shown = counts @ -np.expm1(runs * np.log1p(-np.minimum(p, 1.0)))
+            plain = -np.expm1(runs * np.log1p(-np.minimum(law, 1.0))).sum()
+            assert shown == pytest.approx(plain, abs=runs * max(unseen, 1e-9))
+
+
+def test_a_grouped_law_is_not_offered_where_the_fast_route_does_not_vouch(rng):
+    d, bound = spread_distances(300, "outliers", rng())
+    assert grouped_laws(d, np.eye(300)[200], [bound / 5.0], bound) is None
+
+
+def test_multiplicities_keep_polynomial_moments(rng):
+    d = np.sort(np.append(0.0, rng().uniform(1.0, 2.0, 3_000)))
+    for near, step, cells in ((1, 1 / 64, 64), (40, 1 / 128, 128)):
+        grid = Grid.of(d, near, step, cells)
+        x, words = grid.points - 1.5, d[near:] - 1.5
+        for k in range(4):
+            assert grid.multiplicities @ x**k == pytest.approx((words**k).sum(), abs=1e-8)
 
 
 def test_the_slow_route_takes_over_where_the_fast_one_does_not_vouch(rng):
     d, bound = spread_distances(300, "outliers", rng())
     weights = np.eye(300)[200]  # candidates by the hundred
     b = bound / 5.0
-    assert fast_law(d, weights, b, bound) is None
+    assert fast_laws(d, weights, [b], bound) == [None]
     law = law_from_distances(d, weights, b, bound)
     nearest = law_from_distances(d[:201], np.eye(201)[200], b, bound)
     np.testing.assert_allclose(law, np.append(nearest, np.zeros(99)), atol=ABSOLUTE_ERROR)
@@ -166,6 +220,7 @@ def test_points_keep_polynomial_moments(rng):
         points, counts = points_for(d, 50, 0.1, bins)
         assert points.size < d.size / 3
         assert np.all(np.diff(points) >= 0)
+        assert points[-1] == d[-1]  # an ulp less would leave the farthest word outside
         np.testing.assert_array_equal(points[:50], d[:50])
         for k in range(degree + 1):
             assert counts @ (points - 1.5) ** k == pytest.approx(((d - 1.5) ** k).sum(), abs=1e-8)
