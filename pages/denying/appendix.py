@@ -57,6 +57,7 @@ def appendix_view(lexicon: Lexicon) -> None:
     st.dataframe(
         pd.concat(here)[_SHOWN],
         hide_index=True,
+        placeholder="",
         column_config={
             name: st.column_config.NumberColumn(format="%.4g")
             for name in _SHOWN

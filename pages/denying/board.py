@@ -142,6 +142,7 @@ def _group(part: Part) -> None:
     st.dataframe(
         table_at(part.curves, part.pinned, at),
         hide_index=True,
+        placeholder="",
         column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
         alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
     )

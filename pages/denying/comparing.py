@@ -87,6 +87,7 @@ def _moving(
     st.dataframe(
         shown,
         hide_index=True,
+        placeholder="",
         column_config=dict.fromkeys(list(_COLUMNS.values())[1:], number),
         alt=f"ε of each mechanism at which the mean Nw is {nw:.3g}",
     )

@@ -72,7 +72,9 @@ def _solve_view(scene: Scene) -> None:
 
 def _words_view(scene: Scene) -> None:
     table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
-    st.dataframe(table, hide_index=True, alt="Nw and Sw of every word at the chosen ε")
+    st.dataframe(
+        table, hide_index=True, placeholder="", alt="Nw and Sw of every word at the chosen ε"
+    )
     note(
         "At the ε of the sliders. The effective number is the count of equally likely outputs "
         "that would agree as often as two runs do."

@@ -121,6 +121,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
     st.dataframe(
         facts_table(bench, density, limit),
         hide_index=True,
+        placeholder="",
         row_height=30,
         column_config={"fact": "", "first": names[0], "second": names[1]},
         alt=f"How crowded it is around “{names[0]}” and “{names[1]}”",
@@ -166,6 +167,7 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         table,
         key=key,
         hide_index=True,
+        placeholder="",
         height=38 + 35 * min(len(table), 8),
         column_config={
             "word": f"near {label}" if label else "word",

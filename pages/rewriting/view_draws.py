@@ -42,12 +42,17 @@ def draws_view(scene: Scene) -> None:
         st.dataframe(
             own[["output", "count"]],
             hide_index=True,
+            placeholder="",
             height=320,
             alt=f"How often the chosen word became what in {PAGE_DRAWS} draws",
         )
     with right:
         st.dataframe(
-            texts, hide_index=True, height=320, alt=f"The rewritten text of {PAGE_DRAWS} draws"
+            texts,
+            hide_index=True,
+            height=320,
+            placeholder="",
+            alt=f"The rewritten text of {PAGE_DRAWS} draws",
         )
     with st.container(horizontal=True):
         csv_button("Counts as CSV", "counts", lambda: tally_table(*what, places), key="csv_counts")

@@ -51,7 +51,7 @@ def show_figure(
             "camera sign that appears on it.",
         )
     if shown:
-        st.dataframe(table, hide_index=True, alt=caption)
+        st.dataframe(table, hide_index=True, placeholder="", alt=caption)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:

@@ -73,6 +73,17 @@ def row(test: AppTest, of: str, table: int = 0) -> Any:
     return shown[shown["of"].str.startswith(of)].set_index("mechanism")
 
 
+def assert_no_cell_says_none(test: AppTest) -> None:
+    """A missing value is drawn as an empty cell, not as the word that stands for it."""
+    assert any(table.value.isna().any(axis=None) for table in test.dataframe)
+    for table in test.dataframe:
+        assert table.proto.HasField("placeholder")
+        assert table.proto.placeholder == ""
+        assert not table.value.astype(str).isin(["None", "nan", "NaN"])[table.value.notna()].any(
+            axis=None
+        )
+
+
 def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
     """Hear of every group of words that is measured, but not of the start's work in advance."""
     measured = measuring._measured
@@ -111,6 +122,8 @@ def test_a_step_of_the_slider_measures_nothing_and_draws_no_figure_again(
     assert not test.exception
     after = row(test, "mean")
     assert (after["Nw"] < before["Nw"]).all()
+    assert row(test, "median")["± Nw"].isna().all()
+    assert_no_cell_says_none(test)
     assert "at ε = 3." in said(test)
     # A step runs the fragment of its group alone, and its figures come out the same.
     assert figures(test) == charts[:2]
@@ -400,6 +413,7 @@ def test_equal_nw_never_reached_is_an_empty_row(opened: Callable[..., AppTest]) 
     test.select_slider(key="eps_metric").set_value(0.1).run()
     shown = test.dataframe[0].value.set_index("mechanism")
     assert shown.loc["truncated-gumbel"].isna().all()
+    assert_no_cell_says_none(test)
     assert "truncated-gumbel has it at no measured ε." in said(test)
 
 
