@@ -152,6 +152,7 @@ def _compared(bench: PairBench, found: list[Measured], epsilons: dict[str, float
         st.dataframe(
             here,
             hide_index=True,
+            placeholder="",
             column_config={
                 "mark": st.column_config.ImageColumn("", width=28, help=_MARK),
                 **{

@@ -235,6 +235,7 @@ def misreading(bench: PairBench, view: View) -> None:
         st.dataframe(
             pd.DataFrame(rows),
             hide_index=True,
+            placeholder="",
             alt="What each map keeps of the truth: neighbours, crowding, room around the words",
         )
         note(
