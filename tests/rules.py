@@ -130,6 +130,18 @@ def primary_buttons(source: str) -> list[str]:
     ]
 
 
+def tables_with_none(source: str) -> list[str]:
+    """Calls of `dataframe` that do not say what an empty cell shows: it would show "None"."""
+    return [
+        f"{node.lineno}: {ast.unparse(node)[:60]}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"dataframe", "data_editor"}
+        and not any(keyword.arg == "placeholder" for keyword in node.keywords)
+    ]
+
+
 def upward(sources: dict[str, str]) -> list[str]:
     """Imports of dpcore that point up the floors, or into a room that has none.
 

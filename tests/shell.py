@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dpcore.cli import main
 
@@ -16,10 +17,10 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 
 
 def result(capsys, *arguments: str) -> dict:
-    """The JSON object that a command prints."""
+    """The JSON object that a command prints; JSON has neither infinities nor NaN."""
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0, err
-    return json.loads(out)
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 def small_vectors(path: Path) -> str:

@@ -180,6 +180,12 @@ def test_pages_use_no_primary_button() -> None:
     assert not breaches(APP, rules.primary_buttons)
 
 
+def test_no_table_of_a_page_shows_the_word_none() -> None:
+    assert not breaches(APP, rules.tables_with_none)
+    assert rules.tables_with_none("st.dataframe(table, hide_index=True)")
+    assert not rules.tables_with_none('left.dataframe(table, placeholder="")')
+
+
 def test_every_package_that_is_imported_is_required() -> None:
     runtime = PROJECT["project"]["dependencies"] + [
         entry for extra, entries in EXTRAS.items() if extra != "dev" for entry in entries

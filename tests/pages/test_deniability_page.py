@@ -79,9 +79,7 @@ def assert_no_cell_says_none(test: AppTest) -> None:
     for table in test.dataframe:
         assert table.proto.HasField("placeholder")
         assert table.proto.placeholder == ""
-        assert not table.value.astype(str).isin(["None", "nan", "NaN"])[table.value.notna()].any(
-            axis=None
-        )
+        assert not table.value.isin(["None", "nan", "NaN"]).any(axis=None)
 
 
 def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
