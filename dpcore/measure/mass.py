@@ -40,12 +40,19 @@ class MapMass:
             array.setflags(write=False)
 
 
-def mass_on_map(law: Law, shown: Map) -> MapMass:
-    """Divide the law of a word's output between the words of a map and all others."""
+def mass_on_map(law: Law, shown: Map, at: slice = slice(None)) -> MapMass:
+    """Divide the law of a word's output between the words of a map and all others.
+
+    Args:
+        law: of the word.
+        shown: the map.
+        at: positions of the ε wanted; a whole vocabulary at all of them is large.
+    """
     place = np.searchsorted(shown.words, law.outputs)
     place[place == len(shown.words)] = 0
     mapped = shown.words[place] == law.outputs
-    on = np.zeros((law.epsilons.size, len(shown.words)))
-    on[:, place[mapped]] = law.probabilities[:, mapped]
-    outside = law.probabilities[:, ~mapped].sum(axis=1)
-    return MapMass(law.word, law.epsilons, on, outside, law.exact, law.error)
+    epsilons, probabilities = law.epsilons[at], law.probabilities[at]
+    on = np.zeros((epsilons.size, len(shown.words)))
+    on[:, place[mapped]] = probabilities[:, mapped]
+    outside = probabilities[:, ~mapped].sum(axis=1)
+    return MapMass(law.word, epsilons, on, outside, law.exact, law.error)

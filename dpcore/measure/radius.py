@@ -12,6 +12,8 @@ from dpcore.noise.radial import Radial, radius_cdf
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -37,17 +39,30 @@ class NoiseRadius:
 
 
 def noise_radius(mechanism: Mechanism, epsilon: float, seed: int = 0) -> NoiseRadius | None:
-    """The length of the noise at ε, or None for a mechanism that moves no vector of the lexicon.
-
-    None is the answer for mechanisms that choose among words directly (TEM, truncated Gumbel),
-    truncate their noise, or add it to clipped or projected vectors, whose unit is another one.
-    Where the noise is not round (Mahalanobis) its length is s·r·‖u‖ with a random ‖u‖, and
-    P(length ≤ x) is averaged over directions.
+    """The length of the noise at one ε (see `noise_radii`).
 
     Raises:
         EpsilonError: ε is not admissible.
     """
-    value = mechanism.check_epsilon(epsilon)
+    found = noise_radii(mechanism, [epsilon], seed)
+    return None if found is None else found[0]
+
+
+def noise_radii(
+    mechanism: Mechanism, epsilons: Iterable[float], seed: int = 0
+) -> list[NoiseRadius] | None:
+    """The length of the noise at each ε, or None for a mechanism that moves no vector.
+
+    None is the answer for mechanisms that choose among words directly (TEM, truncated Gumbel),
+    truncate their noise, or add it to clipped or projected vectors, whose unit is another one.
+    Where the noise is not round (Mahalanobis) its length is s·r·‖u‖ with a random ‖u‖, and
+    P(length ≤ x) is averaged over directions. ε only sets s, so that the quantiles of r·‖u‖ are
+    found once.
+
+    Raises:
+        EpsilonError: an ε is not admissible.
+    """
+    values = [mechanism.check_epsilon(epsilon) for epsilon in epsilons]
     if not (isinstance(mechanism, RadialMechanism) and mechanism.in_lexicon_space):
         return None
     unit = mechanism.directions(generator(seed, "noise radius"), _DIRECTIONS)
@@ -56,10 +71,11 @@ def noise_radius(mechanism: Mechanism, epsilon: float, seed: int = 0) -> NoiseRa
     if exact:
         lengths = np.ones(1)
     low, median, high = (
-        mechanism.scale(value) * _quantile(mechanism.family, mechanism.dimension, lengths, share)
+        _quantile(mechanism.family, mechanism.dimension, lengths, share)
         for share in (0.05, 0.5, 0.95)
     )
-    return NoiseRadius(low, median, high, exact)
+    scales = [mechanism.scale(value) for value in values]
+    return [NoiseRadius(s * low, s * median, s * high, exact) for s in scales]
 
 
 def _quantile(family: Radial, dimension: int, lengths: FloatArray, share: float) -> float:

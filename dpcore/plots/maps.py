@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,14 +35,82 @@ _PAD = 0.06
 _ASPECT = 1.8  # width by height of the drawing, about
 
 
-def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str) -> go.Figure:
-    """Draw the points of a map, and how likely each is to be the output.
+@dataclass(frozen=True, eq=False)
+class MapBase:
+    """What a map shows at every ε, made once (`map_base`).
+
+    Attributes:
+        below: traces under the masses, as plain dicts that Plotly has checked.
+        above: traces over them.
+        layout: without labels, likewise.
+        centres: the rows of the centres.
+        names: of the centres by source, for legends.
+        width: of the drawing, in units of the map.
+    """
+
+    below: tuple[dict[str, Any], ...]
+    above: tuple[dict[str, Any], ...]
+    layout: dict[str, Any]
+    centres: pd.DataFrame
+    names: dict[str, str]
+    width: float
+
+
+def map_base(points: pd.DataFrame, projection: str) -> MapBase:
+    """Draw the points of a map.
 
     Args:
-        points: the columns `POINT_COLUMNS`; it does not depend on ε.
-        mass: the columns `MASS_COLUMNS`, or None. Only the last traces depend on it: their
-            markers have an area proportional to the probability, on one scale for all ε.
+        points: the columns `POINT_COLUMNS`.
         projection: umap, densmap or pca, for the note on what distances mean.
+    """
+    import plotly.graph_objects as go
+
+    many = len(points) > _GL_FROM
+    centres = points[points["role"].str.startswith("centre")]
+    names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
+    below = [
+        _points(points[points["role"] == role], role, names, many)
+        for role in ("background", "near_a", "near_b")
+        if (points["role"] == role).any()
+    ]
+    x, y = _range(points["x"]), _range(points["y"])
+    plane: dict[str, Any] = {
+        "showticklabels": False,
+        "showgrid": False,
+        "showline": False,
+        "ticks": "",
+    }
+    layout = base_layout(
+        height=_HEIGHT,
+        margin={"l": 8, "r": 8, "t": 34, "b": 8},
+        dragmode="pan",
+        showlegend=True,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1,
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+        },
+        xaxis=axis(_NOTES.get(projection, _NOTES["umap"]), range=x, **plane),
+        yaxis=axis(range=y, scaleanchor="x", scaleratio=1, constrain="domain", **plane),
+    )
+    drawn = go.Figure(below + [_centre(row) for _, row in centres.iterrows()], layout).to_dict()
+    # With equal axes the longer side decides how much of the plane is seen.
+    width = max(x[1] - x[0], _ASPECT * (y[1] - y[0]))
+    data = drawn["data"]
+    return MapBase(
+        tuple(data[: len(below)]), tuple(data[len(below) :]), drawn["layout"], centres, names, width
+    )
+
+
+def map_figure(base: MapBase, mass: pd.DataFrame | None = None) -> go.Figure:
+    """A map, and how likely each of its words is to be the output.
+
+    Args:
+        base: of the map; it does not depend on ε.
+        mass: the columns `MASS_COLUMNS`, or None. Only its traces and the labels depend on it:
+            its markers have an area proportional to the probability, on one scale for all ε.
 
     Returns:
         A figure with equal axes without numbers. Each point has its word as `customdata`
@@ -50,52 +118,23 @@ def map_figure(points: pd.DataFrame, mass: pd.DataFrame | None, projection: str)
     """
     import plotly.graph_objects as go
 
-    many = len(points) > _GL_FROM
-    centres = points[points["role"].str.startswith("centre")]
-    names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
-    traces = [
-        _points(points[points["role"] == role], role, names, many)
-        for role in ("background", "near_a", "near_b")
-        if (points["role"] == role).any()
-    ]
+    traces = list(base.below)
     if mass is not None:
-        for source, rows in mass.groupby("source"):
-            traces.append(_mass(rows, str(source), names))
-    traces += [_centre(row) for _, row in centres.iterrows()]
-    x, y = _range(points["x"]), _range(points["y"])
-    # With equal axes the longer side decides how much of the plane is seen.
-    width = max(x[1] - x[0], _ASPECT * (y[1] - y[0]))
-    plane: dict[str, Any] = {
-        "showticklabels": False,
-        "showgrid": False,
-        "showline": False,
-        "ticks": "",
-    }
-    return go.Figure(
-        traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 8, "t": 34, "b": 8},
-            dragmode="pan",
-            showlegend=True,
-            legend={
-                "orientation": "h",
-                "x": 0,
-                "y": 1,
-                "yanchor": "bottom",
-                "itemsizing": "constant",
-            },
-            annotations=_labels(centres, mass, width),
-            xaxis=axis(_NOTES.get(projection, _NOTES["umap"]), range=x, **plane),
-            yaxis=axis(range=y, scaleanchor="x", scaleratio=1, constrain="domain", **plane),
-        ),
-    )
+        sources = mass["source"].to_numpy()
+        traces += [
+            _mass(mass[sources == source], source, base.names)
+            for source in sorted(set(sources.tolist()))
+        ]
+    layout = base.layout | {"annotations": _labels(base.centres, mass, base.width)}
+    # Checking every point again takes most of a slider's step.
+    return go.Figure([*traces, *base.above], layout, _validate=False)
 
 
+# In lines that fit on a phone.
 _NOTES = {
-    "umap": "One scale for both axes; gaps, areas and distances of this map mean nothing",
-    "densmap": "One scale for both axes; crowded places are denser, gaps mean nothing",
-    "pca": "One scale for both axes; two words are at least as far apart as they look",
+    "umap": "One scale for both axes;<br>gaps, areas and distances of this map mean nothing",
+    "densmap": "One scale for both axes;<br>crowded places are denser, gaps mean nothing",
+    "pca": "One scale for both axes;<br>two words are at least as far apart as they look",
 }
 
 
@@ -143,16 +182,15 @@ def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) ->
     )
 
 
-def _mass(rows: pd.DataFrame, source: str, names: dict[str, str]) -> Any:
-    import plotly.graph_objects as go
-
+def _mass(rows: pd.DataFrame, source: str, names: dict[str, str]) -> dict[str, Any]:
     colour = COLOURS[source]
-    return go.Scatter(
+    return {
+        "type": "scatter",
         **_coordinates(rows),
-        mode="markers",
-        name=f"outputs of {names.get(source, source)} (area: probability)",
-        hovertemplate="%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
-        marker={
+        "mode": "markers",
+        "name": f"outputs of {names.get(source, source)} (area: probability)",
+        "hovertemplate": "%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
+        "marker": {
             "symbol": MARKERS[source],
             "size": rows["mass"].to_numpy(np.float32),
             "sizemode": "area",
@@ -162,7 +200,7 @@ def _mass(rows: pd.DataFrame, source: str, names: dict[str, str]) -> Any:
             "opacity": 0.45,
             "line": {"color": colour, "width": 1.5},
         },
-    )
+    }
 
 
 def _centre(row: pd.Series) -> Any:
@@ -189,13 +227,17 @@ def _labels(
     centres: pd.DataFrame, mass: pd.DataFrame | None, width: float
 ) -> list[dict[str, object]]:
     """Names of the centres and of the most likely outputs, none on top of another."""
-    wanted = [centres[["word", "x", "y"]]]
+    rows = [*zip(centres["word"], centres["x"].tolist(), centres["y"].tolist(), strict=True)]
     if mass is not None:
-        best = mass.sort_values("mass", ascending=False, kind="stable").groupby("source")
-        wanted.append(best.head(_LABELS)[["word", "x", "y"]])
+        columns = [mass[name].tolist() for name in ("word", "x", "y", "source")]
+        left = dict.fromkeys(columns[3], _LABELS)
+        for i in np.argsort(-mass["mass"].to_numpy(), kind="stable").tolist():
+            word, x, y, source = (column[i] for column in columns)
+            left[source] -= 1
+            if left[source] >= 0:
+                rows.append((word, x, y))
     placed: list[tuple[float, float]] = []
     labels: list[dict[str, object]] = []
-    rows = (row for part in wanted for row in part.itertuples(index=False))
     for word, x, y in rows:
         at = (float(x), float(y))
         if any(
@@ -216,54 +258,3 @@ def _labels(
             }
         )
     return labels
-
-
-def map_caption(
-    projection: str,
-    words: int,
-    of: int,
-    kept: float,
-    k: int,
-    density: float,
-    masses: pd.DataFrame | None = None,
-    at: str = "",
-    drawn: pd.DataFrame | None = None,
-) -> str:
-    """What a map shows and what it hides, from the numbers that it is drawn from.
-
-    Args:
-        projection: umap, densmap or pca.
-        words: mapped words.
-        of: words of the lexicon.
-        kept: mean share of the k nearest words that are nearest on the map.
-        k: neighbours compared.
-        density: rank correlation of crowdedness in truth and on the map; NaN if undefined.
-        masses: columns word, on_map (probability that the output is a mapped word); one row an
-            input word.
-        at: mechanism and ε in words.
-        drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
-    """
-    name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
-    said = [
-        f"{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map keeps "
-        f"{kept:{'.0%' if kept >= 0.02 else '.1%'}} among the {k} nearest."
-    ]
-    if not math.isnan(density):
-        said.append(
-            f"Crowded places stay crowded with a rank correlation of {density:.2f} "
-            "(1: all, 0: nothing of it)."
-        )
-    if masses is not None and len(masses):
-        shares = ", ".join(
-            f"{float(row['on_map']):.1%} of the outputs of “{row['word']}”"
-            for _, row in masses.iterrows()
-        )
-        said.append(f"{at}: {shares} fall on words of this map.")
-    if drawn is not None:
-        held = [f"{share:.1%}" for share in drawn.groupby("source")["mass"].sum()]
-        said.append(
-            f"The {len(drawn):,} output words that are drawn hold {' and '.join(held)}."
-            if held
-            else "No output is likely enough to be drawn: the mass is spread over too many words."
-        )
-    return " ".join(said)

@@ -65,28 +65,47 @@ class Frame:
         return f"calc({self.left - back:g}px + {share:.5f} * (100% - {wide}px))"
 
 
-def mark(frame: Frame, x: float, rings: Iterable[tuple[float, str]]) -> str:
+def mark(frame: Frame, x: float, points: Iterable[tuple[float, str]]) -> str:
     """HTML of a dotted vertical line with rings, to stand directly below its figure.
-
-    It takes no room of its own, and nothing in it is text: what it marks is said in the caption.
 
     Args:
         frame: of the figure.
         x: where the line stands, in units of the x axis.
-        rings: y in units of its axis, and colour.
+        points: y in units of its axis, and colour: the rings.
     """
     up = frame.height - frame.top
-    parts = [
+    line = (
         f'<div style="position:absolute;left:{frame.across(x, _LINE / 2)};top:-{up}px;'
         f'height:{frame.inner}px;border-left:{_LINE}px dotted {GREY}"></div>'
-    ]
-    size = _RING + _STROKE
-    for y, colour in rings:
-        place = frame.bottom + frame.pixels_up(y) + size / 2
-        parts.append(
-            f'<div style="position:absolute;left:{frame.across(x, size / 2)};top:-{place:.1f}px;'
-            f"width:{size}px;height:{size}px;box-sizing:border-box;border-radius:50%;"
-            f'border:{_STROKE}px solid {colour}"></div>'
-        )
+    )
+    return laid([line, *(_ring(frame, x, y, colour) for y, colour in points)])
+
+
+def rings(frame: Frame, points: Iterable[tuple[float, float, str]]) -> str:
+    """HTML of rings, to stand directly below their figure.
+
+    Args:
+        frame: of the figure.
+        points: x, y in units of the axes, and colour.
+    """
+    return laid([_ring(frame, x, y, colour) for x, y, colour in points])
+
+
+def laid(parts: Iterable[str]) -> str:
+    """HTML that takes no room of its own; nothing in it is text: the caption says what it marks.
+
+    Args:
+        parts: HTML placed absolutely from the left edge and the lower end of the figure.
+    """
     style = "position:relative;height:0;pointer-events:none"
     return f'<div aria-hidden="true" style="{style}">{"".join(parts)}</div>'
+
+
+def _ring(frame: Frame, x: float, y: float, colour: str) -> str:
+    size = _RING + _STROKE
+    place = frame.bottom + frame.pixels_up(y) + size / 2
+    return (
+        f'<div style="position:absolute;left:{frame.across(x, size / 2)};top:-{place:.1f}px;'
+        f"width:{size}px;height:{size}px;box-sizing:border-box;border-radius:50%;"
+        f'border:{_STROKE}px solid {colour}"></div>'
+    )

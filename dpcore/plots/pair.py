@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import name_tag, short_name, style_of
 
 if TYPE_CHECKING:
@@ -25,81 +26,100 @@ together, those of the first word before those of the second, both over the same
 `standard_error` is that of `nw`."""
 
 _GREY = "#7A8691"
+_SPAN = (-0.03, 1.03)
+_INNER, _NAME, _TITLE = 330, 19, 62  # pixels: between the axes, of a line of the legend, below
 
 
-def pair_figure(table: pd.DataFrame, at: Mapping[str, float]) -> go.Figure:
+def pair_figure(table: pd.DataFrame) -> go.Figure:
     """Nw of the second word over Nw of the first, along ε: on the diagonal both stay as often.
 
-    Since neither axis is ε, mechanisms whose ε means different things may share the figure.
+    Since neither axis is ε, mechanisms whose ε means different things may share the figure. The
+    chosen ε is no part of it: `pair_mark` is laid over the figure.
 
     Args:
         table: the columns `COLUMNS`, of one pair of words.
-        at: the chosen ε of each mechanism: a ring on its curve.
 
     Returns:
-        A figure with one trace a mechanism, the diagonal and the rings.
+        A figure with the diagonal and one trace a mechanism.
     """
     import plotly.graph_objects as go
 
-    words = _words(table)
-    diagonal = go.Scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        hoverinfo="skip",
-        line={"width": 2, "dash": "dot", "color": _GREY},
-    )
-    traces, rings = [diagonal], []
+    words, curves, frame = _words(table), _curves(table), _frame(table)
+    traces = [
+        go.Scatter(
+            x=[0, 1],
+            y=[0, 1],
+            name="both alike",
+            mode="lines",
+            hoverinfo="skip",
+            line={"width": 2, "dash": "dot", "color": _GREY},
+        )
+    ]
     stays = "<br>".join(
         f"{plain(word)} stays: %{{{a}:.3g}}" for word, a in zip(words, "xy", strict=True)
     )
-    for curve in _curves(table):
+    for curve in curves:
         style = style_of(curve.mechanism)
-        x, y = curve.first.round(5).tolist(), curve.second.round(5).tolist()
         traces.append(
             go.Scatter(
-                x=x,
-                y=y,
-                customdata=[f"{value:.4g}" for value in curve.epsilons.tolist()],
+                x=curve.first.round(5),
+                y=curve.second.round(5),
+                customdata=curve.epsilons,
                 name=name_tag(curve.mechanism),
                 mode="lines+markers",
                 line={"color": style.colour, "dash": style.dash, "width": 2.5},
                 marker={"symbol": style.marker, "size": 8, "maxdisplayed": 12},
-                hovertemplate=f"ε = %{{customdata}}<br>{stays}",
+                hovertemplate=f"ε = %{{customdata:.4~g}}<br>{stays}",
             )
         )
-        here = curve.place(at)
-        if here is not None:
-            rings.append((x[here], y[here], style.colour))
-    traces.append(
-        go.Scatter(
-            x=[ring[0] for ring in rings],
-            y=[ring[1] for ring in rings],
-            mode="markers",
-            hoverinfo="skip",
-            showlegend=False,
-            marker={
-                "symbol": "circle-open",
-                "size": 17,
-                "color": [ring[2] for ring in rings],
-                "line": {"width": 3},
-            },
-        )
-    )
-    diagonal.name = "both stay as often"
-    span = [-0.03, 1.03]
     return go.Figure(
         traces,
         base_layout(
-            height=420,
-            margin={"l": 8, "r": 16, "t": 34, "b": 8},
             dragmode=False,
             showlegend=True,
-            legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0},
-            xaxis=axis(f"Nw of “{plain(words[0])}”", range=span, fixedrange=True),
-            yaxis=axis(f"Nw of “{plain(words[1])}”", range=span, fixedrange=True),
+            # Names below each other: as high on every screen, and no name is cut off.
+            legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+            xaxis=axis(f"Nw of “{plain(words[0])}”", **frame.axis(_SPAN)),
+            yaxis=axis(f"Nw of “{plain(words[1])}”", **frame.axis(_SPAN)),
+            height=frame.height,
+            margin=frame.layout["margin"] | {"autoexpand": False},
         ),
     )
+
+
+def _frame(table: pd.DataFrame) -> Frame:
+    """Where the axes are above the legend."""
+    below = _TITLE + _NAME * (table["mechanism"].nunique() + 1)
+    top = 34
+    return Frame(_SPAN, _SPAN, top + _INNER + below, right=16, top=top, bottom=below)
+
+
+def pair_mark(table: pd.DataFrame, at: Mapping[str, float]) -> str:
+    """The chosen ε over `pair_figure`: a ring on the curve of every mechanism measured there.
+
+    Args:
+        table: the columns `COLUMNS`.
+        at: the chosen ε of each mechanism.
+
+    Returns:
+        HTML to stand directly below the figure.
+    """
+    places = ((curve, curve.place(at)) for curve in _curves(table))
+    return rings(
+        _frame(table),
+        [
+            (float(c.first[here]), float(c.second[here]), style_of(c.mechanism).colour)
+            for c, here in places
+            if here is not None
+        ],
+    )
+
+
+def pair_alt(table: pd.DataFrame) -> str:
+    """What the figure shows at all ε: it stands still while the sliders move."""
+    one, two = _words(table)
+    names = ", ".join(short_name(curve.mechanism) for curve in _curves(table))
+    return f"How often “{two}” stays over how often “{one}” stays, one curve a mechanism: {names}."
 
 
 def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from dpcore.attack.compare import compare
 from dpcore.measure.density import neighbourhood
@@ -15,22 +14,28 @@ from dpcore.measure.maps import (
     local_map,
     vocabulary_map,
 )
-from dpcore.measure.maps_table import distance_table, point_table
-from dpcore.measure.pair import Pair
-from dpcore.measure.radius import noise_radius
+from dpcore.measure.maps_table import distance_table, mass_table, point_table
+from dpcore.measure.mass import mass_on_map
+from dpcore.measure.pair import Pair, spread_on_map
 from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.plots.distances import distance_strip
+from dpcore.plots.maps import map_base
+from dpcore.plots.pair import pair_figure
 from pages.shared import link
 from pages.shared.bench import admissible, memo
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
     from dpcore.measure.density import Neighbourhood
     from dpcore.measure.maps import Map, Projection
-    from dpcore.measure.radius import NoiseRadius
+    from dpcore.measure.pair import Spread
     from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.shared import SharedDirections
+    from dpcore.plots.distances import Strip
+    from dpcore.plots.maps import MapBase
 
 RUNS = 200
 """R of Sw, and directions or runs behind Nw where a law is not exact."""
@@ -42,8 +47,8 @@ STRIP = 40
 
 _PART = 2  # ε measured at a time where every draw at every ε is made by itself
 _KEPT_LAWS = 32
-_KEPT_RADII = 2_000
 _KEPT_TABLES = 24
+_KEPT_OUTPUTS = 100  # of 600 words at the most
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,19 @@ class Measured:
     mechanism: str
     table: pd.DataFrame
     rows: dict[float, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Where the outputs of both words fall at one ε.
+
+    Attributes:
+        table: the words that are drawn, as `dpcore.measure.maps_table.mass_table`.
+        on_map: columns word, on_map: the probability that the output is a mapped word.
+    """
+
+    table: pd.DataFrame
+    on_map: pd.DataFrame
 
 
 @dataclass
@@ -80,6 +98,11 @@ class PairBench:
     _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
     _around: dict[tuple[int, float | None], Neighbourhood] = field(default_factory=dict)
     _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
+    _bases: dict[tuple[Projection, bool], MapBase] = field(default_factory=dict)
+    _drawn: dict[tuple[Mechanism, float, Projection, bool], Outputs] = field(default_factory=dict)
+    _spreads: dict[tuple[Projection, bool], Spread | None] = field(default_factory=dict)
+    _strip: dict[tuple[str, ...], Strip] = field(default_factory=dict)
+    _pair_figures: dict[tuple[Measured, ...], go.Figure] = field(default_factory=dict)
 
     def parts(self, mechanism: Mechanism) -> int:
         """In how many steps a mechanism is measured."""
@@ -161,14 +184,52 @@ class PairBench:
 
     def points(self, shown: Map) -> pd.DataFrame:
         """The points of a map for its figure; they do not depend on ε."""
-        key = (shown.projection, bool(shown.centres))
         lexicon, k = self.pair.lexicon, self.mapped_neighbours
-        return memo(self._points, key, lambda: point_table(lexicon, shown, self.pair.words, k))
+        return memo(
+            self._points, _key(shown), lambda: point_table(lexicon, shown, self.pair.words, k)
+        )
+
+    def base(self, shown: Map) -> MapBase:
+        """The figure of a map as far as it is the same at every ε."""
+        return memo(
+            self._bases, _key(shown), lambda: map_base(self.points(shown), str(shown.projection))
+        )
+
+    def spread(self, shown: Map) -> Spread | None:
+        """How much room the two words have, in truth and on a map."""
+        return memo(self._spreads, _key(shown), lambda: spread_on_map(self.pair, shown))
+
+    def outputs(self, mechanism: Mechanism, epsilon: float, shown: Map) -> Outputs:
+        """Where the outputs of both words fall on a map."""
+
+        def compute() -> Outputs:
+            import pandas as pd
+
+            masses = []
+            for place in (0, 1):
+                law, at = self.law(mechanism, place, epsilon)
+                masses.append(mass_on_map(law, shown, slice(at, at + 1)))
+            rows = [
+                (name, float(mass.on[0].sum()))
+                for name, mass in zip(self.pair.names, masses, strict=True)
+            ]
+            table = mass_table(self.pair.lexicon, shown, masses)
+            return Outputs(table, pd.DataFrame(rows, columns=["word", "on_map"]))
+
+        return memo(self._drawn, (mechanism, epsilon, *_key(shown)), compute, _KEPT_OUTPUTS)
 
     def distances(self) -> pd.DataFrame:
         """True distances of the nearest words of both, for the strip."""
         k = min(STRIP, len(self.pair.lexicon) - 1)
         return memo(self._strips, k, lambda: distance_table(self.pair.lexicon, self.pair.words, k))
+
+    def strip(self, titles: tuple[str, ...]) -> Strip:
+        """The strip of true distances with a row for each of these mechanisms."""
+        return memo(self._strip, titles, lambda: distance_strip(self.distances(), titles), 4)
+
+    def pair_figure(self, found: list[Measured]) -> go.Figure:
+        """The curves of both words under several mechanisms."""
+        return memo(self._pair_figures, tuple(found), lambda: pair_figure(self.together(found)), 4)
 
     def around(self, place: int, radius: float | None = None) -> Neighbourhood:
         """The surroundings of the first or second word, as many neighbours as there are."""
@@ -182,18 +243,8 @@ class PairBench:
         )
 
 
-def noise(mechanism: Mechanism, epsilon: float) -> NoiseRadius | None:
-    """The length of the noise at ε, or None for a mechanism without noise on vectors.
-
-    It depends on no word, so that all sessions share it.
-    """
-    key = (mechanism, epsilon)
-    return memo(_radii(), key, lambda: noise_radius(mechanism, epsilon), _KEPT_RADII)
-
-
-@st.cache_resource(show_spinner=False)
-def _radii() -> dict[tuple[Mechanism, float], NoiseRadius | None]:
-    return {}
+def _key(shown: Map) -> tuple[Projection, bool]:
+    return shown.projection, bool(shown.centres)
 
 
 def _parts(mechanism: Mechanism) -> list[np.ndarray]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.plots.distances import distance_caption, distance_strip_figure
-from dpcore.plots.pair import pair_caption, pair_figure
+from dpcore.plots.distances import distance_caption, noise_mark
+from dpcore.plots.pair import pair_alt, pair_caption, pair_mark
 from pages.neighbouring.maps import View, choose_view, show_map
 from pages.neighbouring.measuring import measured
 from pages.neighbouring.session import shown_words
@@ -133,11 +133,15 @@ def _sliders(mechanisms: list[Mechanism]) -> dict[str, float]:
 
 
 def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, float]) -> None:
-    table = bench.distances()
-    found = noise_table(mechanisms, epsilons)
-    shown = found if len(found) else None
+    titles, found = noise_table(mechanisms, epsilons)
+    strip = bench.strip(titles)
     show_figure(
-        distance_strip_figure(table, shown), distance_caption(table, shown), table, "distances"
+        strip.figure,
+        distance_caption(strip, found if titles else None),
+        bench.distances(),
+        "distances",
+        alt=strip.alt,
+        mark=noise_mark(strip, found),
     )
     note(
         "Noise is added in all dimensions at once, so that it may be longer than every distance "
@@ -171,8 +175,10 @@ def _compared(bench: PairBench, found: list[Measured], epsilons: dict[str, float
         "upper end is right or too high on average. ± is two standard errors."
     )
     show_figure(
-        pair_figure(everything, epsilons),
+        bench.pair_figure(found),
         pair_caption(everything, epsilons),
         everything,
         "staying",
+        alt=pair_alt(everything),
+        mark=pair_mark(everything, epsilons),
     )

@@ -11,10 +11,8 @@ import streamlit as st
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure import map_jobs
 from dpcore.measure.maps import Projection
-from dpcore.measure.maps_table import mass_table
-from dpcore.measure.mass import mass_on_map
-from dpcore.measure.pair import spread_on_map
-from dpcore.plots.maps import chosen_word, map_caption, map_figure
+from dpcore.plots.map_captions import map_caption
+from dpcore.plots.maps import chosen_word, map_figure
 from pages.neighbouring.words import SLOTS, TITLES
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
@@ -84,16 +82,9 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
     if shown is None:
         return
     words, pair = bench.pair.lexicon, bench.pair
-    points = bench.points(shown)
-    masses, rows, position = [], [], 0
-    if epsilon in mechanism.admissible:
-        for place, name in enumerate(pair.names):
-            law, position = bench.law(mechanism, place, epsilon)
-            mass = mass_on_map(law, shown)
-            masses.append(mass)
-            rows.append((name, float(mass.on[position].sum())))
-    mass = mass_table(words, shown, masses, position) if masses else None
-    figure = map_figure(points, mass, str(shown.projection))
+    defined = epsilon in mechanism.admissible
+    found = bench.outputs(mechanism, epsilon, shown) if defined else None
+    mass = None if found is None else found.table
     caption = map_caption(
         str(shown.projection),
         len(shown),
@@ -101,10 +92,11 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
         shown.mean_kept,
         shown.k,
         shown.density,
-        pd.DataFrame(rows, columns=["word", "on_map"]) if rows else None,
+        None if found is None else found.on_map,
         f"{mechanism.short} at {at}",
+        drawn=mass,
     )
-    table = points if mass is None else mass
+    table = bench.points(shown) if mass is None else mass
 
     def take() -> None:
         for point in st.session_state[f"figure_{FIGURE}"].selection.points:
@@ -112,8 +104,8 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
             if word is not None and word in words:
                 choose(view.slot, word)
 
-    show_figure(figure, caption, table, FIGURE, on_click=take)
-    spread = spread_on_map(pair, shown)
+    show_figure(map_figure(bench.base(shown), mass), caption, table, FIGURE, on_click=take)
+    spread = bench.spread(shown)
     if spread is not None:
         st.text(
             f"In truth the {spread.neighbours} nearest words of “{pair.names[1]}” are "
@@ -220,7 +212,7 @@ def misreading(bench: PairBench, view: View) -> None:
             shown = bench.map(view.whole, projection)
         except DpcoreError:
             continue
-        spread = spread_on_map(bench.pair, shown)
+        spread = bench.spread(shown)
         rows.append(
             {
                 "map": title,

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from dpcore.measure.density import STRATA, extremes, ordinary_words
+from dpcore.measure.radius import noise_radii
 from dpcore.plots.distances import NOISE_COLUMNS
 from dpcore.plots.style import name_tag, style_of
-from pages.neighbouring.bench import noise
+from pages.shared.bench import admissible, memo
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.density import VocabularyDensity
+    from dpcore.measure.radius import NoiseRadius
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbouring.bench import Measured, PairBench
+
+_KEPT_RADII = 64  # mechanisms with their settings
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
@@ -112,18 +117,44 @@ def swatch(mechanism: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
 
 
-def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
-    """Length of the noise of those mechanisms that add it to vectors (`NOISE_COLUMNS`)."""
-    rows = []
+def noise_table(
+    mechanisms: list[Mechanism], epsilons: dict[str, float]
+) -> tuple[tuple[str, ...], pd.DataFrame]:
+    """Length of the noise of those mechanisms that add it to vectors.
+
+    Returns:
+        Their names, at whatever ε, and the columns `NOISE_COLUMNS` of those defined at their ε.
+    """
+    titles, rows = [], []
     for mechanism in mechanisms:
-        epsilon = epsilons[mechanism.key]
-        if epsilon not in mechanism.admissible:
+        radii = _noise(mechanism)
+        if not radii:
             continue
-        found = noise(mechanism, epsilon)
+        name = name_tag(mechanism.key)
+        titles.append(name)
+        found = radii.get(epsilons[mechanism.key])
         if found is not None:
-            name, colour = name_tag(mechanism.key), style_of(mechanism.key).colour
+            colour = style_of(mechanism.key).colour
             rows.append((name, colour, found.low, found.median, found.high))
-    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
+    return tuple(titles), pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
+
+
+def _noise(mechanism: Mechanism) -> dict[float, NoiseRadius]:
+    """The length of the noise by ε of the slider; empty for a mechanism without noise on vectors.
+
+    It depends on no word, so that all sessions share it.
+    """
+
+    def compute() -> dict[float, NoiseRadius]:
+        grid = admissible(mechanism).tolist()
+        return dict(zip(grid, noise_radii(mechanism, grid) or (), strict=False))
+
+    return memo(_radii(), mechanism, compute, _KEPT_RADII)
+
+
+@st.cache_resource(show_spinner=False)
+def _radii() -> dict[Mechanism, dict[float, NoiseRadius]]:
+    return {}
 
 
 def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:

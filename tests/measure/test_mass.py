@@ -9,7 +9,7 @@ from dpcore.errors import EpsilonError
 from dpcore.measure import maps
 from dpcore.measure.maps_table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.mass import mass_on_map
-from dpcore.measure.radius import noise_radius
+from dpcore.measure.radius import noise_radii, noise_radius
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.registry import create
 from dpcore.noise.radial import radii, radius_cdf
@@ -27,6 +27,10 @@ def test_mass_on_a_map_and_beside_it_is_the_whole_law(middle, rng, name):
     assert mass.outside == pytest.approx(dense[:, others].sum(axis=1), rel=1e-12)
     assert mass.on.sum(axis=1) + mass.outside == pytest.approx(1.0, abs=1e-9)
     assert (mass.exact, mass.word) == (law.exact, 3)
+    one = mass_on_map(law, shown, slice(1, 2))
+    assert one.epsilons.tolist() == [4.0]
+    assert one.outside == pytest.approx(mass.outside[1:], rel=1e-12)
+    assert np.array_equal(one.on[0], mass.on[1])
 
 
 def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small):
@@ -92,6 +96,13 @@ def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small):
     assert (found.low, found.median, found.high) == pytest.approx(
         [gamma.ppf(share, 4) / 2.0 for share in (0.05, 0.5, 0.95)], rel=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["madlib", "mahalanobis"])
+def test_the_noise_at_many_epsilons_is_that_at_each(small, name):
+    mechanism = create(name, small)
+    grid = [0.5, 2.0, 30.0]
+    assert noise_radii(mechanism, grid) == [noise_radius(mechanism, one) for one in grid]
 
 
 def test_mechanisms_that_move_no_vector_of_the_lexicon_have_no_radius(small):

@@ -14,6 +14,7 @@ from dpcore import cli
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure import map_jobs
+from dpcore.measure.density import vocabulary_density
 from dpcore.measure.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from pages.neighbouring import bench as benches
@@ -162,7 +163,7 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     test = opened(word="nurse", pair_typed=frozenset({"word"}), **FEW)
     assert not test.exception
     words = resources.lexicon("default")
-    default = session._default_bench(words.fingerprint, words)
+    default = session.default_bench(words)
     assert default.pair.names == DEFAULT_PAIR
     held = [row for rows in default._rows.values() for row in rows]
     assert {row["word"] for row in held} <= set(DEFAULT_PAIR)
@@ -290,3 +291,16 @@ def test_shown_words_of_a_lexicon_without_the_default_pair() -> None:
     words = Lexicon("two", ("a", "b"), np.eye(2, dtype=np.float32))
     assert session.default_words(words) == ("a", "b")
     assert Pair.of(words, "a", "b").gaps == pytest.approx((2**0.5, 2**0.5))
+
+
+def test_without_the_default_pair_the_densest_and_the_sparsest_word_begin(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+    # On a line, so that δ is 3, 1, 1, 4, 50; “1st” is not alphabetic, hence not ordinary.
+    rows = np.array([[0], [3], [4], [8], [58]], dtype=np.float32)
+    words = Lexicon("line", ("far", "close", "near", "out", "1st"), rows)
+    assert session.default_words(words) == ("far", "close")  # nothing is computed unasked
+    vocabulary_density(words, 4)  # leaves the table of neighbours on the disk
+    assert session.default_words(words) == ("close", "out")
+    assert session.default_bench(words).pair.names == ("close", "out")

@@ -1,9 +1,11 @@
 """The figures of a map, from small tables with known content, and how large they are."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from dpcore.lexicon.catalogue import load
@@ -15,8 +17,10 @@ from dpcore.plots.distances import (
     DISTANCE_COLUMNS,
     NOISE_COLUMNS,
     distance_caption,
-    distance_strip_figure,
+    distance_strip,
+    noise_mark,
 )
+from dpcore.plots.map_captions import map_caption
 from dpcore.plots.maps import (
     COLOURS,
     MARKERS,
@@ -24,7 +28,7 @@ from dpcore.plots.maps import (
     MOST_POINTS,
     POINT_COLUMNS,
     chosen_word,
-    map_caption,
+    map_base,
     map_figure,
 )
 
@@ -61,12 +65,15 @@ NOISE = pd.DataFrame(
 )
 
 
+TITLES = ("madlib at ε = 15",)
+
+
 def traces(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
 
 
 def test_the_two_words_differ_in_colour_and_in_marker():
-    found = traces(map_figure(POINTS, MASS, "umap"))
+    found = traces(map_figure(map_base(POINTS, "umap"), MASS))
     assert COLOURS["a"] != COLOURS["b"]
     assert MARKERS["a"] != MARKERS["b"]
     for source, word in (("a", "dense"), ("b", "sparse")):
@@ -77,7 +84,7 @@ def test_the_two_words_differ_in_colour_and_in_marker():
 
 def test_the_axes_are_equal_and_have_no_numbers_and_a_note():
     for projection, said in (("umap", "mean nothing"), ("densmap", "denser"), ("pca", "at least")):
-        layout = map_figure(POINTS, MASS, projection).layout
+        layout = map_figure(map_base(POINTS, projection), MASS).layout
         assert (layout.yaxis.scaleanchor, layout.yaxis.scaleratio) == ("x", 1)
         assert not layout.xaxis.showticklabels
         assert not layout.yaxis.showticklabels
@@ -87,7 +94,7 @@ def test_the_axes_are_equal_and_have_no_numbers_and_a_note():
 
 
 def test_the_area_of_a_marker_is_its_probability():
-    figure = map_figure(POINTS, MASS, "umap")
+    figure = map_figure(map_base(POINTS, "umap"), MASS)
     marker = traces(figure)["outputs of “dense” (area: probability)"].marker
     assert marker.sizemode == "area"
     # In Plotly the diameter is sqrt(size / sizeref × 2), so 1 is the largest and 1/4 half as wide.
@@ -96,19 +103,19 @@ def test_the_area_of_a_marker_is_its_probability():
 
 
 def test_the_slider_changes_only_the_masses_and_labels():
-    before = map_figure(POINTS, MASS, "umap")
-    after = map_figure(POINTS, MASS.assign(mass=MASS["mass"] / 3), "umap")
+    before = map_figure(map_base(POINTS, "umap"), MASS)
+    after = map_figure(map_base(POINTS, "umap"), MASS.assign(mass=MASS["mass"] / 3))
     same = [a == b for a, b in zip(before.data, after.data, strict=True)]
     changed = [trace.name for trace, one in zip(before.data, same, strict=True) if not one]
     assert changed == [name for name in traces(before) if name.startswith("outputs")]
     assert before.layout.xaxis == after.layout.xaxis
     assert before.layout.uirevision == after.layout.uirevision
-    without = map_figure(POINTS, None, "umap")
+    without = map_figure(map_base(POINTS, "umap"), None)
     assert not [name for name in traces(without) if name.startswith("outputs")]
 
 
 def test_a_click_gives_the_word_and_words_are_no_markup():
-    figure = map_figure(POINTS, MASS, "umap")
+    figure = map_figure(map_base(POINTS, "umap"), MASS)
     shown = [word for trace in figure.data for word in trace.customdata]
     assert "<b>up" not in shown
     assert {chosen_word(word) for word in shown} == set(POINTS["word"])
@@ -119,7 +126,7 @@ def test_a_click_gives_the_word_and_words_are_no_markup():
 
 
 def test_labels_do_not_cover_each_other_and_the_centres_come_first():
-    labels = [note.text for note in map_figure(POINTS, MASS, "umap").layout.annotations]
+    labels = [note.text for note in map_figure(map_base(POINTS, "umap"), MASS).layout.annotations]
     assert labels[:2] == ["<b>dense</b>", "<b>sparse</b>"]
     assert not any("up" in label for label in labels)  # it lies beside “dense”
     assert len(labels) == 3
@@ -136,21 +143,21 @@ def test_the_largest_figure_is_small_enough_to_be_sent_at_once():
     spread = [MapMass(word, np.ones(1), even, np.zeros(1), True, 0.0) for word in centres]
     mass = mass_table(lexicon, shown, spread)
     assert len(mass) == 2 * MOST_MASS
-    figure = map_figure(table, mass, "umap")
+    figure = map_figure(map_base(table, "umap"), mass)
     assert len(figure.to_json()) <= 100_000
-    assert {trace.type for trace in figure.data if len(trace.x) > 1_000} == {"scattergl"}
+    assert {trace.type for trace in figure.data if len(trace.customdata) > 1_000} == {"scattergl"}
     local = local_map(lexicon, centres, DEFAULT_NEIGHBOURS, "umap")
     table = point_table(lexicon, local, centres, DEFAULT_NEIGHBOURS)
-    figure = map_figure(table, None, "umap")
+    figure = map_figure(map_base(table, "umap"), None)
     assert {trace.type for trace in figure.data} == {"scatter"}
     assert len(figure.to_json()) <= 20_000
     distances = distance_table(lexicon, centres, MAX_MAP_NEIGHBOURS)
-    assert len(distance_strip_figure(distances, NOISE).to_json()) <= 100_000
+    assert len(distance_strip(distances, TITLES).figure.to_json()) <= 100_000
 
 
 def test_a_background_that_is_too_large_is_cut():
     many = pd.concat([POINTS.head(1)] * (MOST_POINTS + 9) + [POINTS.tail(4)], ignore_index=True)
-    assert len(map_figure(many, MASS, "umap").data[0].x) == MOST_POINTS
+    assert len(map_figure(map_base(many, "umap"), MASS).data[0].customdata) == MOST_POINTS
 
 
 def test_the_caption_gives_what_is_kept_and_what_lies_beside():
@@ -170,36 +177,82 @@ def test_the_caption_gives_what_is_kept_and_what_lies_beside():
     assert said.endswith("the mass is spread over too many words.")
 
 
-def test_the_strip_has_one_scale_a_row_a_word_and_a_bar_of_noise():
-    figure = distance_strip_figure(DISTANCES, NOISE)
-    assert list(figure.layout.yaxis.categoryarray) == ["“dense”", "“sparse”", "madlib at ε = 15"]
-    first, second, bar = figure.data
+def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism():
+    strip = distance_strip(DISTANCES, TITLES)
+    layout = strip.figure.layout
+    titles = {note.y: note.text for note in layout.annotations}
+    assert titles == {0: "“dense”", 1: "“sparse”", 2: "madlib at ε = 15"}
+    first, second = strip.figure.data
     assert list(first.x) == [2.0, 4.0]
     assert list(second.x) == [5.0, 6.0]
-    assert list(bar.x) == [18.0, 20.0, 22.0]
+    assert (set(first.y), set(second.y)) == ({0}, {1})
     assert first.customdata[0] == "&lt;b&gt;up"
     assert (first.marker.color, second.marker.color) == (COLOURS["a"], COLOURS["b"])
-    assert list(figure.layout.xaxis.range) == pytest.approx([0, 1.04 * 22])
-    assert figure.layout.xaxis.type is None
-    far = distance_strip_figure(DISTANCES, NOISE.assign(high=31.0))
-    assert far.layout.xaxis.type == "log"
-    assert "logarithmic" in far.layout.xaxis.title.text
-    low, high = far.layout.xaxis.range
-    assert 10**low < 2.0 < 31.0 < 10**high
-    assert len(distance_strip_figure(DISTANCES).data) == 2
+    # The nearest is at 2, the farthest at 6; the noise goes further, and its bar ends there.
+    assert layout.xaxis.type == "log"
+    assert "logarithmic" in layout.xaxis.title.text
+    assert list(layout.xaxis.range) == pytest.approx([0.0, math.log10(60)])
+    assert layout.xaxis.ticktext == ("1", "2", "5", "10", "20", "50")
+    assert list(layout.xaxis.tickvals) == [1, 2, 5, 10, 20, 50]
+    assert (layout.xaxis.automargin, layout.yaxis.automargin) == (False, False)
+    assert titles[2] in strip.alt
+    alone = distance_strip(DISTANCES)
+    assert alone.figure.layout.xaxis.type is None
+    assert list(alone.figure.layout.xaxis.range) == pytest.approx([0, 1.04 * 6])
+
+
+def shares(html):
+    """Places along the axis in an overlay, and the width of its bar."""
+    places = [float(x) for x in re.findall(r"left:calc\([^;]*?([\d.]+) \* \(100%", html)]
+    return places, float(re.findall(r"width:calc\(([\d.]+) \*", html)[0])
+
+
+def test_the_noise_is_a_bar_where_the_axis_has_its_length():
+    strip = distance_strip(DISTANCES, TITLES)
+    at = [math.log(length, 60) for length in (18.0, 20.0, 22.0)]
+    html = noise_mark(strip, NOISE)
+    places, width = shares(html)
+    assert places == pytest.approx([at[0], *at], abs=1e-5)
+    assert width == pytest.approx(at[2] - at[0], abs=1e-5)
+    assert NOISE["colour"][0] in html
+    # Row 2 of three, which end half a row below: half a row of 46 pixels, above a margin of 52.
+    low, high = strip.frame.y
+    up = 52 + 0.5 / (low - high) * strip.frame.inner
+    assert f"top:-{up + 4.5:.1f}px" in html
+    assert "madlib" not in html
+    assert noise_mark(strip, NOISE.head(0)).count("<div") == 1
+
+
+def test_noise_beyond_the_axis_ends_in_an_arrow():
+    strip = distance_strip(DISTANCES, TITLES)
+    over = noise_mark(strip, NOISE.assign(high=80.0))
+    assert "border-left-color" in over
+    assert "border-right-color" not in over
+    assert shares(over)[1] == pytest.approx(1 - math.log(18.0, 60), abs=1e-5)
+    under = noise_mark(strip, NOISE.assign(low=0.1, median=0.2, high=0.3))
+    assert "border-right-color" in under
+    assert shares(under) == ([0.0, 0.0], 0.0)
+    assert "border-left-color" not in noise_mark(strip, NOISE)
 
 
 def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
-    assert distance_caption(DISTANCES, NOISE) == (
+    strip = distance_strip(DISTANCES, TITLES)
+    assert distance_caption(strip, NOISE) == (
         "“dense”: the nearest word is “<b>up” at 2.00, the farthest of 2 at 4.00. “sparse”: the "
         "nearest word is “R&D” at 5.00, the farthest of 2 at 6.00. madlib at ε = 15: the noise is "
         "20 long in the median (90 % of the draws: 18 to 22), 4.44 times the median of these "
         "distances."
     )
-    assert "adds no noise to vectors" in distance_caption(DISTANCES)
+    assert "adds no noise to vectors" in distance_caption(distance_strip(DISTANCES))
+
+
+def test_what_is_put_into_a_map_unchecked_is_what_plotly_would_accept():
+    figure = map_figure(map_base(POINTS, "umap"), MASS)
+    checked = go.Figure(figure.to_dict())
+    assert checked.to_dict() == figure.to_dict()
 
 
 def test_a_mass_that_is_nowhere_large_enough_draws_nothing():
-    figure = map_figure(POINTS, MASS.head(0), "umap")
+    figure = map_figure(map_base(POINTS, "umap"), MASS.head(0))
     assert not [name for name in traces(figure) if name.startswith("outputs")]
     assert [note.text for note in figure.layout.annotations] == ["<b>dense</b>", "<b>sparse</b>"]

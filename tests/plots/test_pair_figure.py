@@ -1,10 +1,12 @@
 """The figure of two words: its curves, rings and the verdict of its caption."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.plots.pair import COLUMNS, pair_caption, pair_figure
+from dpcore.plots.pair import COLUMNS, pair_alt, pair_caption, pair_figure, pair_mark
 
 EPSILONS = [1.0, 2.0, 4.0]
 
@@ -26,16 +28,30 @@ def table() -> pd.DataFrame:
 
 
 def test_each_curve_runs_over_both_words(table: pd.DataFrame) -> None:
-    figure = pair_figure(table, {"madlib.v1": 2.0, "tem.v1": 3.0})
-    diagonal, madlib, tem, rings = figure.data
+    figure = pair_figure(table)
+    diagonal, madlib, tem = figure.data
     assert list(madlib.x) == [0.1, 0.2, 0.9]
     assert list(madlib.y) == [0.2, 0.7, 0.95]
     assert list(tem.y) == [0.1, 0.52, 1.0]
+    assert list(madlib.customdata) == EPSILONS
     assert list(diagonal.x) == list(diagonal.y) == [0, 1]
-    # tem is not measured at 3: it has no ring.
-    assert (list(rings.x), list(rings.y)) == ([0.2], [0.7])
     assert madlib.line.color != tem.line.color
     assert "<far>" not in figure.layout.yaxis.title.text
+    assert "“<far>” stays" in pair_alt(table)
+
+
+def test_the_rings_stand_where_the_axes_are(table: pd.DataFrame) -> None:
+    layout = pair_figure(table).layout
+    low, high = layout.xaxis.range
+    assert (layout.yaxis.range, layout.margin.autoexpand) == ((low, high), False)
+    # tem is not measured at 3: it has no ring.
+    html = pair_mark(table, {"madlib.v1": 2.0, "tem.v1": 3.0})
+    ((across, up),) = re.findall(r"left:calc\([^*]*?([\d.]+) \* .*?top:-([\d.]+)px", html)
+    assert float(across) == pytest.approx((0.2 - low) / (high - low), abs=1e-5)
+    inner = layout.height - layout.margin.t - layout.margin.b
+    assert float(up) == pytest.approx(
+        layout.margin.b + (0.7 - low) / (high - low) * inner + 9, abs=0.06
+    )
 
 
 def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame) -> None:
@@ -54,4 +70,4 @@ def test_one_mechanism_is_not_compared_with_itself(table: pd.DataFrame) -> None:
     said = pair_caption(only, {})
     assert "under tem (0.02 between their chances to stay)." in said
     assert "least" not in said
-    assert np.isfinite(pair_figure(only, {}).data[1].x).all()
+    assert np.isfinite(pair_figure(only).data[1].x).all()
