@@ -1,7 +1,7 @@
-"""The mechanisms side by side with their default settings, on the bundled lexicon.
+"""Every mechanism of the registry with its default settings, on the bundled lexicon.
 
-They are listed, not read from the registry: a record holds what was measured, and a mechanism
-that is added later is recorded when it is added here.
+Each is listed with its ε rather than read from the registry: what a useful ε is depends on the
+mechanism. A mechanism that is added to the registry is added here and the study recorded again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _GROUPS = {
         "vickrey": _METRIC,
         "random-projection": _METRIC,
         "tem": grid(0.1, 20, 40),
+        "tem-calibrated": grid(0.1, 20, 40),
+        "truncated-gumbel-repaired": grid(5, 50, 20),
     },
     "Metric privacy, in ln ε": {"truncated-gumbel": powers(*(x / 4 for x in range(8, 81)))},
     "Local privacy": {
@@ -24,6 +26,8 @@ _GROUPS = {
         "l2-laplace": _LOCAL,
         "gaussian": _LOCAL,
         "gaussian-classical": _LOCAL,
+        "adept": grid(0.1, 500, 40),
+        "adept-l1": _LOCAL,
         "trlaplace": grid(0.05, 8.5, 6),
         "trlaplace-corrected": grid(5, 2_000, 10),
     },
