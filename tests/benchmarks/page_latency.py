@@ -1,14 +1,15 @@
 """How long a slider step of a page takes: server, pixels, bytes; and its first view.
 
-Run: python -m tests.benchmarks.page_latency [steps] [rewrite|deniability]
+Run: python -m tests.benchmarks.page_latency [steps] [rewrite|deniability|neighbourhoods]
 
 It starts a fresh server, opens the page in Chromium and steps the metric slider by keyboard, one
 step at a time. "Server" is the time from the last frame that the browser sent to the last frame
 that it received for that step, as far as the browser's process reports them while it draws;
 "pixels" is the time from the key press to the first change of what the slider moves: the grid's
-words or readings, or the marks on the curves. "Settled" is the time to the last change of the
-page. The first view of a warm server is that of the later visits; each is a new browser context,
-whose cache is empty, so it holds the download of Streamlit and of Plotly.
+words or readings, the marks on the curves, or the map and the bars of noise. "Settled" is the time
+to the last change of the page. The first view of a warm server is that of the later visits; each
+is a new browser context, whose cache is empty, so it holds the download of Streamlit and of
+Plotly.
 """
 
 from __future__ import annotations
@@ -51,6 +52,12 @@ PAGES = {
         ".js-plotly-plot .main-svg",
         """[...document.querySelectorAll('.stMain [data-testid=stHtml]')]
           .map((node) => node.parentElement)""",
+    ),
+    "neighbourhoods": Visited(
+        "/neighbourhoods",
+        ".st-key-figure_staying .main-svg",
+        """['map', 'distances']
+          .map((name) => document.querySelector(`.st-key-figure_${name}`).parentElement)""",
     ),
 }
 _WATCH = """() => {
