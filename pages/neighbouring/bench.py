@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,7 @@ class PairBench:
 
     pair: Pair
     shared: SharedDirections
+    _measuring: threading.Lock = field(default_factory=threading.Lock)
     _rows: dict[tuple[Mechanism, int], list[dict[str, Any]]] = field(default_factory=dict)
     _tables: dict[tuple[Mechanism, int], Measured] = field(default_factory=dict)
     _together: dict[tuple[Measured, ...], pd.DataFrame] = field(default_factory=dict)
@@ -113,14 +115,15 @@ class PairBench:
         return [i for i in range(self.parts(mechanism)) if (mechanism, i) not in self._rows]
 
     def measure(self, mechanism: Mechanism, step: int) -> None:
-        """Measure one step."""
+        """Measure one step; who needs one that is just being measured waits for it."""
 
         def compute() -> list[dict[str, Any]]:
             part = _parts(mechanism)[step]
             found = compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED)
             return found.rows()
 
-        memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
+        with self._measuring:
+            memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
 
     def table(self, mechanism: Mechanism) -> Measured | None:
         """All that is measured of a mechanism so far; None if nothing is."""

@@ -145,7 +145,8 @@ def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, fl
     )
     note(
         "Noise is added in all dimensions at once, so that it may be longer than every distance "
-        "and still leave the word where it is: only what it moves *towards another word* counts."
+        "and still leave the word where it is: only what it moves *towards another word* counts. "
+        "An arrow at an end of the axis stands for noise beyond it."
     )
 
 

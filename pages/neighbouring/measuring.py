@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.neighbouring.session import default_bench
 from pages.shared.messages import note
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbouring.bench import Measured, PairBench
+
+AHEAD = "measure-pair-ahead"
+"""Name of the thread that measures in advance."""
 
 _STOPPED = "neighbouring_stopped"
 
@@ -51,6 +57,29 @@ def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
         )
     tables = [bench.table(m) for m in mechanisms]
     return [table for table in tables if table is not None]
+
+
+def measure_ahead(
+    words: Lexicon, mechanisms: list[Mechanism], after: threading.Thread
+) -> threading.Thread:
+    """Measure the pair of a fresh visit in the background, so that nobody waits for it.
+
+    Args:
+        words: a public lexicon.
+        mechanisms: those that a fresh visit shows.
+        after: what is to be done first.
+    """
+
+    def run() -> None:
+        after.join()
+        bench = default_bench(words)
+        for mechanism in mechanisms:
+            for step in bench.missing(mechanism):
+                bench.measure(mechanism, step)
+
+    thread = threading.Thread(target=run, name=AHEAD, daemon=True)
+    thread.start()
+    return thread
 
 
 def _stop(bench: PairBench) -> None:

@@ -57,12 +57,14 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import MECHANISMS, resolve
     from pages.denying.choosing import START_RUNS, first_selection
     from pages.denying.measuring import Work, measure_ahead
+    from pages.neighbouring.measuring import measure_ahead as measure_pair_ahead
 
     known = {kind.short for kind in MECHANISMS.values()}
     try:
         words = lexicon("default")
         kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
-        measure_ahead([mechanism(words, kind.key) for kind in kinds], work)
+        mechanisms = [mechanism(words, kind.key) for kind in kinds]
+        measure_pair_ahead(words, mechanisms, after=measure_ahead(mechanisms, work))
     except DpcoreError:
         pass  # as above

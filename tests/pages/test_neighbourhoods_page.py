@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from dpcore.measure.density import vocabulary_density
 from dpcore.measure.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from pages.neighbouring import bench as benches
-from pages.neighbouring import session
+from pages.neighbouring import measuring, session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.needs import ROOT
@@ -55,6 +56,18 @@ def table(test: AppTest) -> Any:
     return next(d.value for d in test.dataframe if "attack_nearest" in d.value.columns)
 
 
+def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
+    """Hear of all that is measured, but not of the start's work in advance."""
+    compare = benches.compare
+
+    def watched(*given: Any, **more: Any) -> Any:
+        if threading.current_thread().name != measuring.AHEAD:
+            then()
+        return compare(*given, **more)
+
+    monkeypatch.setattr(benches, "compare", watched)
+
+
 def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest]) -> None:
     test = opened()
     assert shown(test) == DEFAULT_PAIR
@@ -78,7 +91,7 @@ def test_a_step_of_the_slider_measures_nothing(
     before = table(test)
     points, mass = _map(figures(test)[0])
     asked: list[str] = []
-    monkeypatch.setattr(benches, "compare", lambda *a, **k: asked.append("measured"))
+    watch_sessions(monkeypatch, lambda: asked.append("measured"))
     test.select_slider(key="eps_metric").set_value(2.0).run()
     assert not test.exception
     assert not asked
@@ -96,6 +109,20 @@ def _map(figure: dict[str, Any]) -> tuple[str, str]:
     traces = figure["data"]
     moving = [t for t in traces if t.get("marker", {}).get("sizemode") == "area"]
     return json.dumps([t for t in traces if t not in moving]), json.dumps(moving)
+
+
+def test_a_pair_that_was_measured_ahead_is_not_measured_again(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "DEFAULT_PAIR", ("doctor", "violin"))
+    words = resources.lexicon("default")
+    done = threading.Thread(target=int)
+    done.start()
+    measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")], done).join()
+    watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
+    test = opened(**FEW)
+    assert shown(test) == ("doctor", "violin")
+    assert len(figures(test)) == 3
 
 
 def test_a_typed_word_is_found_and_chosen(opened: Callable[..., AppTest]) -> None:
@@ -165,7 +192,7 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     words = resources.lexicon("default")
     default = session.default_bench(words)
     assert default.pair.names == DEFAULT_PAIR
-    held = [row for rows in default._rows.values() for row in rows]
+    held = [row for rows in list(default._rows.values()) for row in rows]
     assert {row["word"] for row in held} <= set(DEFAULT_PAIR)
     assert test.session_state["neighbouring_bench"][1].pair.names[0] == "nurse"
 
