@@ -15,7 +15,7 @@ from dpcore.plots.recorded import (
     trade_figure,
 )
 from dpcore.plots.style import SCALES
-from dpcore.study.comparison import comparison_table
+from dpcore.study.comparison import compare, comparison_table
 from dpcore.study.definitions import STUDIES
 from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
@@ -25,18 +25,11 @@ from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
+    from dpcore.study.comparison_row import Row
     from dpcore.study.panels import Drawing
     from dpcore.study.results import Recorded
 
 _STUDY = "study"
-_WORDING = {
-    "figure": "Figure",
-    "quantity": "Quantity",
-    "said": "The paper",
-    "ours": "Measured here",
-    "difference": "Difference",
-    "reason": "Why",
-}
 
 
 @st.cache_resource(max_entries=len(STUDIES), show_spinner=False)
@@ -58,7 +51,7 @@ def papers_view() -> None:
     try:
         recorded = _recorded(name)
         drawings = [drawing(recorded, panel) for panel in study.panels]
-        table = comparison_table(recorded)
+        compared, table = compare(recorded), comparison_table(recorded)
     except DpcoreError as error:
         refuse("The recorded results could not be read.", error)
         return
@@ -71,14 +64,30 @@ def papers_view() -> None:
     said = undefined_sentence(recorded)
     if said:
         note(said)
-    if len(table):
+    if compared:
         st.subheader("What the paper says, and what is measured", anchor=False)
-        st.table(table[list(_WORDING)].rename(columns=_WORDING).set_index("Figure"))
+        for row in compared:
+            _compared(row)
         csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
     st.subheader("How it was made", anchor=False)
     st.code(recorded.entry.command, language=None, wrap_lines=True)
     st.text("\n".join(provenance(recorded.entry)))
     csv_button("All numbers as CSV", name, lambda: recorded.table, key="csv_recorded")
+
+
+def _compared(row: Row) -> None:
+    """One row of the comparison: numbers, and beside them (on a phone below them) the reason.
+
+    No table: its columns would be too narrow for the reasons.
+    """
+    numbers = [f"The paper: {row.said}", f"Measured here: {row.ours}"]
+    if row.difference:
+        numbers.append(f"Difference: {row.difference}")
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{row.quantity}** ({row.figure})")
+        left, right = st.columns([2, 3])
+        left.text("\n".join(numbers))
+        right.text(row.reason)
 
 
 def _panel(one: Drawing, key: str) -> None:

@@ -6,7 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
+from dpcore.study.comparison import compare
 from dpcore.study.definitions import STUDIES
+from dpcore.study.results import read_recorded
 from pages.denying import papers
 
 
@@ -35,11 +37,29 @@ def test_every_study_is_drawn(opened, name):
     assert not test.exception, test.exception
     charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
     assert len(charts) == len(STUDIES[name].panels)
-    assert len(test.table) == bool(STUDIES[name].source)
     assert next(code.value for code in test.code).startswith(f"python -m dpcore study run {name}")
     said = " ".join(str(element.value) for element in test.text)
     assert "seed 0" in said
     assert "fingerprint" in said
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_row_of_the_comparison_is_read_in_full(opened, name):
+    test = opened(study=name)
+    said = {element.value for element in test.text}
+    titles = {element.value for element in test.markdown}
+    rows = compare(read_recorded(name))
+    assert bool(rows) == bool(STUDIES[name].source)
+    for row in rows:
+        assert not set("*_`$[]<>~:\\#") & set(row.quantity + row.figure), "it would be Markdown"
+        assert f"**{row.quantity}** ({row.figure})" in titles
+        assert row.reason in said
+        (numbers,) = (
+            text
+            for text in said
+            if text.startswith(f"The paper: {row.said}\nMeasured here: {row.ours}")
+        )
+        assert numbers.endswith(f"Difference: {row.difference}") == bool(row.difference)
 
 
 def test_it_opens_with_the_first_paper_and_its_gap(opened):
