@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.deniability import spread
+from dpcore.plots.edge_labels import End, edge_labels, right_margin
 from dpcore.plots.layout import axis, base_layout, number, whole_ticks
-from dpcore.plots.style import faint, name_tag, style_of
+from dpcore.plots.style import faint, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,7 @@ TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw
 """One row a curve and ε: mean Nw and mean Sw."""
 
 _HEIGHT = 330
-_LETTER_PIXELS = 6.3
 _PLOT_PIXELS = _HEIGHT - 92
-_LABEL_PIXELS = 17
 _TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
 
 
@@ -53,8 +51,8 @@ def recorded_figure(
         logarithm: whether the axis shows ln ε; else ε on a log scale.
 
     Returns:
-        A figure. A curve has a band, a line and a label at its end; open marks with whiskers are
-        the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
+        A figure. A curve has a band, a line and a label at the right edge; open marks with whiskers
+        are the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
     """
     import plotly.graph_objects as go
 
@@ -62,14 +60,14 @@ def recorded_figure(
     lines = table[table["layer"] == "line"]
     high = 1.0 if quantity == "nw" else float((lines["mean"] + lines["standard_deviation"]).max())
     traces: list[go.Scatter] = []
-    ends: list[tuple[str, str, float, float]] = []
+    ends: list[End] = []
     for curve, rows in table.groupby("curve", sort=False):
         key = str(rows["mechanism"].iloc[0])
         for layer, part in rows.groupby("layer", sort=False):
             x = [scale(value) for value in part["epsilon"].tolist()]
             if layer == "line":
                 traces += _band(go, part, x, key, high)
-                ends.append((str(curve), key, x[-1], float(part["mean"].iloc[-1])))
+                ends.append(End(str(curve), key, x[-1], float(part["mean"].iloc[-1])))
             traces.append(_marks(go, part, x, str(curve), key, str(layer), logarithm))
     span = [scale(table["epsilon"].min()), scale(table["epsilon"].max())]
     x_axis: dict[str, Any] = {"range": span}
@@ -80,9 +78,12 @@ def recorded_figure(
         traces,
         base_layout(
             height=_HEIGHT,
-            margin={"l": 8, "r": _right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
+            margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
             dragmode=False,
-            annotations=[*_labels(ends, high, logarithm), *_printed(table, logarithm)],
+            annotations=[
+                *edge_labels(ends, high, logarithm, _PLOT_PIXELS),
+                *_printed(table, logarithm),
+            ],
             xaxis=axis(axis_title, fixedrange=True, **x_axis),
             yaxis=axis(_title(table, quantity), fixedrange=True, range=[-pad, high + pad]),
         ),
@@ -144,38 +145,6 @@ def _marks(
         trace.line = {"color": style.colour, "dash": "dot", "width": 1}
         trace.marker = {"symbol": f"{style.marker}-open-dot", "size": 10, "color": style.colour}
     return trace
-
-
-def _labels(
-    ends: list[tuple[str, str, float, float]], high: float, logarithm: bool
-) -> list[dict[str, object]]:
-    """Names at the ends of the curves, moved apart where they would cover each other."""
-
-    def pixel(value: float) -> float:
-        return value / high * _PLOT_PIXELS
-
-    ordered = sorted(ends, key=lambda end: end[3])
-    shifted = spread([pixel(end[3]) for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
-    return [
-        {
-            "x": x if logarithm else math.log10(x),
-            "y": y,
-            "xanchor": "left",
-            "xshift": 6,
-            "yshift": place - pixel(y),
-            "showarrow": False,
-            "align": "left",
-            "text": f'<span style="color:{style_of(key).colour}">{name_tag(key)[0]}</span> {curve}',
-        }
-        for (curve, key, x, y), place in zip(ordered, shifted, strict=True)
-    ]
-
-
-def _right_margin(ends: list[tuple[str, str, float, float]]) -> int:
-    """Pixels for the labels of the curves that reach the right end."""
-    last = max(x for _, _, x, _ in ends)
-    longest = max(len(curve) for curve, _, x, _ in ends if x == last)
-    return round(30 + _LETTER_PIXELS * longest)
 
 
 def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, object]]:
