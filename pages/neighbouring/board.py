@@ -11,19 +11,18 @@ from dpcore.plots.distances import distance_caption, noise_mark
 from dpcore.plots.pair import pair_alt, pair_caption, pair_mark
 from pages.neighbouring.maps import View, choose_view, show_map
 from pages.neighbouring.measuring import measured
-from pages.neighbouring.session import shown_words
+from pages.neighbouring.moving import COMPARED, MAP, SLIDERS, STRIP, VIEWS, readings, sliders
+from pages.neighbouring.session import follow
 from pages.neighbouring.tables import noise_table, pair_table
 from pages.neighbouring.views import views
 from pages.neighbouring.words import neighbour_lists
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
-from pages.shared.groups import GROUPS, group_of
 from pages.shared.messages import note
-from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbouring.bench import Measured, PairBench
+    from pages.neighbouring.bench import PairBench
 
 _MARK = "The colour of the mechanism, as in the figures."
 # Name: label, width in pixels, explanation.
@@ -65,31 +64,26 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Scene:
-    """One state of the moving part.
+    """What is shown at every ε.
 
     Attributes:
         bench: the pair and what is measured of it.
         mechanisms: those that are shown.
-        epsilons: ε by registry key.
         view: of the map.
         lexicon: its name in the catalogue.
     """
 
     bench: PairBench
     mechanisms: tuple[Mechanism, ...]
-    epsilons: dict[str, float]
     view: View
     lexicon: str
 
 
 @st.fragment
 def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
-    """Sliders, map, strip, table and views; a step of a slider runs only this."""
-    if shown_words(bench.pair.lexicon) != bench.pair.names:
-        st.rerun()  # a click in here has chosen another word
-    values = _sliders(mechanisms)
-    readings = {m.key: group_of(m.meaning).reading(values[m.key]) for m in mechanisms}
-    epsilons = {m.key: group_of(m.meaning).epsilon(values[m.key]) for m in mechanisms}
+    """Sliders, map, strip, table and views; a step of a slider runs only what shows its ε."""
+    follow(bench)
+    st.fragment(sliders, key=SLIDERS)(mechanisms)
     st.subheader("Where the output falls", anchor=False)
     view = choose_view()
     shorts = {m.short: m for m in mechanisms}
@@ -102,38 +96,31 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
         bind="query-params",
         help="The larger a filled mark, the likelier that word is to come out.",
     )
-    mechanism = shorts.get(picked, mechanisms[0])
-    epsilon, at = epsilons[mechanism.key], readings[mechanism.key]
-    if epsilon not in mechanism.admissible:
-        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
+    scene = Scene(bench, tuple(mechanisms), view, lexicon)
     wide, narrow = st.columns([3, 1])
     with wide:
-        show_map(bench, view, mechanism, epsilon, at)
+        st.fragment(_map, key=MAP)(scene, shorts.get(picked, mechanisms[0]))
     with narrow:
         neighbour_lists(bench)
     st.subheader("The true distances", anchor=False)
-    _strip(bench, mechanisms, epsilons)
+    st.fragment(_strip, key=STRIP)(scene)
     st.subheader("The same ε, two words", anchor=False)
-    found = measured(bench, mechanisms)
-    if found:
-        _compared(bench, found, epsilons)
-    views(Scene(bench, tuple(mechanisms), epsilons, view, lexicon))
+    st.fragment(_compared, key=COMPARED)(scene)
+    st.fragment(views, key=VIEWS)(scene)
 
 
-def _sliders(mechanisms: list[Mechanism]) -> dict[str, float]:
-    """One slider for each group that has a mechanism; value by registry key."""
-    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
-    values: dict[str, float] = {}
-    for group, column in zip(groups, st.columns(len(groups)), strict=True):
-        members = [m for m in mechanisms if m.meaning in group.meanings]
-        with column, st.container(gap=None):
-            value = epsilon_slider(group, members)
-            values |= {m.key: value for m in members}
-    return values
+def _map(scene: Scene, mechanism: Mechanism) -> None:
+    follow(scene.bench)
+    epsilons, said = readings([mechanism])
+    epsilon = epsilons[mechanism.key]
+    if epsilon not in mechanism.admissible:
+        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
+    show_map(scene.bench, scene.view, mechanism, epsilon, said[mechanism.key])
 
 
-def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, float]) -> None:
-    titles, found = noise_table(mechanisms, epsilons)
+def _strip(scene: Scene) -> None:
+    bench, mechanisms = scene.bench, list(scene.mechanisms)
+    titles, found = noise_table(mechanisms, readings(mechanisms)[0])
     strip = bench.strip(titles)
     show_figure(
         strip.figure,
@@ -150,7 +137,12 @@ def _strip(bench: PairBench, mechanisms: list[Mechanism], epsilons: dict[str, fl
     )
 
 
-def _compared(bench: PairBench, found: list[Measured], epsilons: dict[str, float]) -> None:
+def _compared(scene: Scene) -> None:
+    bench, mechanisms = scene.bench, list(scene.mechanisms)
+    found = measured(bench, mechanisms)
+    if not found:
+        return
+    epsilons, _ = readings(mechanisms)
     everything = bench.together(found)
     here = pair_table(found, epsilons)
     if len(here):

@@ -57,6 +57,12 @@ def shown_words(words: Lexicon) -> tuple[str, str]:
     return first, second
 
 
+def follow(bench: PairBench) -> None:
+    """Run the whole page again if a click in a fragment has chosen another word."""
+    if shown_words(bench.pair.lexicon) != bench.pair.names:
+        st.rerun()
+
+
 def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
     """The bench of a pair: of all sessions for the default pair, else of this session.
 

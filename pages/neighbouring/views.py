@@ -9,6 +9,8 @@ import streamlit as st
 from pages.neighbouring.command import mechanism_commands, word_commands
 from pages.neighbouring.density import density_or_button
 from pages.neighbouring.maps import misreading
+from pages.neighbouring.moving import AT_EPSILON, OPEN_VIEW, readings
+from pages.neighbouring.session import follow
 from pages.neighbouring.tables import extremes_table
 from pages.neighbouring.words import selectable
 from pages.shared import link
@@ -27,12 +29,13 @@ _LISTED = 40
 
 def views(scene: Scene) -> None:
     """Draw the tabs; only the open one is computed."""
+    follow(scene.bench)
     kinds = {
         "Dense and sparse words": _extremes_view,
         "How to misread the map": _misreading_view,
-        "Link and command": _files_view,
+        AT_EPSILON: _files_view,
     }
-    tabs = st.tabs(list(kinds), key="more", bind="query-params", on_change="rerun")
+    tabs = st.tabs(list(kinds), key=OPEN_VIEW, bind="query-params", on_change="rerun")
     for tab, view in zip(tabs, kinds.values(), strict=True):
         if tab.open:
             with tab:
@@ -86,8 +89,9 @@ def _files_view(scene: Scene) -> None:
     st.code(link.permalink(), language=None, wrap_lines=True)
     st.subheader("Commands", anchor=False)
     lines = word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
+    epsilons, _ = readings(list(scene.mechanisms))
     for mechanism in scene.mechanisms:
-        epsilon = scene.epsilons[mechanism.key]
+        epsilon = epsilons[mechanism.key]
         if epsilon in mechanism.admissible:
             lines += mechanism_commands(mechanism, epsilon, names, scene.lexicon)
     st.code("\n".join(lines), language=None, wrap_lines=True)

@@ -1,0 +1,46 @@
+"""What a step of a slider runs again: the fragments below that show numbers at ε, and no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared.groups import GROUPS, group_of
+from pages.shared.slider import epsilon_slider
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+
+SLIDERS, MAP, STRIP, COMPARED, VIEWS = (
+    f"pair_{name}" for name in ("sliders", "map", "strip", "compared", "views")
+)
+OPEN_VIEW = "more"
+AT_EPSILON = "Link and command"
+"""The view that shows numbers at the ε of the sliders."""
+
+
+def sliders(mechanisms: list[Mechanism]) -> None:
+    """One slider for each group that has a mechanism."""
+    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
+    for group, column in zip(groups, st.columns(len(groups)), strict=True):
+        members = [m for m in mechanisms if m.meaning in group.meanings]
+        with column, st.container(gap=None):
+            epsilon_slider(group, members, _moved)
+
+
+def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, str]]:
+    """ε at the sliders, and in words; both by registry key."""
+    epsilons: dict[str, float] = {}
+    said: dict[str, str] = {}
+    for mechanism in mechanisms:
+        group = group_of(mechanism.meaning)
+        value = st.session_state[f"eps_{group.name}"]
+        epsilons[mechanism.key] = group.epsilon(value)
+        said[mechanism.key] = group.reading(value)
+    return epsilons, said
+
+
+def _moved() -> None:
+    below = [VIEWS] if st.session_state.get(OPEN_VIEW) == AT_EPSILON else []
+    st.rerun([SLIDERS, MAP, STRIP, COMPARED, *below])
