@@ -62,8 +62,8 @@ _HEADLINES: dict[str, tuple[str, ...]] = {
 
 REPAIRS: dict[str, tuple[str, ...]] = {
     "xu-theorem-1": ("truncated-gumbel-repaired",),
-    "huang-theorem-3": ("trlaplace-corrected", "l2-laplace", "gaussian"),
-    "huang-theorem-4": ("trlaplace-corrected", "l2-laplace", "gaussian"),
+    "huang-theorem-3": ("trlaplace-corrected", "gaussian"),
+    "huang-theorem-4": ("trlaplace-corrected", "gaussian"),
     "adept-published": ("adept-a", "adept-b", "adept-c"),
     "pixeldp-slides": ("pixeldp",),
     "gaussian-classical": ("gaussian",),
@@ -74,7 +74,6 @@ REPAIRS: dict[str, tuple[str, ...]] = {
 _COSTS: dict[str, str] = {
     "truncated-gumbel-repaired": "noise scale b",
     "trlaplace-corrected": "deviation/C",
-    "l2-laplace": "deviation of i.i.d. Laplace over this",
     "gaussian": "sigma/C",
     "adept-a": "deviation/C",
     "adept-b": "deviation/C",

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 CLAIM = "claim"
 _ROWS = 10
 _COLUMNS = {
-    "verdict": ("verdict", 150, "✘ refuted, ✔ proved, ◉ checked exactly, ○ not refuted."),
-    "claim": ("claim", 240, None),
-    "source": ("source", 300, "Where the claim stands, with the number of the theorem."),
-    "figure": ("computed", 220, "One of the figures that were computed; all are shown below."),
-    "value": ("value", 96, None),
+    "verdict": ("verdict", 110, "✘ refuted, ✔ proved, ◉ checked exactly, ○ not refuted."),
+    "claim": ("claim", 230, None),
+    "computed": ("computed", 270, "One of the figures that were computed; all are shown below."),
+    "source": ("source", 400, "Where the claim stands, with the number of the theorem."),
 }
 
 

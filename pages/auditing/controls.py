@@ -18,7 +18,7 @@ _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
     "delta": ("δ", 1e-30, 0.5, 1e-6, "The claimed δ: write 1e-6 for a millionth."),
     "delta_root": (
         "d-th root of δ", 0.01, 0.99, 0.05,
-        "The paper of TrLaplace states δ by its d-th root, where d is the dimension of the vectors.",
+        "The paper of TrLaplace states δ by its d-th root, d being the dimension of the vectors.",
     ),
     "latent": (
         "n", 1, MAX_DIMENSION, 1,

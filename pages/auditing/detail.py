@@ -11,6 +11,7 @@ from dpcore.audit.overview import REPAIRS
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import DpcoreError
 from pages.auditing.controls import choose_settings
+from pages.auditing.pictures import pictures
 from pages.auditing.store import compute, known
 from pages.auditing.tables import (
     conditions_table,
@@ -47,6 +48,7 @@ def detail(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
             )
         return
     _verdict(found)
+    pictures(key, words, settings)
     _repairs(key, words, recorded)
     _reproduce(found)
 

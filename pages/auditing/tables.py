@@ -19,7 +19,7 @@ _SIGNS = {
     Outcome.CHECKED: "◉",
     Outcome.NOT_REFUTED: "○",
 }
-OVERVIEW = ("verdict", "claim", "source", "figure", "value", "key")
+OVERVIEW = ("verdict", "claim", "computed", "source", "key")
 
 
 def signed(verdict: Verdict) -> str:
@@ -32,7 +32,7 @@ def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     rows = []
     for one in verdicts:
         name, value = headline(one)
-        rows.append((signed(one), one.title, one.source, name, shown(value), one.key))
+        rows.append((signed(one), one.title, f"{name}: {shown(value)}", one.source, one.key))
     return pd.DataFrame(rows, columns=list(OVERVIEW))
 
 
