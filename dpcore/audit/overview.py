@@ -38,7 +38,7 @@ _HEADLINES: dict[str, tuple[str, ...]] = {
     "xu-theorem-1": ("true epsilon, at least", "crafted: true epsilon, at least"),
     "xu-lemma-1": ("share modified, k = 1",),
     "huang-theorem-3": ("true delta",),
-    "huang-theorem-4": ("corrected",),
+    "huang-theorem-4": ("as published (not private)",),
     "adept-published": ("true epsilon",),
     "pixeldp-slides": ("largest margin",),
     "gaussian-classical": ("true delta",),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
 """One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
-_FLOOR = 1e-12  # of a logarithmic axis
+_FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
 
 
 def profile_figure(table: pd.DataFrame) -> go.Figure:
@@ -30,7 +30,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
 
     claimed = float(table["claimed_epsilon"].iloc[0])
     logarithm = _logarithmic(table)
-    least = _FLOOR if logarithm else 0.0
+    least = _FLOOR if logarithm else -1.0
     broken = _excess(table) is not None
     curves = (
         ("the claim allows at most", "allowed", GREY, "dash", 2),
@@ -51,7 +51,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         figure.add_trace(
             go.Scatter(
                 x=table["epsilon"].tolist(),
-                y=table[column].clip(lower=least).tolist(),
+                y=[y if y > least else None for y in table[column].tolist()],
                 name=name,
                 mode="lines",
                 line={"color": colour, "dash": dash, "width": width},
@@ -85,8 +85,8 @@ def profile_caption(table: pd.DataFrame) -> str:
     if excess is None:
         return text + " The true curve is nowhere above what the claim allows."
     return text + (
-        f" The true curve is above what the claim allows from ε = {number(excess[0])} to "
-        f"{number(excess[1])}."
+        " Of the ε drawn, the true curve is above what the claim allows from "
+        f"ε = {number(excess[0])} to {number(excess[1])}."
     )
 
 

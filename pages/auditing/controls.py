@@ -81,7 +81,7 @@ def _control(name: str) -> float | int | None:
         getattr(_DEFAULT, name),
         step=step,
         format="%d" if whole else "%g",
-        placeholder="largest norm",
+        placeholder="automatic",
         key=f"audit_{name}",
         bind="query-params",
         help=explanation,

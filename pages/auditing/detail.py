@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.audit.claims import CLAIMS
 from dpcore.audit.overview import REPAIRS
 from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Outcome
 from dpcore.errors import DpcoreError
 from pages.auditing.controls import choose_settings
 from pages.auditing.pictures import pictures
@@ -61,7 +62,8 @@ def _verdict(found: Verdict) -> None:
         _said("The claim", f"{found.claim} ({found.source})")
         _said("What was computed", found.computed)
         if found.failing_step:
-            _said("The step that fails", found.failing_step)
+            refuted = found.outcome is Outcome.REFUTED
+            _said("The step that fails" if refuted else "What is wrong", found.failing_step)
         _said("What holds, and why", found.repair)
         if found.conditions:
             st.markdown("**Conditions**")

@@ -38,7 +38,7 @@ def test_only_a_refuted_claim_is_exceeded(key):
     above = (table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15).any()
     assert above == refuted
     said = plots.profile_caption(table)
-    assert ("is above what the claim allows" in said) == refuted
+    assert ("true curve is above what the claim allows" in said) == refuted
     figure = plots.profile_figure(table)
     assert figure.data[0].name == "the claim allows at most"
     assert (figure.layout.yaxis.type == "log") == (table["claimed_delta"].iloc[0] > 0)

@@ -10,7 +10,10 @@ from streamlit.testing.v1 import AppTest
 from dpcore.audit.claims import CLAIMS
 from dpcore.audit.recorded import read_recorded
 from dpcore.errors import ParameterError
+from dpcore.lexicon import catalogue
 from pages.auditing import pictures, store
+from pages.shared import resources
+from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
 
@@ -88,7 +91,7 @@ def test_adept_has_its_geometry_and_its_pairs(
     monkeypatch.setattr(pictures, "_PAIRS", 500)
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
-    assert "above what the claim allows from ε" in said(test)
+    assert "above what the claim allows from ε =" in said(test)
     assert "2.828·C in the L1 norm" in said(test)
     test.button(key="draw_pairs").click().run()
     assert len(figures(test)) == 3
@@ -159,3 +162,22 @@ def test_what_the_engine_refuses_is_said(
     test = opened(claim="gaussian")
     monkeypatch.setattr(store, "verdict", refusing)
     assert "choose another one" in said(compute(test))
+
+
+def test_another_lexicon_is_audited_on_demand(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = dict.fromkeys(("pixeldp", "gaussian"))
+    monkeypatch.setattr(store, "CLAIMS", few)
+    monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))
+    resources.lexicon.clear()
+    try:
+        test = opened(claim="gaussian")
+        assert "0 of 23 claims are computed on this lexicon" in said(test)
+        assert "Until then the table shows the verdicts on the bundled lexicon" in said(test)
+        assert "Not computed yet" in said(test)
+        test.button(key="audit_all").click().run()
+        assert set(table(test, "source")["key"]) == set(few)
+        assert "--claim gaussian --lexicon test" in said(test)
+    finally:
+        resources.lexicon.clear()
