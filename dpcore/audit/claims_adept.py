@@ -24,8 +24,8 @@ _NAMES = ("epsilon", "latent", "clip_norm")
 
 def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """clip₂(r, C) + Lap(2C/ε)^n, claimed ε-private."""
-    n, epsilon, c = settings.latent, settings.epsilon, _norm(settings)
-    profile = product(epsilon / (2 * c), math.inf, spread_shift(2 * c, n, 1 / n))
+    n, epsilon = settings.latent, settings.epsilon
+    profile = latent_profile("adept-published", settings)
     at = profile.delta(epsilon)
     misses = trade_off(profile, np.array([0.05]))
     true = math.sqrt(n) * epsilon
@@ -64,11 +64,9 @@ def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 def adept_l1_clip(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """(a) clip₁(r, C) + Lap(2C/ε)^n."""
-    n, epsilon, c = settings.latent, settings.epsilon, _norm(settings)
-    shift = spread_shift(2 * c, n, 1 / n, power=1)
+    n, epsilon = settings.latent, settings.epsilon
     return _repaired(
         "adept-a", "ADePT, clipped by the L1 norm", settings, lexicon,
-        product(epsilon / (2 * c), math.inf, shift),
         "Clipped vectors are at most 2C apart in the L1 norm, which the noise sees.",
         {
             "deviation/C": 2 * math.sqrt(2) / epsilon,
@@ -79,11 +77,9 @@ def adept_l1_clip(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 def adept_scaled(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """(b) clip₂(r, C) + Lap(2√n·C/ε)^n."""
-    n, epsilon, c = settings.latent, settings.epsilon, _norm(settings)
-    alpha = epsilon / (2 * math.sqrt(n) * c)
+    n, epsilon = settings.latent, settings.epsilon
     return _repaired(
         "adept-b", "ADePT, with the right scale", settings, lexicon,
-        product(alpha, math.inf, spread_shift(2 * c, n, 1 / n)),
         "The scale is that of the true L1 sensitivity 2√n·C.",
         {"deviation/C": 2 * math.sqrt(2 * n) / epsilon},
     )  # fmt: skip
@@ -91,16 +87,31 @@ def adept_scaled(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 def adept_round(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """(c) clip₂(r, C) + noise ∝ exp(−ε‖z‖₂/(2C))."""
-    n, epsilon, c = settings.latent, settings.epsilon, _norm(settings)
+    n, epsilon = settings.latent, settings.epsilon
     return _repaired(
         "adept-c", "ADePT, with round noise", settings, lexicon,
-        l2_laplace(epsilon / (2 * c), 2 * c, n),
         "The noise sees the L2 norm, and clipping bounds that.",
         {
             "deviation/C": 2 * math.sqrt(n + 1) / epsilon,
             "deviation of (b) over this": math.sqrt(2 * n / (n + 1)),
         },
     )  # fmt: skip
+
+
+def latent_profile(key: str, settings: AuditSettings) -> Profile:
+    """The profile of two clipped latent vectors that are a worst pair of one of these claims.
+
+    Args:
+        key: `adept-published`, `adept-a`, `adept-b` or `adept-c`.
+        settings: ε, n and C.
+    """
+    n, c, alpha = settings.latent, _norm(settings), settings.epsilon / (2 * _norm(settings))
+    if key == "adept-c":
+        return l2_laplace(alpha, 2 * c, n)
+    if key == "adept-b":
+        alpha /= math.sqrt(n)
+    power = 1 if key == "adept-a" else 2
+    return product(alpha, math.inf, spread_shift(2 * c, n, 1 / n, power=power))
 
 
 def _norm(settings: AuditSettings) -> float:
@@ -112,10 +123,10 @@ def _repaired(
     title: str,
     settings: AuditSettings,
     lexicon: Lexicon,
-    profile: Profile,
     proof: str,
     numbers: dict[str, Number],
 ) -> Verdict:
+    profile = latent_profile(key, settings)
     at, below = profile.delta(settings.epsilon)[1], profile.delta(0.0)[0]
     return _verdict(
         key,

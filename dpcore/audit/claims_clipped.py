@@ -154,8 +154,8 @@ def _gaussian(mechanism: ClippedGaussian, settings: AuditSettings, key: str, tit
     )
 
 
-def _published(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, float]:
-    """TrLaplace, and ε or, where ε is beyond its range, half the largest."""
+def published_trlaplace(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, float]:
+    """TrLaplace as published, and ε or, where ε is beyond its range, half the largest."""
     mechanism = TrLaplace(
         lexicon=lexicon, clip_norm=settings.clip_norm, delta_root=settings.delta_root
     )
@@ -165,7 +165,7 @@ def _published(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, fl
 
 def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A8: the published truncation is claimed to be (ε, δ)-private."""
-    mechanism, epsilon = _published(lexicon, settings)
+    mechanism, epsilon = published_trlaplace(lexicon, settings)
     d, bound = lexicon.dimension, mechanism.bound
     noise = mechanism.truncation(epsilon)
     true = worst_delta(noise, bound, d)
@@ -257,7 +257,7 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A8: less variance than Laplace and Gaussian noise at δ ≤ e^−d."""
-    mechanism, epsilon = _published(lexicon, settings)
+    mechanism, epsilon = published_trlaplace(lexicon, settings)
     d, bound = lexicon.dimension, mechanism.bound
     own = mechanism.truncation(epsilon).deviation / bound
     laplace_ = 2 * math.sqrt(2.0 * d) / epsilon

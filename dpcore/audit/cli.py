@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore import __version__
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.cli import build, common_options, describe, print_json, seed_option
 
@@ -47,6 +47,9 @@ def register(commands: Commands) -> None:
         help="a setting of --claim or --all: epsilon, delta, delta_root, latent, clip_norm, edge, "
         "words, draws or seed; may be repeated",
     )
+    command.add_argument(
+        "--file", metavar="PATH", help="with --all: also keep the verdicts in this JSON file"
+    )
     seed_option(command, "of what is drawn (default 0)")
     common_options(command)
     command.set_defaults(handler=_audit)
@@ -55,6 +58,8 @@ def register(commands: Commands) -> None:
 def _audit(options: argparse.Namespace) -> int:
     from dpcore.lexicon.terminal import progress_bars
 
+    if options.file is not None and not options.all:
+        raise ParameterError("--file belongs to --all: it keeps the whole table of verdicts")
     if options.mechanism is not None:
         if options.epsilon is None:
             raise ParameterError("--mechanism needs --epsilon")
@@ -155,6 +160,7 @@ def _settings(options: argparse.Namespace) -> AuditSettings:
 
 def _claims(options: argparse.Namespace, progress: Progress) -> int:
     from dpcore.audit.claims import CLAIMS, all_verdicts
+    from dpcore.audit.recorded import keep, summary
     from dpcore.lexicon.catalogue import load
 
     settings = _settings(options)
@@ -163,16 +169,10 @@ def _claims(options: argparse.Namespace, progress: Progress) -> int:
     lexicon = load(options.lexicon)
     keys = None if options.all else [options.claim]
     found = all_verdicts(lexicon, settings, keys=keys, progress=progress)
+    if options.file is not None:
+        keep(Path(options.file), lexicon, settings, found)
     if options.json:
-        print_json(
-            {
-                "lexicon": lexicon.name,
-                "fingerprint": lexicon.fingerprint,
-                "version": __version__,
-                "settings": dataclasses.asdict(settings),
-                "verdicts": [one.to_dict() for one in found],
-            }
-        )
+        print_json(summary(lexicon, settings, found))
         return 0
     for one in found:
         _show(one, brief=options.all)

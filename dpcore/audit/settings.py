@@ -72,6 +72,10 @@ class AuditSettings:
             names: which of the settings this claim uses; only those that are not the default are
                 written.
         """
+        return f"python -m dpcore audit --claim {key}{self.options(lexicon, *names)}"
+
+    def options(self, lexicon: Lexicon, *names: str) -> str:
+        """What such a command ends with: settings that are not the default, and the lexicon."""
         from dpcore.lexicon.bundled import bundled_extent
 
         plain = AuditSettings()
@@ -82,4 +86,4 @@ class AuditSettings:
         ]
         ours = bundled_extent(lexicon.fingerprint) is not None
         where = "" if ours else f" --lexicon {lexicon.name}"
-        return f"python -m dpcore audit --claim {key}{''.join(changed)}{where}"
+        return "".join(changed) + where

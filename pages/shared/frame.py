@@ -31,6 +31,7 @@ def page_list() -> list[st.Page]:
         st.Page(rewrite, title="Rewrite", url_path="rewrite", visibility="hidden"),
         st.Page("pages/deniability.py", title="Deniability", url_path="deniability"),
         st.Page("pages/neighbourhoods.py", title="Neighbourhoods", url_path="neighbourhoods"),
+        st.Page("pages/audit.py", title="Audit", url_path="audit"),
     ]
 
 

@@ -1,0 +1,39 @@
+"""Audit: every published claim with its verdict, and what one of them looks like from near."""
+
+import streamlit as st
+
+from dpcore.audit.claims import CLAIMS
+from dpcore.errors import DpcoreError
+from pages.auditing.board import chosen_claim, overview
+from pages.auditing.detail import detail
+from pages.auditing.store import recorded_verdicts
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.resources import lexicon
+from pages.shared.sidebar import choose_lexicon
+
+require_frame()
+
+st.title("Is the promise true?", anchor=False)
+st.markdown(
+    f"{len(CLAIMS)} published claims, each checked by computation. An audit can **refute** a claim "
+    "or fail to; only a proof proves it. Choose a claim to see its numbers, the step of the proof "
+    "that fails, and what holds in its place."
+)
+
+with st.sidebar:
+    name = choose_lexicon()
+try:
+    words = lexicon(name)
+except DpcoreError as error:
+    refuse("The lexicon could not be loaded.", error)
+    st.stop()
+try:
+    recorded = recorded_verdicts()
+except DpcoreError as error:
+    refuse("The recorded verdicts are missing; claims can be computed one by one below.", error)
+    recorded = None
+overview(words, recorded)
+detail(chosen_claim(), words, recorded)
+footer(words, 0 if recorded is None else recorded.settings.seed, "samples as each verdict says")

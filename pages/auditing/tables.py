@@ -1,0 +1,65 @@
+"""Verdicts as tables; lexicon words appear in them, so they are shown as plain cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from dpcore.audit.overview import REPAIRS, cost, headline, shown
+from dpcore.audit.verdict import Outcome
+
+if TYPE_CHECKING:
+    from dpcore.audit.verdict import Verdict
+
+_SIGNS = {
+    Outcome.REFUTED: "✘",
+    Outcome.PROVED: "✔",
+    Outcome.CHECKED: "◉",
+    Outcome.NOT_REFUTED: "○",
+}
+OVERVIEW = ("verdict", "claim", "computed", "source", "key")
+
+
+def signed(verdict: Verdict) -> str:
+    """The verdict as a sign and words."""
+    return f"{_SIGNS[verdict.outcome]} {verdict.label}"
+
+
+def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """One row a claim: verdict, title, source with theorem, one figure, key."""
+    rows = []
+    for one in verdicts:
+        name, value = headline(one)
+        rows.append((signed(one), one.title, f"{name}: {shown(value)}", one.source, one.key))
+    return pd.DataFrame(rows, columns=list(OVERVIEW))
+
+
+def figures_table(verdict: Verdict) -> pd.DataFrame:
+    """All figures of a verdict, by name."""
+    rows = [(name, shown(value)) for name, value in verdict.numbers.items()]
+    return pd.DataFrame(rows, columns=["figure", "value"])
+
+
+def settings_table(verdict: Verdict) -> pd.DataFrame:
+    """At which parameters it was computed."""
+    rows = [(name, shown(value)) for name, value in verdict.settings.items()]
+    return pd.DataFrame(rows, columns=["setting", "value"])
+
+
+def conditions_table(verdict: Verdict) -> pd.DataFrame:
+    """What the claim needs, and whether these settings have it."""
+    rows = [("✔ met" if one.met else "✘ not met", one.text) for one in verdict.conditions]
+    return pd.DataFrame(rows, columns=["state", "condition"])
+
+
+def repairs_table(key: str, found: Sequence[Verdict]) -> pd.DataFrame:
+    """What holds in place of a claim, with its verdict and its cost."""
+    rows = []
+    for repair in REPAIRS.get(key, ()):
+        for one in found:
+            if one.key == repair:
+                name, value = cost(one) or ("no more noise: a condition, not a mechanism", "")
+                rows.append((one.title, signed(one), name, shown(value)))
+    return pd.DataFrame(rows, columns=["instead", "verdict", "cost", "value"])

@@ -1,0 +1,183 @@
+"""The Audit page under AppTest: the table, every claim, computing one again, and nonsense."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.audit.claims import CLAIMS
+from dpcore.audit.recorded import read_recorded
+from dpcore.errors import ParameterError
+from dpcore.lexicon import catalogue
+from pages.auditing import pictures, store
+from pages.shared import resources
+from tests.mechanisms import lexicons
+from tests.needs import ROOT
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    def make(**link: str) -> AppTest:
+        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        test.switch_page("pages/audit.py")
+        for name, value in link.items():
+            test.query_params[name] = value
+        return test.run()
+
+    return make
+
+
+def said(test: AppTest) -> str:
+    assert not test.exception, test.exception
+    parts = (*test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info)
+    return " ".join(str(element.value) for element in parts)
+
+
+def table(test: AppTest, column: str) -> Any:
+    return next(d.value for d in test.dataframe if column in d.value.columns)
+
+
+def compute(test: AppTest) -> AppTest:
+    return next(b for b in test.button if b.label == "Compute with these settings").click().run()
+
+
+def test_it_opens_with_the_recorded_table_and_computes_nothing(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "verdict", lambda *_: pytest.fail("computed"))
+    test = opened()
+    rows = table(test, "source")
+    assert rows["key"].tolist() == list(CLAIMS)
+    assert rows["verdict"].str.match(r"[✘✔◉○] \w").all()
+    assert "✘ refuted: 5" in said(test)
+    assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
+
+
+def test_every_claim_can_be_chosen(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "PROFILED", ())  # the pictures have their own test
+    test = opened()
+    for key in reversed(CLAIMS):
+        test.selectbox(key="claim").set_value(key).run()
+        found = read_recorded().of(key)
+        shown = said(test)
+        for part in (found.title, found.claim, found.computed, found.repair, found.command):
+            assert part in shown
+        assert found.failing_step in shown
+        assert found.label in shown
+        assert len(table(test, "figure")) == len(found.numbers)
+
+
+def figures(test: AppTest) -> list[dict[str, Any]]:
+    assert not test.exception, test.exception
+    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+
+
+def test_the_profile_is_drawn_claimed_against_true(opened: Callable[..., AppTest]) -> None:
+    test = opened(claim="gaussian")
+    (profile,) = figures(test)
+    assert [trace["name"] for trace in profile["data"]] == [
+        "the claim allows at most", "true δ of the noise",
+    ]  # fmt: skip
+    assert "nowhere above what the claim allows" in said(test)
+
+
+def test_adept_has_its_geometry_and_its_pairs(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "_PAIRS", 500)
+    test = opened(claim="adept-published")
+    assert len(figures(test)) == 2
+    assert "above what the claim allows from ε =" in said(test)
+    assert "2.828·C in the L1 norm" in said(test)
+    test.button(key="draw_pairs").click().run()
+    assert len(figures(test)) == 3
+    assert "Share of 500 pairs" in said(test)
+    assert "Clipped by the L1 norm: at most 0.0%" in said(test)
+
+
+def test_the_repairs_stand_with_their_cost(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    test.selectbox(key="claim").set_value("adept-published").run()
+    assert "ADePT, as published: ✘ refuted" in said(test)
+    instead = table(test, "instead")
+    assert instead["instead"].tolist() == [
+        "ADePT, clipped by the L1 norm", "ADePT, with the right scale", "ADePT, with round noise",
+    ]  # fmt: skip
+    assert instead["value"].tolist() == ["2.828", "16", "11.49"]
+
+
+def test_a_claim_is_computed_at_other_settings(opened: Callable[..., AppTest]) -> None:
+    test = opened(claim="adept-published")
+    assert {n.key for n in test.number_input} == {
+        "audit_epsilon",
+        "audit_latent",
+        "audit_clip_norm",
+    }
+    test.number_input(key="audit_epsilon").set_value(2.0)
+    test.number_input(key="audit_latent").set_value(16)
+    test = compute(test)
+    shown = said(test)
+    assert "ε = 2 between any two texts." in shown
+    figures = next(d.value for d in test.dataframe if list(d.value.columns) == ["figure", "value"])
+    assert dict(figures.to_numpy().tolist())["true epsilon"] == "8"
+    assert "--at epsilon=2.0 --at latent=16" in shown
+    # One coordinate: there the published proof is right.
+    test.number_input(key="audit_latent").set_value(1)
+    assert "ADePT, as published: ✔ proved" in said(compute(test))
+
+
+def test_settings_of_a_link_wait_for_the_button(opened: Callable[..., AppTest]) -> None:
+    test = opened(claim="gaussian-classical", audit_epsilon="40")
+    assert "Not computed yet" in said(test)
+    assert "Clipped Gaussian, classical σ: ✘ refuted" in said(compute(test))
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"claim": "no-such-claim"},
+        {"claim": "gaussian", "audit_epsilon": "-1"},
+        {"claim": "gaussian", "audit_delta": "2", "audit_epsilon": "much"},
+    ],
+)
+def test_a_link_of_nonsense_shows_the_usual_view(
+    opened: Callable[..., AppTest], link: dict[str, str]
+) -> None:
+    test = opened(**link)
+    assert not test.exception
+    assert len(table(test, "source")) == len(CLAIMS)
+    assert test.selectbox(key="claim").value in CLAIMS
+
+
+def test_what_the_engine_refuses_is_said(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: object) -> None:
+        raise ParameterError("epsilon must be smaller: choose another one")
+
+    test = opened(claim="gaussian")
+    monkeypatch.setattr(store, "verdict", refusing)
+    assert "choose another one" in said(compute(test))
+
+
+def test_another_lexicon_is_audited_on_demand(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = dict.fromkeys(("pixeldp", "gaussian"))
+    monkeypatch.setattr(store, "CLAIMS", few)
+    monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))
+    resources.lexicon.clear()
+    try:
+        test = opened(claim="gaussian")
+        assert "0 of 23 claims are computed on this lexicon" in said(test)
+        assert "Until then the table shows the verdicts on the bundled lexicon" in said(test)
+        assert "Not computed yet" in said(test)
+        test.button(key="audit_all").click().run()
+        assert set(table(test, "source")["key"]) == set(few)
+        assert "--claim gaussian --lexicon test" in said(test)
+    finally:
+        resources.lexicon.clear()
