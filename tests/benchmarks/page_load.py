@@ -1,9 +1,10 @@
-"""Many people on the Rewrite page at once: the server's time for a slider step, without a browser.
+"""Many people on one page at once: the server's time for a slider step, without a browser.
 
-Run: python -m tests.benchmarks.page_load [sessions ...]
+Run: python -m tests.benchmarks.page_load [rewrite|deniability|neighbourhoods] [sessions ...]
 
 Each session is a web socket of its own that steps the metric slider once a second. Its steps are
-timed from the request to the end of the script run; the bytes are those of one step.
+timed from the request to the end of the script run; the bytes are those of one step. The first
+view is the whole page for a further session of the warm server.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.server import serve
 from tests.needs import ROOT
 
+PAGES = ("rewrite", "deniability", "neighbourhoods")
 STEPS, WARM_UP = 20, 2
+SETTLE = 15.0  # seconds
+EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN  # another run follows by itself
 VALUES = ["9", "10", "12", "14", "16", "18", "20"]
 
 
@@ -49,16 +53,17 @@ class Session:
                 element = forward.delta.new_element
                 if element.slider.query_param_key == "eps_metric":
                     self.slider, self.fragment = element.slider.id, forward.delta.fragment_id
-            elif kind == "script_finished":
+            elif kind == "script_finished" and forward.script_finished != EARLY:
                 return time.perf_counter() - start, size
 
-    async def open(self) -> None:
-        """Load the page; the first run may ask for a second one."""
+    async def open(self, page: str) -> None:
+        """Load the page."""
         message = BackMsg()
         message.rerun_script.query_string = ""
+        message.rerun_script.page_name = page
         await self.run(message)
-        while not self.slider:
-            await self.run(BackMsg())
+        if not self.slider:
+            raise RuntimeError(f"no slider of the metric group on the page {page}")
 
     async def step(self, value: str) -> tuple[float, int]:
         """Move the slider."""
@@ -72,14 +77,16 @@ class Session:
 
 
 async def person(
-    url: str, number: int, found: list[tuple[float, int]], steps: int = WARM_UP + STEPS
-) -> None:
-    """Open the page, then step once a second."""
+    url: str, page: str, number: int, found: list[tuple[float, int]], steps: int = WARM_UP + STEPS
+) -> float:
+    """Open the page, then step once a second; seconds to the first view."""
     async with websockets.connect(
         url, subprotocols=["streamlit"], max_size=None, origin=url.replace("ws", "http", 1)[:-17]
     ) as socket:
         session = Session(socket)
-        await session.open()
+        start = time.perf_counter()
+        await session.open(page)
+        first = time.perf_counter() - start
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):
             start = time.perf_counter()
@@ -87,6 +94,7 @@ async def person(
             if step >= WARM_UP:
                 found.append(result)
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - start)))
+    return first
 
 
 def memory_megabytes(pid: int) -> float:
@@ -96,22 +104,24 @@ def memory_megabytes(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def crowd(url: str, sessions: int) -> list[tuple[float, int]]:
+async def crowd(url: str, page: str, sessions: int) -> list[tuple[float, int]]:
     """All sessions at once."""
     found: list[tuple[float, int]] = []
-    await asyncio.gather(*(person(url, number, found) for number in range(sessions)))
+    await asyncio.gather(*(person(url, page, number, found) for number in range(sessions)))
     return found
 
 
-def main(counts: list[int]) -> None:
+def main(page: str, counts: list[int]) -> None:
     """Print the median and the 95th percentile for each number of sessions."""
     with tempfile.TemporaryDirectory() as home, serve(ROOT / "app.py", Path(home)) as server:
         url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
-        start = time.perf_counter()
-        asyncio.run(person(url, 0, [], steps=0))
-        print(f"first script run of a cold process: {time.perf_counter() - start:.2f} s")
+        cold = asyncio.run(person(url, page, 0, [], steps=0))
+        print(f"{page}: first view of a cold process {cold:.2f} s")
+        time.sleep(SETTLE)  # what the server measures in advance is done by then
+        warm = [asyncio.run(person(url, page, 0, [], steps=0)) for _ in range(5)]
+        print(f"first view of a warm server: median {statistics.median(warm):.2f} s")
         for sessions in counts:
-            found = asyncio.run(crowd(url, sessions))
+            found = asyncio.run(crowd(url, page, sessions))
             times = sorted(1000 * seconds for seconds, _ in found)
             size = statistics.median(size for _, size in found) / 1000
             high = times[int(0.95 * (len(times) - 1))]
@@ -124,4 +134,6 @@ def main(counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [1, 25, 50])
+    names = [argument for argument in sys.argv[1:] if argument in PAGES]
+    given = [int(argument) for argument in sys.argv[1:] if argument not in PAGES]
+    main(names[0] if names else "rewrite", given or [1, 25, 50])
