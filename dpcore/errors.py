@@ -29,6 +29,10 @@ class TextError(DpcoreError):
     """A text that cannot be rewritten: empty, too long, or not text."""
 
 
+class CorpusError(DpcoreError):
+    """Labelled texts that cannot be found, read or trusted."""
+
+
 class StudyError(DpcoreError):
     """A study that is unknown, or a recorded result that cannot be made, written or trusted."""
 

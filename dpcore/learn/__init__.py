@@ -1,0 +1,1 @@
+"""Learning: the teaching corpus, and classifiers trained on private text."""
