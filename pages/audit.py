@@ -10,7 +10,7 @@ from pages.auditing.store import recorded_verdicts
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
-from pages.shared.resources import lexicon
+from pages.shared.needed import lexicon_or_stop
 from pages.shared.sidebar import choose_lexicon
 
 require_frame()
@@ -24,11 +24,7 @@ st.markdown(
 
 with st.sidebar:
     name = choose_lexicon()
-try:
-    words = lexicon(name)
-except DpcoreError as error:
-    refuse("The lexicon could not be loaded.", error)
-    st.stop()
+words = lexicon_or_stop(name)
 try:
     recorded = recorded_verdicts()
 except DpcoreError as error:

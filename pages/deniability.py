@@ -14,8 +14,8 @@ from pages.denying.views import Scene
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.presets import CURVE_MECHANISMS
-from pages.shared.resources import lexicon, mechanism
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 
 require_frame()
@@ -31,11 +31,7 @@ st.markdown(
 with st.sidebar:
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
-try:
-    words = lexicon(name)
-except DpcoreError as error:
-    refuse("The lexicon could not be loaded.", error)
-    st.stop()
+words = lexicon_or_stop(name)
 typed, runs, seed = choose_words()
 try:
     selection = typed.selection(words, seed)
@@ -45,15 +41,7 @@ except DpcoreError as error:
 say_text(selection)
 pinned = pin_words(words, selection, typed.public)
 say_unknown(words)
-mechanisms = []
-for key, settings in chosen:
-    try:
-        mechanisms.append(mechanism(words, key, settings))
-    except DpcoreError as error:
-        refuse("A mechanism is left out: change its settings in the sidebar.", error)
-if not mechanisms:
-    st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
-    st.stop()
+mechanisms = mechanisms_or_stop(words, chosen)
 
 curves = measured_curves(words, mechanisms, Work(selection, runs, seed, typed.public), pinned)
 if curves:

@@ -11,9 +11,9 @@ from pages.neighbouring.words import facts, search_boxes
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.pair import write_pair
 from pages.shared.presets import CURVE_MECHANISMS
-from pages.shared.resources import lexicon, mechanism
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 
 require_frame()
@@ -28,11 +28,7 @@ st.markdown(
 with st.sidebar:
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
-try:
-    words = lexicon(name)
-except DpcoreError as error:
-    refuse("The lexicon could not be loaded.", error)
-    st.stop()
+words = lexicon_or_stop(name)
 defaults = default_words(words)
 first, second = shown_words(words)
 search_boxes(words, (first, second))
@@ -43,15 +39,7 @@ except DpcoreError as error:
     refuse("These two words cannot be compared.", error)
     st.stop()
 facts(bench, density(words))
-mechanisms = []
-for key, settings in chosen:
-    try:
-        mechanisms.append(mechanism(words, key, settings))
-    except DpcoreError as error:
-        refuse("A mechanism is left out: change its settings in the sidebar.", error)
-if not mechanisms:
-    st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
-    st.stop()
+mechanisms = mechanisms_or_stop(words, chosen)
 
 board(bench, mechanisms, name)
 footer(words, SEED, f"R = {RUNS} runs, 400 noise directions where a law is not exact")

@@ -7,7 +7,7 @@ from pages.rewriting.workbench import workbench
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
-from pages.shared.resources import lexicon, mechanism
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import text_box
@@ -24,21 +24,13 @@ st.markdown(
 
 choices = sidebar()
 text = text_box()
+words = lexicon_or_stop(choices.lexicon)
 try:
-    words = lexicon(choices.lexicon)
     bench = bench_for(text, words, choices)
 except DpcoreError as error:
     refuse("This could not be rewritten.", error)
     st.stop()
-mechanisms = []
-for key, settings in choices.mechanisms:
-    try:
-        mechanisms.append(mechanism(words, key, settings))
-    except DpcoreError as error:
-        refuse("A mechanism is left out: change its settings in the sidebar.", error)
-if not mechanisms:
-    st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
-    st.stop()
+mechanisms = mechanisms_or_stop(words, choices.mechanisms)
 
 workbench(bench, mechanisms, choices, text)
 footer(words, st.session_state["seed"], "one draw of noise for each word and mechanism")

@@ -1,0 +1,52 @@
+"""What a page cannot do without: a lexicon and a mechanism. Without them it says why and ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.shared.messages import refuse
+from pages.shared.resources import lexicon, mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.resources import Settings
+
+
+def lexicon_or_stop(name: str) -> Lexicon:
+    """A lexicon of the catalogue; one that cannot be loaded is refused and ends the page.
+
+    Args:
+        name: in the catalogue.
+    """
+    try:
+        return lexicon(name)
+    except DpcoreError as error:
+        refuse("The lexicon could not be loaded.", error)
+        st.stop()
+
+
+def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> list[Mechanism]:
+    """The chosen mechanisms over a lexicon; those that refuse a setting are left out and said.
+
+    With none left the page says how to choose one, and ends.
+
+    Args:
+        words: the lexicon.
+        chosen: registry keys and settings.
+    """
+    made: list[Mechanism] = []
+    for key, settings in chosen:
+        try:
+            made.append(mechanism(words, key, settings))
+        except DpcoreError as error:
+            refuse("A mechanism is left out: change its settings in the sidebar.", error)
+    if not made:
+        st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
+        st.stop()
+    return made
