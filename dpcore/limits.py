@@ -36,5 +36,9 @@ MAX_AUDIT_PAIRS = 100_000  # of a sample of pairs
 MAX_AUDIT_DELTA_PAIRS = 20_000  # beyond ε·d for which δ is computed, the furthest first
 MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound
 
+# Attacker
+MAX_GAME_WORDS = 12  # of the list that the secret of the guessing game is drawn from
+MAX_GAME_RELEASES = 20  # outputs of one secret in that game
+
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10
