@@ -31,7 +31,7 @@ __all__ = [
 
 _SPARE = 16
 _QUERY_BLOCK = 2048
-_GATHER_BYTES = 32 * 2**20
+_GATHER_BYTES = 4 * 2**20  # so that a block stays in the cache of the processor
 
 
 class NeighbourIndex(Protocol):
