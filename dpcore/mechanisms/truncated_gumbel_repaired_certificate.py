@@ -7,6 +7,8 @@ exact neighbours wider than m
 
 * pairs within the table have their loss at y = w in closed form, which gives a large ε at once;
 * the few of them whose bound exceeds that ε are evaluated at every output;
+* Z of a large vocabulary is first known between two bounds (`normaliser_bounds`), which decide
+  about nearly all pairs; it is computed in float64 for the words of those that are left;
 * a pair outside the table is as far apart as the last column at least, and its bound there is
   below that ε (if not, its row is computed).
 
@@ -18,13 +20,15 @@ ties.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
+from dpcore.mechanisms.normaliser_bounds import normaliser_bounds
 from dpcore.mechanisms.tem_loss import log_normalisers
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
@@ -35,7 +39,11 @@ if TYPE_CHECKING:
 _SLACK = 1e-8  # on each logarithm: rounding of Z
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
 _ROUNDED = 2.0**-22  # relative error of a distance of the table (float32), and more
-_PAIRS = 2_000  # evaluated at a time
+_PAIRS = 500  # evaluated at a time
+_BOUNDED = 2_048  # words from which on Z is bounded before it is computed
+_SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
+_ROUNDS = 8  # how often
+_UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
 _START = 24
 
 
@@ -89,17 +97,31 @@ def repaired_losses(
     table = euclidean.neighbours(progress=progress)
     order = np.asarray(table.indices, dtype=np.int64)
     near = np.asarray(table.distances, dtype=np.float64)
-    whole = np.full(strengths.size, np.inf)
-    sums = log_normalisers(euclidean, Metric.EUCLIDEAN, strengths, whole, progress)
+    low, high = _normalisers(euclidean, near, strengths, progress)
     found = []
-    for done, (strength, logs) in enumerate(zip(strengths, sums.logs, strict=True), start=1):
-        found.append(_Evaluation(lexicon, order, near, float(strength), logs).run())
+    for done, strength in enumerate(strengths.tolist(), start=1):
+        logs = low[done - 1], high[done - 1]
+        found.append(_Evaluation(lexicon, order, near, strength, logs).run())
         progress("certifying", done, strengths.size)
     return found
 
 
+def _normalisers(
+    lexicon: Lexicon, near: FloatArray, strengths: FloatArray, progress: Progress
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on ln Z, equal ones for a small vocabulary; shape (E, n) each."""
+    if len(lexicon) >= _BOUNDED:
+        gaps = near[:, 1] * (1.0 - _ROUNDED)
+        bounds = normaliser_bounds(lexicon.vectors, gaps, strengths, progress)
+        if bounds is not None:
+            return bounds
+    whole = np.full(strengths.size, np.inf)
+    sums = log_normalisers(lexicon, Metric.EUCLIDEAN, strengths, whole, progress)
+    return sums.logs, sums.logs
+
+
 class _Evaluation:
-    """One strength: ln T of the words around every word, and the search for the worst pair."""
+    """One strength: bounds on ln T of the words around every word, and the worst pair."""
 
     def __init__(
         self,
@@ -107,48 +129,101 @@ class _Evaluation:
         order: IntArray,
         near: FloatArray,
         strength: float,
-        log_sums: FloatArray,
+        log_sums: tuple[FloatArray, FloatArray],
     ) -> None:
         n, width = near.shape
         weights = candidate_weights(n)[:width]
         self.vectors, self.order, self.near, self.s = lexicon.vectors, order, near, strength
         self.heads = weights.size
-        whole = whole_vocabulary_weight(n) * np.exp(-log_sums)
         partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
-        tails = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1] + whole[:, None]
-        self.floor = np.log(whole)
+        self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
+        self.settled = log_sums[0] == log_sums[1]
         # One column more: the words behind the heads, which all have the floor.
-        self.logs = np.concatenate((np.log(tails), self.floor[:, None]), axis=1)
+        self.low, self.high = (np.empty((n, self.heads + 1)) for _ in range(2))
+        self._enter(np.arange(n), *log_sums)
         self.best, self.pair = 0.0, (0, 0, 0)
+
+    def _enter(self, words: IntArray, low: FloatArray, high: FloatArray) -> None:
+        """ln T from bounds on ln Z: the larger Z, the smaller T."""
+        for table, logs in ((self.high, low), (self.low, high)):
+            whole = whole_vocabulary_weight(len(self.near)) * np.exp(-logs)
+            table[words, :-1] = np.log(self.few[words] + whole[:, None])
+            table[words, -1] = np.log(whole)
+
+    def _settle(self, words: IntArray) -> None:
+        """Compute Z of these words in float64."""
+        todo = np.unique(words[~self.settled[words]])
+        for part in np.array_split(todo, max(1, -(-todo.size // _SETTLED))):
+            if part.size:
+                rows = distances(self.vectors, self.vectors[part])
+                logs = np.log(np.exp(-self.s * rows).sum(axis=1))
+                self._enter(part, logs, logs)
+        self.settled[todo] = True
 
     def run(self) -> RepairedLoss:
         """Own outputs, then all outputs of the pairs that could be worse, then far pairs."""
         width = self.near.shape[1]
         columns = np.minimum(np.arange(1, width), self.heads)
         gap = self.near[:, 1:] * (1.0 - _ROUNDED)
-        first = self.logs[:, 0]
-        own = self.s + (first[self.order[:, 1:]] - self.logs[:, columns]) / gap
-        other, column = np.unravel_index(int(own.argmax()), own.shape)
-        self._offer(float(own[other, column]), int(self.order[other, column + 1]), int(other), -1)
-        bound = self.s + (first[self.order[:, 1:]] - self.floor[:, None]) / gap
+        first = self.high[:, 0][self.order[:, 1:]]
+        own = self.s + (first - self.low[:, columns]) / gap
+        worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
+        others, places = np.divmod(worst, width - 1)
+        self._compute(self.order[others, places + 1], others)
+        bound = self.s + (first - self.low[:, -1:]) / gap
         others, places = np.nonzero(bound > self.best)
         words = self.order[others, places + 1]
-        for start in range(0, words.size, _PAIRS):
-            part = slice(start, start + _PAIRS)
-            self._evaluate(words[part], others[part])
-        self._far(first)
+        self._narrow(words, others)
+        self._far()
         nearest = float(self.near[:, 1].min())
-        slack = 2.0 * _SLACK + _LEFT_OUT * float(np.exp(-self.floor.min()))
+        slack = 2.0 * _SLACK + _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
         certified = self.best + slack / nearest + 4.0 * _ROUNDED * self.best
         word, far, output = self.pair
         return RepairedLoss(certified, word, far, output, int(words.size))
 
+    def _narrow(self, words: IntArray, others: IntArray) -> None:
+        """Bound these pairs at every output; compute those that could be worse, worst first."""
+        # Where bounds were not needed, or lengths forbid them, float32 is not used at all.
+        kind = np.float64 if self.settled.all() else np.float32
+        values = self._losses(words, others, kind)[0]
+        for turn in range(_ROUNDS):
+            open_ = np.flatnonzero(values > self.best)
+            if not open_.size:
+                return
+            part = open_[np.argsort(-values[open_], kind="stable")[: _SETTLED << turn]]
+            self._compute(words[part], others[part])
+            values[part] = 0.0
+        worst = int(values.argmax())  # so many are alike: its bound is nearly its loss
+        self._offer(float(values[worst]), int(words[worst]), int(others[worst]), int(words[worst]))
+
+    def _compute(self, words: IntArray, others: IntArray) -> None:
+        """The exact losses of a few pairs at every output."""
+        self._settle(np.concatenate((words, others)))
+        values, outputs = self._losses(words, others, np.float64)
+        at = int(values.argmax())
+        self._offer(float(values[at]), int(words[at]), int(others[at]), int(outputs[at]))
+
     def _offer(self, value: float, word: int, other: int, output: int) -> None:
         if value > self.best:
-            self.best, self.pair = value, (word, other, word if output < 0 else output)
+            self.best, self.pair = value, (word, other, output)
 
-    def _evaluate(self, words: IntArray, others: IntArray) -> None:
-        """Pairs (w, w′) at every output around w; beyond, the loss is below that of `bound`.
+    def _losses(
+        self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
+    ) -> tuple[FloatArray, IntArray]:
+        """The largest loss of each pair (w, w′) per distance, rounded up, and its output."""
+        found = [
+            self._losses_of(words[start : start + _PAIRS], others[start : start + _PAIRS], kind)
+            for start in range(0, words.size, _PAIRS)
+        ]
+        if not found:
+            return np.empty(0), np.empty(0, dtype=np.int64)
+        values, outputs = zip(*found, strict=True)
+        return np.concatenate(values), np.concatenate(outputs)
+
+    def _losses_of(
+        self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
+    ) -> tuple[FloatArray, IntArray]:
+        """`_losses`, at every output around w; beyond, the loss is below that of `bound`.
 
         Behind the heads of w the numerator is the floor of w: there the loss is at most
         s·d + ln τ(w) − ln τ(w′), which belongs to plain softmax and is looked at as well.
@@ -156,34 +231,40 @@ class _Evaluation:
         outputs = self.order[words, : self.heads]
         rows = self.vectors[words].astype(np.float64) - self.vectors[others]
         apart = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        targets = self.vectors[outputs.ravel()].astype(np.float64).reshape(*outputs.shape, -1)
-        difference = targets - self.vectors[others].astype(np.float64)[:, None]
-        away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+        difference = (
+            self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
+        )
+        difference -= self.vectors[others][:, None]
+        away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
+        if kind is np.float32:
+            away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         # The rank of an output around w′: how many are nearer; equals count, for a larger loss.
         reach = self.near[others, : self.heads] * (1.0 - _ROUNDED)
         ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
         ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
-        below = np.take_along_axis(self.logs[others], ranks, axis=1)
         loss = self.s * (away - self.near[words, : self.heads])
-        loss += self.logs[words, : self.heads] - below
-        values = loss / apart[:, None]
-        at = np.unravel_index(int(values.argmax()), values.shape)
-        pair = int(at[0])
-        self._offer(float(values[at]), int(words[pair]), int(others[pair]), int(outputs[at]))
-        plain = self.s + (self.floor[words] - self.floor[others]) / apart
-        pair = int(plain.argmax())
-        self._offer(float(plain[pair]), int(words[pair]), int(others[pair]), -1)
+        loss += self.high[words, : self.heads] - np.take_along_axis(self.low[others], ranks, axis=1)
+        plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
+        at = loss.argmax(axis=1)
+        most = np.take_along_axis(loss, at[:, None], axis=1)[:, 0]
+        chosen = np.where(plain > most, words, outputs[np.arange(words.size), at])
+        return np.maximum(most, plain) / apart, chosen
 
-    def _far(self, first: FloatArray) -> None:
+    def _far(self) -> None:
         """Pairs outside the table: their bound at the last column, else row by row."""
         n, width = self.near.shape
         if width == n:
             return
         last = self.near[:, -1] * (1.0 - _ROUNDED)
-        doubtful = np.flatnonzero(self.s + (first.max() - self.floor) / last > self.best)
-        for other in doubtful.tolist():
+        bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
+        for other in np.flatnonzero(bound > self.best).tolist():
             row = distances(self.vectors, self.vectors[[other]])[0]
             row[self.order[other]] = np.inf
-            values = self.s + (first - self.floor[other]) / row
-            word = int(values.argmax())
-            self._offer(float(values[word]), word, other, -1)
+            word = -1
+            for _ in range(_SETTLED):  # until the worst word of this row is known exactly
+                values = self.s + (self.high[:, 0] - self.low[other, -1]) / row
+                word = int(values.argmax())
+                if not values[word] > self.best or self.settled[[word, other]].all():
+                    break
+                self._settle(np.array([word, other]))
+            self._offer(float(values[word]), word, other, word)

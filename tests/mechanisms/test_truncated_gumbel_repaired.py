@@ -11,6 +11,7 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
+from dpcore.mechanisms import truncated_gumbel_repaired_certificate as certificate_module
 from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.truncated_gumbel_repaired_certificate import repaired_losses
 from dpcore.mechanisms.truncated_gumbel_repaired_law import (
@@ -106,6 +107,29 @@ def test_the_certificate_covers_every_pair_and_output(name, share):
         loss = logs[found.word, found.output] - logs[found.other, found.output]
         assert loss / apart[found.word, found.other] == pytest.approx(true, rel=1e-6)
     assert true <= float(proved_epsilon(np.array(strength), len(lexicon), separation))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
+@pytest.mark.parametrize("name", ["cloud", "lattice", "one-hot", "collinear"])
+def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
+    """Z between two float32 bounds first, in float64 where it matters: the same worst loss."""
+    lexicon = lexicons.cloud(400, 12) if name == "cloud" else lexicons.crafted()[name]
+    strengths = np.array([share / lexicon.extent.separation])
+    plain = certificate_module.repaired_losses(lexicon, strengths)[0]
+    monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
+    bounded = certificate_module.repaired_losses(lexicon, strengths)[0]
+    assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
+
+
+def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
+    monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
+    monkeypatch.setattr(certificate_module, "_SETTLED", 1)
+    monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
+    lexicon = lexicons.cloud(60, 3)
+    strength = 0.3 / lexicon.extent.separation
+    found = repaired_losses(lexicon, np.array([strength]))[0]
+    true = brute(lexicon, strength)
+    assert true <= found.epsilon <= true * 1.01
 
 
 @pytest.mark.parametrize("n", [2, 40, 25_000])
