@@ -1,0 +1,145 @@
+"""What one draw a word makes of many words at several ε: for experiments, never for release.
+
+An experiment needs each document at every ε of a grid. Its outputs at different ε may share their
+noise, since each alone has the mechanism's law; so the costly part (a matrix product, or the law
+of a distinct word) is paid once and not once for each ε. Two columns of the result together give
+the words away (`dpcore.mechanisms.path`), and the float32 search may decide a near tie otherwise
+than `Mechanism.sample` does: what is released comes from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.mechanism import BATCH
+from dpcore.noise.radial import radii
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_TOGETHER = 64  # distinct words whose distances are computed at a time
+
+
+def outputs_at(
+    mechanism: Mechanism,
+    rng: np.random.Generator,
+    words: IntArray | Sequence[int],
+    epsilons: FloatArray | Sequence[float],
+    progress: Progress = silent,
+) -> IntArray:
+    """One draw per entry of `words` and its output at each ε.
+
+    Each column has the law of `Mechanism.sample` at its ε, independently over the entries; the
+    columns of an entry share their noise.
+
+    Args:
+        mechanism: any of the registry.
+        rng: source of randomness.
+        words: word indices, shape (k,).
+        epsilons: in any order, shape (E,).
+        progress: called with (stage, done, total).
+
+    Returns:
+        Word indices, shape (k, E).
+
+    Raises:
+        EpsilonError: an ε is not admissible.
+        ParameterError: an index is not of the vocabulary.
+    """
+    entries, values = mechanism.check_words(words), mechanism.check_epsilons(epsilons)
+    if not entries.size:
+        return np.empty((0, values.size), dtype=np.int64)
+    if mechanism.exact_law:
+        return _by_law(mechanism, rng, entries, values, progress)
+    if isinstance(mechanism, RadialMechanism) and _plain_nearest(mechanism):
+        return _by_product(mechanism, rng, entries, values, progress)
+    order = np.argsort(values, kind="stable")
+    found = np.empty((entries.size, values.size), dtype=np.int64)
+    for start in range(0, entries.size, BATCH):
+        part = slice(start, start + BATCH)
+        paths = mechanism.paths(rng, entries[part], epsilons=values[order])
+        found[part, order] = paths.at(values[order])
+        progress(mechanism.short, min(start + BATCH, entries.size), entries.size)
+    return found
+
+
+def _plain_nearest(mechanism: RadialMechanism) -> bool:
+    """Whether the output is the nearest target and nothing else."""
+    kind = type(mechanism)
+    return (
+        kind.keep == 1
+        and kind.steps is RadialMechanism.steps
+        and kind.choose is RadialMechanism.choose
+    )
+
+
+def _by_law(
+    mechanism: Mechanism,
+    rng: np.random.Generator,
+    entries: IntArray,
+    epsilons: FloatArray,
+    progress: Progress,
+) -> IntArray:
+    """Inversion of the exact law, one uniform number an entry, one law a distinct word."""
+    uniform = rng.random(entries.size)
+    found = np.empty((entries.size, epsilons.size), dtype=np.int64)
+    distinct, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
+    places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
+    vectors = mechanism.lexicon.vectors
+    for start in range(0, distinct.size, _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        rankings = rank(vectors, vectors[distinct[part]])
+        for word, members, ranking in zip(
+            distinct[part].tolist(), places[part], rankings, strict=True
+        ):
+            law = mechanism.law(word, epsilons, ranking=ranking)
+            for e, probabilities in enumerate(law.probabilities):
+                ladder = np.cumsum(probabilities)
+                # A product that rounds up to the last step must not leave the vocabulary.
+                rung = np.searchsorted(ladder, uniform[members] * ladder[-1], side="right")
+                found[members, e] = law.outputs[np.minimum(rung, ladder.size - 1)]
+        progress(mechanism.short, min(start + _TOGETHER, distinct.size), distinct.size)
+    return found
+
+
+def _by_product(
+    mechanism: RadialMechanism,
+    rng: np.random.Generator,
+    entries: IntArray,
+    epsilons: FloatArray,
+    progress: Progress,
+) -> IntArray:
+    """argmin_y ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩ with both products shared by all ε."""
+    targets, origins = mechanism.targets, mechanism.origins
+    half = 0.5 * np.einsum("ij,ij->i", targets, targets)
+    scales = np.array([mechanism.scale(float(value)) for value in epsilons])
+    found = np.empty((entries.size, epsilons.size), dtype=np.int64)
+    score = np.empty(len(targets), dtype=np.float32)
+    order = np.argsort(entries, kind="stable")  # equal words together share a product
+    for start in range(0, entries.size, BATCH):
+        places = order[start : start + BATCH]
+        part = entries[places]
+        unit = mechanism.directions(rng, part.size).astype(np.float32)
+        length = radii(rng, mechanism.family, part.size, mechanism.dimension)
+        reach = unit @ targets.T
+        distinct, back = np.unique(part, return_inverse=True)
+        still = half - origins[distinct] @ targets.T
+        for i, row in enumerate(back.tolist()):
+            # A common factor keeps the numbers in the range of float32 at the smallest ε.
+            for e, size in enumerate((length[i] * scales).tolist()):
+                if size > 1.0:
+                    np.multiply(still[row], np.float32(1.0 / size), out=score)
+                    np.subtract(score, reach[i], out=score)
+                else:
+                    np.multiply(reach[i], np.float32(-size), out=score)
+                    np.add(score, still[row], out=score)
+                found[places[i], e] = score.argmin()
+        progress(mechanism.short, min(start + BATCH, entries.size), entries.size)
+    return found
