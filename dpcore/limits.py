@@ -40,5 +40,15 @@ MAX_AUDIT_DRAWS = 10_000_000  # of one Monte Carlo bound
 MAX_GAME_WORDS = 12  # of the list that the secret of the guessing game is drawn from
 MAX_GAME_RELEASES = 20  # outputs of one secret in that game
 
+# Workers
+MAX_WORKERS = 256  # processes of one machine
+
+# Learning
+MIN_CLASS_TEXTS = 5  # of each class, in what is trained on and in what is tested on
+
+# Attack
+MAX_ATTACK_WORDS = 50_000  # of a lexicon whose every word the attacker weighs: n²/2 distances
+MAX_ATTACK_PRIOR_WORDS = 200  # that a person lists as possible; each takes a law of its own
+
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10
