@@ -20,6 +20,7 @@ TOP_LEVEL = {
     "dpcore",
     "pages",
     "pyproject.toml",
+    "requirements-dask.txt",
     "requirements-dev.txt",
     "requirements.txt",
     "tests",
@@ -202,6 +203,7 @@ def test_requirement_files_agree_with_the_package() -> None:
     assert requirements("requirements.txt") == sorted(
         PROJECT["project"]["dependencies"] + EXTRAS["app"]
     )
+    assert requirements("requirements-dask.txt") == EXTRAS["dask"]
     assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
 
 

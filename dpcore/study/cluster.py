@@ -1,0 +1,142 @@
+"""A Dask cluster as executor: workers on other machines, or one more way to use this one.
+
+Only small JSON objects cross the network; what a job reads and writes is named by paths, so all
+machines need a file system that they share. Anybody who can reach a scheduler can run code on its
+workers: use one of your own, on a network of your own or with `tls://`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcore.errors import MissingPackageError, StudyError
+from dpcore.study.worker import Json, outcome, perform, request, use_one_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PATIENCE = 20.0  # seconds for a scheduler to answer, and for a worker to appear
+_AHEAD = 2  # jobs handed out for each worker thread
+
+
+def perform_alone(sent: Json) -> Json:
+    """As `perform`, on a Dask worker: one thread for BLAS, and one job at a time in a process."""
+    with _alone:
+        use_one_thread()
+        return perform(sent)
+
+
+_alone = threading.Lock()
+
+
+class Cluster:
+    """The workers of a Dask scheduler, or of a local cluster that ends with this object."""
+
+    def __init__(self, scheduler: str | None = None, workers: int = 2) -> None:
+        """Remember where the workers are.
+
+        Args:
+            scheduler: address, `tcp://host:8786`; None starts a local cluster.
+            workers: processes of the local cluster, with one thread each.
+
+        Raises:
+            MissingPackageError: Dask is not installed.
+        """
+        try:
+            from dask import distributed
+        except ImportError:
+            raise MissingPackageError(
+                "--scheduler needs Dask; install it with: pip install -r requirements-dask.txt"
+            ) from None
+        self.workers = workers
+        self._scheduler = scheduler
+        self._dask: Any = distributed
+        self._open = contextlib.ExitStack()
+        self._client: Any = None
+
+    def __enter__(self) -> Self:
+        """Connect, and wait for a worker.
+
+        Raises:
+            StudyError: there is no scheduler at the address, or it has no workers.
+        """
+        with contextlib.ExitStack() as stack:
+            address: Any = self._scheduler
+            if address is None:
+                address = stack.enter_context(
+                    self._dask.LocalCluster(
+                        n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                    )
+                )
+            try:
+                self._client = stack.enter_context(
+                    self._dask.Client(address, timeout=_PATIENCE, set_as_default=False)
+                )
+            except (OSError, TimeoutError, ValueError) as error:
+                raise StudyError(
+                    f"no Dask scheduler answers at {self._scheduler} "
+                    f"({type(error).__name__}); start one with `dask scheduler`, or leave "
+                    "--scheduler out and use --workers"
+                ) from None
+            try:
+                self._client.wait_for_workers(1, timeout=_PATIENCE)
+            except TimeoutError:
+                raise StudyError(
+                    f"the Dask scheduler at {self._scheduler} has no workers; start some with "
+                    f"`dask worker {self._scheduler} --nthreads 1`"
+                ) from None
+            self.workers = max(1, sum(self._client.nthreads().values()))
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Disconnect; a local cluster ends."""
+        self._open.close()
+
+    def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+        """See `Executor.run`; a worker that dies is the scheduler's to replace.
+
+        Raises:
+            StudyError: also if the scheduler goes away, or its workers have no such dpcore.
+        """
+        jobs = iter(payloads)
+        sent: dict[str, tuple[Any, Json]] = {}
+        finished = self._dask.as_completed(loop=self._client.loop)
+
+        def send(payload: Json) -> None:
+            future = self._client.submit(perform_alone, request(function, payload), pure=False)
+            sent[future.key] = future, payload
+            finished.add(future)
+
+        try:
+            for payload in islice(jobs, _AHEAD * self.workers):
+                send(payload)
+            for future in finished:
+                _, payload = sent.pop(future.key)
+                yield payload, outcome(self._result(future))
+                for following in islice(jobs, 1):
+                    send(following)
+        finally:
+            for future, _ in sent.values():
+                with contextlib.suppress(Exception):  # the scheduler may be gone
+                    future.cancel()
+
+    def _result(self, future: Any) -> Json:
+        try:
+            return dict(future.result())
+        except self._dask.KilledWorker:
+            raise StudyError(
+                "a job killed several Dask workers (out of memory?); what is finished is kept"
+            ) from None
+        except (self._dask.CancelledError, OSError, TimeoutError):
+            raise StudyError(
+                f"the connection to the Dask scheduler {self._scheduler or ''} was lost; what is "
+                "finished is kept: run again"
+            ) from None
+        except ImportError as error:
+            raise StudyError(
+                f"the Dask workers cannot import {error.name}: install the same dpcore there"
+            ) from None

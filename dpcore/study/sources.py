@@ -1,0 +1,170 @@
+"""What the cells of a plan read: paths and fingerprints, never the matrices themselves.
+
+A worker opens a path once, checks the fingerprint, and keeps what it opened while it lives; the
+vectors of a lexicon are mapped into memory, so that all workers of a machine share one copy. The
+workers of a cluster need the same paths, on a file system that they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import LexiconError, StudyError
+from dpcore.lexicon.cache import sha256_of_file
+from dpcore.study.plan import BASELINE, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.plan import Cell, Plan
+
+_LEXICONS = "lexicons"
+_KEPT = 4  # lexicons, mechanisms and checked files that a worker keeps open
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path, and the SHA-256 of what must be there (of a lexicon: its fingerprint)."""
+
+    path: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The lexicons by name and the files by key of a plan."""
+
+    lexicons: tuple[tuple[str, Place], ...] = ()
+    files: tuple[tuple[str, Place], ...] = ()
+
+    def lexicon(self, name: str) -> Lexicon:
+        """A lexicon, mapped into memory and checked.
+
+        Raises:
+            LexiconError: it is not there, or is another one.
+        """
+        return _lexicon(dict(self.lexicons)[name])
+
+    def file(self, key: str) -> Path:
+        """The path of a file whose bytes were checked.
+
+        Raises:
+            StudyError: it is not there, or was changed.
+        """
+        return _file(dict(self.files)[key])
+
+    def mechanism(self, cell: Cell) -> Mechanism:
+        """The mechanism of a cell, kept with what it computed about its lexicon.
+
+        Raises:
+            StudyError: the cell is of the baseline.
+        """
+        if cell.mechanism == BASELINE:
+            raise StudyError("the baseline has no mechanism")
+        place = dict(self.lexicons)[cell.lexicon]
+        return _mechanism(cell.mechanism, place, canonical(cell.settings))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that `from_json` reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Sources:
+        """The sources that `to_json` gave."""
+        kinds = ("lexicons", "files")
+        return cls(*(tuple((name, Place(**place)) for name, place in found[k]) for k in kinds))
+
+
+def gather(
+    plan: Plan,
+    folder: Path,
+    *,
+    lexicons: Mapping[str, Lexicon] | None = None,
+    files: Mapping[str, Path] | None = None,
+) -> Sources:
+    """Find what a plan reads, and write the lexicons where all workers can map them.
+
+    Args:
+        plan: its names of lexicons that are not given here are those of `catalogue.load`.
+        folder: of the run; lexicons are written to a folder in it, once for each fingerprint.
+        lexicons: by the names that the plan uses.
+        files: by the keys that the plan uses.
+
+    Raises:
+        StudyError: a file is missing, or the folder cannot be written.
+        LexiconError: a lexicon cannot be loaded.
+    """
+    from dpcore.lexicon.catalogue import load
+
+    given, paths = dict(lexicons or {}), dict(files or {})
+    wanted = [key for key in plan.data if key]
+    missing = [key for key in wanted if key not in paths or not paths[key].is_file()]
+    if missing:
+        raise StudyError(f"no file for the data {', '.join(missing)} of plan {plan.name!r}")
+    found = {name: given[name] if name in given else load(name) for name in plan.lexicons}
+    return Sources(
+        tuple((name, ship(lexicon, folder)) for name, lexicon in found.items()),
+        tuple((key, _of_file(paths[key])) for key in wanted),
+    )
+
+
+def ship(lexicon: Lexicon, folder: Path) -> Place:
+    """Write a lexicon as float32 rows that a worker maps, if it is not there yet.
+
+    Raises:
+        StudyError: the folder cannot be written.
+    """
+    from dpcore.lexicon.stored import read_manifest, write_stored
+
+    place = folder / _LEXICONS / lexicon.fingerprint
+    try:
+        read_manifest(place)
+    except LexiconError:
+        try:
+            write_stored(lexicon, place, {"metric": lexicon.metric.value})
+        except LexiconError as error:
+            raise StudyError(str(error)) from None
+    return Place(str(place.resolve()), lexicon.fingerprint)
+
+
+def _of_file(path: Path) -> Place:
+    return Place(str(path.resolve()), sha256_of_file(path))
+
+
+@lru_cache(maxsize=_KEPT)
+def _lexicon(place: Place) -> Lexicon:
+    from dpcore.lexicon.stored import read_manifest, read_stored
+
+    folder = Path(place.path)
+    lexicon = read_stored(folder).with_metric(str(read_manifest(folder).facts["metric"]))
+    if lexicon.fingerprint != place.fingerprint:
+        raise LexiconError(f"the lexicon in {folder} is another one than the run began with")
+    return lexicon
+
+
+@lru_cache(maxsize=_KEPT)
+def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
+    import json
+
+    from dpcore.mechanisms.registry import create
+
+    return create(name, _lexicon(place), dict(json.loads(settings)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _file(place: Place) -> Path:
+    path = Path(place.path)
+    try:
+        same = sha256_of_file(path) == place.fingerprint
+    except OSError as error:
+        raise StudyError(
+            f"a worker cannot read {path} ({error.strerror}); all workers need the same paths"
+        ) from None
+    if not same:
+        raise StudyError(f"{path} was changed since the run began; begin again in another folder")
+    return path

@@ -1,0 +1,67 @@
+"""Tasks and jobs that the tests of plans, runners and executors hand to workers by name."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from dpcore.errors import TextError
+
+KINDS = ("pid", "threads", "noise")
+
+
+def measure(cell, sources):
+    """One row a cell: noise of the cell, and what its worker is."""
+    from dpcore.study.worker import THREADS
+
+    pause = cell.option("pause", 0.0)
+    time.sleep(pause)
+    if cell.option("refuse") == cell.label:
+        raise TextError("nothing to read here")
+    row = {"noise": float(cell.generator("noise").random()), "shared": int(
+        cell.shared_generator("split").integers(1 << 40)
+    )}  # fmt: skip
+    if cell.mechanism:
+        mechanism = sources.mechanism(cell)
+        row["words"] = len(mechanism.lexicon)
+        row["mapped"] = not mechanism.lexicon.vectors.flags.owndata
+    row["threads"] = os.environ.get(THREADS[0], "")
+    return [row]
+
+
+def square(payload):
+    """The square of a number, and who computed it."""
+    return {"square": payload["x"] ** 2, "pid": os.getpid()}
+
+
+def fail(payload):
+    """What no worker expects."""
+    raise KeyError(payload["x"])
+
+
+def die_once(payload):
+    """Kill the worker the first time that a file is not there."""
+    mark = Path(payload["mark"])
+    if payload["x"] == payload["at"] and not mark.exists():
+        mark.write_text("died", encoding="utf-8")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(payload)
+
+
+def die(payload):
+    """Kill every worker that takes this job."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def print_much(payload):
+    """A library that prints does not spoil the answer."""
+    print(json.dumps({"result": "nonsense"}), flush=True)
+    return {"x": payload["x"]}
+
+
+def wait(payload):
+    """Say who waits, and wait for a long time."""
+    Path(payload["mark"]).write_text(str(os.getpid()), encoding="utf-8")
+    time.sleep(600)
+    return {}

@@ -1,0 +1,78 @@
+"""A real local Dask cluster: the same contract as the other executors, and a worker killed."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import pytest
+
+from dpcore.errors import StudyError, TextError
+from dpcore.study.cluster import Cluster
+from dpcore.study.runner import collected, run
+from tests.study.test_runner import noise, plan, sources
+
+TASKS = "tests.study.tasks"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Dask about itself
+        with Cluster(workers=2) as found:
+            yield found
+
+
+def test_every_job_is_done_once_by_two_workers(cluster):
+    assert cluster.workers == 2
+    found = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
+    assert sorted(p["x"] for p, _ in found) == list(range(30))
+    assert all(result["square"] == p["x"] ** 2 for p, result in found)
+    pids = {result["pid"] for _, result in found}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def test_failures_are_sentences(cluster):
+    with pytest.raises(StudyError, match=r"tasks\.py:\d+: KeyError"):
+        list(cluster.run(f"{TASKS}:fail", [{"x": 1}]))
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
+    """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
+    made = plan(options=(("pause", 0.3),))
+    read = sources(made, tmp_path)
+    pids = {result["pid"] for _, result in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
+    victim = min(pids)
+    killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    done = list(run(made, read, tmp_path, executor=cluster))
+    killer.join()
+    assert len(done) == len(made.cells())
+    undisturbed = [row for one in run(made, read, tmp_path / "serial") for row in one.rows]
+    assert noise(collected(made, read, tmp_path)) == noise(undisturbed)
+    end = time.monotonic() + 20  # the nanny starts another worker
+    while time.monotonic() < end:
+        found = {r["pid"] for _, r in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
+        if len(found) == 2:
+            break
+    assert victim not in found
+
+
+def test_a_job_that_kills_every_worker_ends_the_run(cluster):
+    with pytest.raises(StudyError, match="killed several Dask workers"):
+        list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
+
+
+def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path):
+    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
+    with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
+        list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
+def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
+    monkeypatch.setattr("dpcore.study.cluster._PATIENCE", 1.0)
+    with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
+        Cluster(address).__enter__()

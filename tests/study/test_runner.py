@@ -1,0 +1,159 @@
+"""Running a plan: the same rows however it is run, and never the same work twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+
+import pytest
+
+from dpcore.errors import LexiconError, StudyError, TextError
+from dpcore.study import executors
+from dpcore.study.plan import BASELINE, Arm, Plan
+from dpcore.study.runner import COLUMNS, collected, left, run
+from dpcore.study.sources import Sources, gather
+from tests.mechanisms import lexicons
+from tests.needs import ROOT
+
+ARMS = (Arm("tem", (1.0, 2.0, 3.0)), Arm(BASELINE))
+LEXICON = lexicons.cloud(40, 5)
+
+
+def plan(**changed):
+    fields = {"name": "p", "task": "tests.study.tasks:measure", "arms": ARMS, "seeds": (0, 1)}
+    return Plan(**fields | {"lexicons": ("small",)} | changed)
+
+
+def sources(made, folder, **files):
+    return gather(made, folder, lexicons={"small": LEXICON}, files=files)
+
+
+def noise(rows):
+    return [{k: row[k] for k in (*COLUMNS, "noise", "shared")} for row in rows]
+
+
+def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path):
+    made = plan()
+    found = []
+    for number, workers in enumerate((1, 2, 3)):
+        folder = tmp_path / str(number)
+        read = sources(made, folder)
+        with executors.of(workers) as pool:
+            done = list(run(made, read, folder, executor=pool))
+        assert sorted(d.cell.label for d in done) == sorted(c.label for c in made.cells())
+        found.append(collected(made, read, folder))
+    assert noise(found[0]) == noise(found[1]) == noise(found[2])
+    assert [row["epsilon"] for row in found[0][:4]] == [1.0, 2.0, 3.0, None]
+    assert {row["threads"] for row in found[2]} == {"1"}
+    assert {row["mapped"] for row in found[2] if row["mechanism"]} == {True}
+    assert len({row["noise"] for row in found[0]}) == len(made.cells())
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    made, said = plan(), []
+    read = sources(made, tmp_path)
+    first = list(islice(run(made, read, tmp_path), 3))
+    assert left(made, read, tmp_path) == len(made.cells()) - 3
+    again = list(run(made, read, tmp_path, progress=lambda *one: said.append(one)))
+    assert [d.again for d in again] == [True] * 3 + [False] * 5
+    assert [d.rows for d in again[:3]] == [d.rows for d in first]
+    assert said[0][1:] == (0, 5)
+    assert said[-1][1:] == (5, 5)
+    assert "3 were done before" in said[-1][0]
+    more = plan(arms=(*ARMS, Arm("tem", (4.0,), label="more")))
+    assert left(more, sources(more, tmp_path), tmp_path) == 2
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    folder = tmp_path / "killed"
+    made = plan(options=(("pause", 0.15),))
+    program = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from dpcore.study import executors, runner, plan, sources\n"
+        "found = json.loads(sys.stdin.read())\n"
+        "task = found['plan'].pop('task')\n"
+        "made = plan.Plan.from_json(found['plan'] | {'task': 'dpcore.x:y'})\n"
+        "import dataclasses\n"
+        "made = dataclasses.replace(made, task=task)\n"
+        "read = sources.Sources.from_json(found['sources'])\n"
+        "with executors.of(2) as pool:\n"
+        f"    list(runner.run(made, read, Path({str(folder)!r}), executor=pool))\n"
+    )
+    read = sources(made, folder)
+    sent = json.dumps({"plan": made.to_json(), "sources": read.to_json()})
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, text=True
+    )
+    process.stdin.write(sent)
+    process.stdin.close()
+    end = time.monotonic() + 60
+    while left(made, read, folder) > 5 and time.monotonic() < end:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = len(made.cells()) - left(made, read, folder)
+    assert 3 <= before < len(made.cells())
+    with executors.of(2) as pool:
+        done = list(run(made, read, folder, executor=pool))
+    assert sum(d.again for d in done) == before
+    undisturbed = list(run(made, read, tmp_path / "whole"))
+    assert noise(collected(made, read, folder)) == noise(r for d in undisturbed for r in d.rows)
+
+
+def test_a_damaged_cell_is_done_again(tmp_path):
+    made = plan()
+    read = sources(made, tmp_path)
+    whole = noise(row for done in run(made, read, tmp_path) for row in done.rows)
+    for path, text in zip(
+        sorted((tmp_path / "cells").iterdir()), ("", "{", "[]", '{"cell": {}}', "\0"), strict=False
+    ):
+        path.write_text(text, encoding="utf-8")
+    assert left(made, read, tmp_path) == 5
+    assert noise(row for row in collected(made, read, tmp_path)) != whole
+    list(run(made, read, tmp_path))
+    assert noise(collected(made, read, tmp_path)) == whole
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path, workers):
+    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
+    read = sources(made, tmp_path)
+    said = "baseline, seed 0: nothing to read here"
+    with executors.of(workers) as pool, pytest.raises(TextError, match=said):
+        list(run(made, read, tmp_path, executor=pool))
+    assert left(made, read, tmp_path) <= 3
+
+
+def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_text("one", encoding="utf-8")
+    made = plan(data=("a",), seeds=(3,))
+    read = sources(made, tmp_path, a=data)
+    assert read.file("a") == data.resolve()
+    assert Sources.from_json(json.loads(json.dumps(read.to_json()))) == read
+    data.write_text("two", encoding="utf-8")
+    changed = sources(made, tmp_path, a=data)
+    data.write_text("three", encoding="utf-8")
+    with pytest.raises(StudyError, match="changed since the run began"):
+        changed.file("a")
+    data.unlink()
+    with pytest.raises(StudyError, match="no file for the data a"):
+        sources(made, tmp_path, a=data)
+    place = dict(read.lexicons)["small"]
+    other = Sources((("small", type(place)(place.path, "0" * 64)),), ())
+    with pytest.raises(LexiconError, match="another one than the run began with"):
+        other.lexicon("small")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    with pytest.raises(StudyError, match="cannot write"):
+        sources(plan(), blocked)
+    read = sources(plan(), tmp_path)
+    with pytest.raises(StudyError, match="cannot write to"):
+        list(run(plan(), read, blocked))
