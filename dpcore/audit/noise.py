@@ -166,7 +166,7 @@ def worst_pair(
             `limits.MAX_AUDIT_WORDS`, or that many.
         seed: of the draw.
     """
-    from scipy.spatial.distance import cdist
+    from scipy.spatial.distance import pdist
 
     value = mechanism.check_epsilon(epsilon)
     points = _points(mechanism)
@@ -180,18 +180,22 @@ def worst_pair(
     chosen = np.arange(n) if count == n else np.sort(rng.choice(n, count, replace=False))
     rows = points[chosen].astype(np.float64)
     laplace = _rate_and_cut(mechanism, value)
-    apart = cdist(rows, rows, "euclidean" if laplace is None else "cityblock")
-    apart[np.tril_indices(count)] = -1.0
+    apart = pdist(rows, "euclidean" if laplace is None else "cityblock")
     if laplace is None or math.isinf(laplace[1]):
-        i, j = divmod(int(apart.argmax()), count)
+        most, far = 1, np.array([apart.argmax()])
     else:
-        most = min(_EXAMINED, count * (count - 1) // 2)
-        far = np.argpartition(-apart, most - 1, axis=None)[:most]
-        left, right = np.divmod(far, count)
+        most = min(_EXAMINED, apart.size)
+        far = np.argpartition(-apart, most - 1)[:most]
+    # Pairs i < j stand row by row: row i begins at pair (i, i + 1).
+    begins = np.cumsum(np.append(0, np.arange(count - 1, 1, -1)))
+    left = np.searchsorted(begins, far, side="right") - 1
+    right = far - begins[left] + left + 1
+    at = 0
+    if most > 1 and laplace is not None:
         outside = np.minimum(shifted_out(rows[left] - rows[right], *laplace), 1.0)
         with np.errstate(divide="ignore"):
             at = int(np.log1p(-outside).sum(axis=1).argmin())
-        i, j = int(left[at]), int(right[at])
+    i, j = int(left[at]), int(right[at])
     return WorstPair(int(chosen[i]), int(chosen[j]), count, count == n)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpcore.audit import noise
 from dpcore.audit.coordinates import product_loss
 from dpcore.audit.profile import (
     gaussian,
@@ -17,10 +16,8 @@ from dpcore.audit.profile import (
     worst_product,
 )
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.truncation import corrected_truncation, published_truncation, worst_delta
 from tests.chance import deviation
-from tests.mechanisms import lexicons
 
 
 def inside(curve, truth, slack=1e-12):
@@ -228,80 +225,7 @@ def test_trade_off_with_a_shared_infinite_loss():
     assert curve.high[0] == pytest.approx(curve.low[0], abs=1e-6)
 
 
-# -- mechanisms -----------------------------------------------------------------------------------
-
-WITH_PROFILE = [
-    ("laplace", {}),
-    ("l2-laplace", {}),
-    ("gaussian", {}),
-    ("gaussian-classical", {}),
-    ("trlaplace-corrected", {"delta": 1e-3}),
-]
-
-
-@pytest.mark.parametrize(("name", "settings"), WITH_PROFILE)
-def test_proved_claims_hold_for_the_worst_difference_and_are_tight(name, settings):
-    mechanism = create(name, lexicons.cloud(40, 6), settings)
-    epsilon = 0.8
-    claimed = math.exp(getattr(mechanism.guarantee(epsilon), "log_delta", -math.inf))
-    curve = noise.worst_profile(mechanism, epsilon, np.array([epsilon, 0.7 * epsilon]))
-    assert curve.low[0] <= claimed + 1e-12
-    assert curve.high[1] > claimed
-    if name in {"gaussian", "trlaplace-corrected"}:
-        assert curve.low[0] == pytest.approx(claimed, rel=1e-3)
-
-
-def test_two_words_are_protected_better_than_the_worst_difference():
-    for name in ("laplace", "gaussian", "trlaplace"):
-        mechanism = create(name, lexicons.cloud(40, 6))
-        pair = noise.worst_pair(mechanism, 0.3)
-        assert pair.complete
-        found = noise.pair_profile(mechanism, 0.3, pair.word, pair.other)([0.1, 0.3])
-        worst = noise.worst_profile(mechanism, 0.3, np.array([0.1]))
-        assert found.low[0] <= worst.high[0]
-        for w, v in [(0, 9), (18, 27)]:
-            assert noise.pair_profile(mechanism, 0.3, w, v).delta(0.3)[0] <= found.high[1]
-
-
-def test_madlib_needs_two_words():
-    mechanism = create("madlib", lexicons.cloud(20, 3))
-    length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
-    found = noise.pair_profile(mechanism, 2.0, 3, 8)
-    assert found.delta(2.0 * length + 1e-6) == (0.0, 0.0)
-    assert found.delta(1.8 * length)[0] > 0
-    with pytest.raises(ParameterError, match="name them"):
-        noise.worst_profile(mechanism, 2.0, np.array([1.0]))
-
-
-@pytest.mark.parametrize("name", ["mahalanobis", "vickrey", "random-projection"])
-def test_a_pair_loses_at_most_epsilon_times_its_distance(name, rng):
-    """And at most that: the profile ends at the distance in the noise's own metric."""
-    settings = {"dimensions": 3} if name == "random-projection" else {}
-    mechanism = create(name, lexicons.cloud(40, 4), settings)
-    guarantee = mechanism.guarantee(0.7)
-    profile = noise.pair_profile(mechanism, 0.7, 3, 8)
-    length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
-    allowed = guarantee.euclidean_loss(length)
-    assert profile.delta(allowed * (1 + 1e-6)) == (0.0, 0.0)
-    assert profile.delta(0.3 * allowed)[0] > 0
-    if name == "mahalanobis":  # the losses of the mechanism's own noise, false alarm 1e-6
-        draws = 20_000
-        radius = rng(1).gamma(4, 1 / 0.7, draws)[:, None]
-        z = mechanism.directions(rng(), draws) * radius
-        inverse = noise.whitening(mechanism)
-        shift = np.diff(mechanism.lexicon.vectors[[8, 3]].astype(float), axis=0)
-        norms = [np.linalg.norm(x @ inverse, axis=1) for x in (z - shift, z)]
-        values = np.maximum(-np.expm1(np.minimum(0.2 - 0.7 * (norms[0] - norms[1]), 0.0)), 0.0)
-        low, high = profile.delta(0.2)
-        slack = float(deviation(draws, values.var()))
-        assert low - slack <= values.mean() <= high + slack
-
-
 def test_bad_input():
-    with pytest.raises(ParameterError, match="no privacy profile"):
-        noise.pair_profile(create("tem", lexicons.cloud(20, 3)), 2.0, 1, 2)
-    with pytest.raises(ParameterError, match="same vector"):
-        noise.pair_profile(create("laplace", lexicons.cloud(20, 3)), 2.0, 1, 1)
     with pytest.raises(ParameterError, match=">= 0"):
         gaussian(1.0, 1.0)([-1.0])
     with pytest.raises(ParameterError, match="sigma"):
@@ -310,5 +234,3 @@ def test_bad_input():
         product(1.0, 1.0, np.zeros(3))
     with pytest.raises(ParameterError, match="between 0 and 1"):
         trade_off(gaussian(1.0, 1.0), np.array([1.5]))
-    with pytest.raises(ParameterError, match="2 to 20 words"):
-        noise.worst_pair(create("laplace", lexicons.cloud(20, 3)), 1.0, words=21)
