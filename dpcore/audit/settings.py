@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,14 +77,13 @@ class AuditSettings:
 
     def options(self, lexicon: Lexicon, *names: str) -> str:
         """What such a command ends with: settings that are not the default, and the lexicon."""
-        from dpcore.lexicon.bundled import bundled_extent
+        from dpcore.lexicon.catalogue import lexicon_option
 
         plain = AuditSettings()
         changed = [
-            f" --at {name}={getattr(self, name)}"
+            f"--at {name}={getattr(self, name)}"
             for name in names
             if getattr(self, name) != getattr(plain, name)
         ]
-        ours = bundled_extent(lexicon.fingerprint) is not None
-        where = "" if ours else f" --lexicon {lexicon.name}"
-        return "".join(changed) + where
+        where = [shlex.quote(word) for word in lexicon_option(lexicon)]
+        return "".join(f" {part}" for part in (*changed, *where))

@@ -81,6 +81,15 @@ def name_of(lexicon: Lexicon) -> str | None:
     return None
 
 
+def lexicon_option(lexicon: Lexicon) -> list[str]:
+    """The words of a command line that choose this lexicon: none for the bundled one.
+
+    A lexicon that was read from a path and has no name here stands as a reminder to put the path.
+    """
+    name = name_of(lexicon)
+    return [] if name == "default" else ["--lexicon", name or "PATH-OF-THE-LEXICON"]
+
+
 def load(
     name_or_path: str | Path | None = None,
     *,

@@ -204,12 +204,10 @@ def _look_up(euclidean: Lexicon, plan: MapPlan) -> Map:
 
 def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
     """The command that builds a map, ready for a shell."""
-    from dpcore.lexicon.catalogue import name_of
+    from dpcore.lexicon.catalogue import lexicon_option
 
-    name = name_of(lexicon)
     parts = ["python", "-m", "dpcore", "map", "build", "--projection", str(plan.projection)]
-    if name != "default":
-        parts += ["--lexicon", name or "PATH-OF-THE-LEXICON"]
+    parts += lexicon_option(lexicon)
     for word in plan.centres:
         parts += ["--word", lexicon.words[word]]
     if plan.centres:

@@ -48,7 +48,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     if options.file is not None:
         provenance: dict[str, Any] = {
             "lexicon": mechanism.lexicon.name,
-            "command": f"python -m dpcore calibrate --mechanism {mechanism.short} --again",
+            "command": f"{mechanism.calibrate_command} --again",
             "columns": ["certified epsilon", "strength in 1/distance"],
         }
         write_certificate(

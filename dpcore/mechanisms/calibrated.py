@@ -8,6 +8,7 @@ step function of the strength is one of ε.
 
 from __future__ import annotations
 
+import shlex
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -120,5 +121,16 @@ class CalibratedMechanism(Mechanism):
     def _without_certificate(self) -> str:
         return (
             "There is no certificate of this lexicon with these settings, which would allow less "
-            f"noise: `python -m dpcore calibrate --mechanism {self.short}` computes it."
+            f"noise: `{self.calibrate_command}` computes it."
         )
+
+    @property
+    def calibrate_command(self) -> str:
+        """What computes the certificate of this lexicon and these settings from the shell."""
+        from dpcore.lexicon.catalogue import lexicon_option
+
+        parts = ["python", "-m", "dpcore", "calibrate", "--mechanism", self.short]
+        for name, value in self.settings().items():
+            if value != getattr(type(self), name, None):
+                parts += ["--set", f"{name}={value}"]
+        return shlex.join(parts + lexicon_option(self.lexicon))

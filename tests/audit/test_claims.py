@@ -15,6 +15,7 @@ from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Outcome, Verdict, from_json, to_json
 from dpcore.errors import ParameterError
+from dpcore.lexicon import catalogue
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.mechanisms.truncated_gumbel_law import log_law_from_distances
@@ -46,7 +47,7 @@ def test_every_verdict_says_what_a_reader_needs(table):
         assert one.mechanism in {"", *shorts}
         words = shlex.split(one.command)
         assert words[:6] == ["python", "-m", "dpcore", "audit", "--claim", one.key]
-        assert words[-2:] == ["--lexicon", "test"]
+        assert words[-2:] == ["--lexicon", "PATH-OF-THE-LEXICON"]  # it has no name here
 
 
 def test_a_file_keeps_them(table):
@@ -90,6 +91,15 @@ def test_a_command_names_only_what_differs():
     )
     assert "--at epsilon=3.0 --at words=4" in command
     assert "seed" not in command
+
+
+@pytest.mark.parametrize("name", ["mine", "my words", "a'b; rm -r *"])
+def test_a_command_is_safe_in_a_shell(monkeypatch, name):
+    monkeypatch.setattr(catalogue, "name_of", lambda _: name)
+    command = SETTINGS.command("madlib", lexicons.cloud(10, 2))
+    assert shlex.split(command)[-2:] == ["--lexicon", name]
+    monkeypatch.setattr(catalogue, "name_of", lambda _: "default")
+    assert SETTINGS.command("madlib", lexicons.cloud(10, 2)).endswith("--claim madlib")
 
 
 # -- truncated Gumbel -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_a_file_keeps_a_table(tmp_path):
     assert list(read.verdicts) == found
     assert (read.lexicon, read.fingerprint) == (words.name, words.fingerprint)
     assert read.settings == settings
-    assert read.command.endswith("--all --at epsilon=2.0 --at seed=3 --lexicon test")
+    assert read.command.endswith("--all --at epsilon=2.0 --at seed=3 --lexicon PATH-OF-THE-LEXICON")
 
 
 @pytest.mark.parametrize(
