@@ -65,6 +65,8 @@ def shape_of(word: str) -> Case:
     Returns:
         LOWER also where there is no cased letter at all, TITLE for a single capital letter.
     """
+    if word.isascii() and word == word.lower():  # most words: no capital letter
+        return Case.LOWER
     capital = [letter != letter.lower() for letter in _cased(word)]
     if not any(capital):
         return Case.LOWER
@@ -156,6 +158,6 @@ def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, .
         elif text[0] == "I" and text.lower() in _PRONOUN:
             # Its capital says nothing about a name and must not move to another word.
             continue
-        elif _cased(text):
+        elif (text.isascii() and text.isalpha()) or _cased(text):
             cases[place] = shapes[number]
     return tuple(cases)

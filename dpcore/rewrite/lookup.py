@@ -25,6 +25,8 @@ def canonical(text: str) -> str:
     """
     if len(text) > _LONGEST_WORD:
         return ""
+    if text.isascii():  # already in this form, and most words are
+        return text
     visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
     return unicodedata.normalize("NFKC", visible).translate(_PLAIN)
 

@@ -194,6 +194,8 @@ def plain_space(space: str) -> str:
     Returns:
         "", " ", "\n" or "\n\n".
     """
+    if space in {"", " "}:  # most of them
+        return space
     breaks = len(_LINE_BREAK.findall(space))
     if breaks:
         return "\n" if breaks == 1 else "\n\n"

@@ -163,10 +163,10 @@ def _without(tokens: Sequence[Token], dropped: frozenset[int]) -> list[tuple[int
         if source in dropped:
             carried = _wider(carried, space)
             continue
-        if space or token.text not in _CLOSING:
+        if carried and (space or token.text not in _CLOSING):
             space = _wider(carried, space)
         carried = ""
-        kept.append((source, replace(token, before=space)))
+        kept.append((source, token if space == token.before else replace(token, before=space)))
     return kept
 
 
