@@ -1,0 +1,137 @@
+"""Membership inference by a shadow model: was this text among those that a model learned from?
+
+The protocol of Carvalho et al. 2021 (Appendix C), after Shokri et al. 2017. The texts fall into
+four quarters. The target model is trained on TR1; TR2 is held out. A shadow model of the same kind
+is trained on TE2; TE1 is held out. The attack network learns, from the shadow model's outputs, to
+tell TE2 (in) from TE1 (out), and is then asked to tell TR1 (in) from TR2 (out) by the target's
+outputs. All outputs are for the texts as they were written: the attacker holds a text, and asks
+whether it was used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import MissingPackageError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Knowledge(StrEnum):
+    """What the attack network is shown of a text."""
+
+    OUTPUT = "output"
+    """The model's probabilities alone, as in Carvalho et al. 2021."""
+    LABEL = "output and label"
+    """Also the probability that the model gives to the true label: a stronger attacker."""
+
+
+@dataclass(frozen=True)
+class AttackNetwork:
+    """The attacker's network: two layers of 64 units (Carvalho et al. 2021, Appendix C).
+
+    Attributes:
+        knowledge: what it is shown.
+        hidden: units of each of the two layers.
+        epochs: passes over the shadow model's outputs.
+        batch: examples of one step.
+    """
+
+    knowledge: Knowledge = Knowledge.OUTPUT
+    hidden: int = 64
+    epochs: int = 20
+    batch: int = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The attacker's belief that each text was in; both arrays are read-only.
+
+    Attributes:
+        inside: of the texts that were, shape (a,).
+        outside: of those that were not, shape (b,).
+    """
+
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        """Refuse scores that decide nothing, and make them read-only."""
+        for scores in (self.inside, self.outside):
+            if not (scores.ndim == 1 and scores.size and np.isfinite(scores).all()):
+                raise ParameterError("scores are finite numbers, at least one on each side")
+            scores.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model answers for some texts.
+
+    Attributes:
+        probabilities: of each class, shape (k, m).
+        labels: the true class, shape (k,).
+    """
+
+    probabilities: NDArray[np.float64]
+    labels: NDArray[np.int64]
+
+    def features(self, knowledge: Knowledge) -> NDArray[np.float64]:
+        """What the attack network is shown, shape (k, m) or (k, m + 1)."""
+        if knowledge is Knowledge.OUTPUT:
+            return self.probabilities
+        true = self.probabilities[np.arange(self.labels.size), self.labels]
+        return np.column_stack((self.probabilities, true))
+
+
+def attack(
+    network: AttackNetwork,
+    shadow: tuple[Answers, Answers],
+    target: tuple[Answers, Answers],
+    rng: np.random.Generator,
+) -> Scores:
+    """Train the attack network on the shadow model's answers, and ask it about the target's.
+
+    Args:
+        network: its settings.
+        shadow: answers of the shadow model for what it learned from (TE2), and did not (TE1).
+        target: answers of the target for TR1 (in) and TR2 (out).
+        rng: of the network's start and order.
+
+    Raises:
+        MissingPackageError: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+    except ImportError as error:
+        raise MissingPackageError(
+            "the attack network needs the package scikit-learn; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+
+    known = [answers.features(network.knowledge) for answers in shadow]
+    asked = [answers.features(network.knowledge) for answers in target]
+    was_in = np.repeat([1, 0], [len(part) for part in known])
+    model = make_pipeline(
+        StandardScaler(),
+        MLPClassifier(
+            (network.hidden, network.hidden),
+            batch_size=min(network.batch, was_in.size),
+            max_iter=network.epochs,
+            random_state=int(rng.integers(2**31)),
+        ),
+    )
+    with warnings.catch_warnings():
+        # Training stops after a fixed number of epochs, as in the paper.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(np.concatenate(known), was_in)
+    inside, outside = (model.predict_proba(part)[:, 1] for part in asked)
+    return Scores(np.asarray(inside), np.asarray(outside))

@@ -1,0 +1,203 @@
+"""Classifiers of bags of words: averaged vectors, TF-IDF, and a small network, from scikit-learn.
+
+Each is fixed by a frozen `Learner`, so that what is compared differs in the text alone. None of
+them looks at the order of words, which word-by-word rewriting keeps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import CorpusError, MissingPackageError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.learn.bags import Bags
+
+
+class Kind(StrEnum):
+    """What a classifier is made of."""
+
+    AVERAGED = "averaged"
+    """Mean of the public word vectors of a text, then logistic regression: the shape of fastText
+    (Joulin et al. 2017) with vectors that are not trained."""
+    TF_IDF = "tf-idf"
+    """TF-IDF weights of the words, then logistic regression. With two classes a fastText model
+    with trained vectors is a linear function of the word frequencies, too."""
+    NETWORK = "network"
+    """Mean of the public word vectors, then a network of one hidden layer."""
+
+
+TITLES = {
+    Kind.AVERAGED: "averaged word vectors, logistic regression",
+    Kind.TF_IDF: "TF-IDF, logistic regression",
+    Kind.NETWORK: "averaged word vectors, network of one hidden layer",
+}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One classifier with all its settings.
+
+    Attributes:
+        kind: what it is made of.
+        strength: C of logistic regression, the inverse of its regularisation.
+        hidden: units of the hidden layer of the network.
+        epochs: passes over the texts of the network.
+    """
+
+    kind: Kind = Kind.AVERAGED
+    strength: float = 1.0
+    hidden: int = 64
+    epochs: int = 20
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        object.__setattr__(self, "kind", Kind(self.kind))
+        if not 0 < self.strength < np.inf:
+            raise ParameterError(f"strength must be a finite number > 0, got {self.strength}")
+        if not (1 <= self.hidden <= 4096 and 1 <= self.epochs <= 1000):
+            raise ParameterError(
+                "a network has 1 to 4,096 hidden units and 1 to 1,000 epochs, got "
+                f"{self.hidden} and {self.epochs}"
+            )
+
+
+LEARNERS = {
+    str(kind): Learner(kind, strength)
+    for kind, strength in ((Kind.AVERAGED, 1.0), (Kind.TF_IDF, 10.0), (Kind.NETWORK, 1.0))
+}
+"""The settings of the studies, by name."""
+
+
+def learner_of(name: str) -> Learner:
+    """The learner of a name.
+
+    Raises:
+        ParameterError: there is none; the message names those that there are.
+    """
+    if name not in LEARNERS:
+        raise ParameterError(f"no classifier {name[:40]!r}; there are: {', '.join(LEARNERS)}")
+    return LEARNERS[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A trained classifier.
+
+    Attributes:
+        learner: its settings.
+        classes: number of classes m.
+    """
+
+    learner: Learner
+    classes: int
+    _vectors: NDArray[np.float32]
+    _weighting: Any
+    _model: Any
+
+    def probabilities(self, bags: Bags) -> NDArray[np.float64]:
+        """Probability of each class for each document, shape (k, m)."""
+        features = _features(self.learner, bags, self._vectors, self._weighting)
+        found = np.zeros((len(bags), self.classes))
+        found[:, self._model.classes_] = self._model.predict_proba(features)
+        return found
+
+    def predict(self, bags: Bags) -> NDArray[np.int64]:
+        """The most probable class of each document, shape (k,)."""
+        return np.asarray(self.probabilities(bags).argmax(axis=1), dtype=np.int64)
+
+    def accuracy(self, bags: Bags, labels: NDArray[np.int64]) -> float:
+        """Share of the documents whose most probable class is their label."""
+        return float((self.predict(bags) == labels).mean())
+
+
+def train(
+    learner: Learner,
+    bags: Bags,
+    labels: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    rng: np.random.Generator,
+) -> Classifier:
+    """Train a classifier.
+
+    Args:
+        learner: its settings.
+        bags: k documents.
+        labels: of 0..m−1, shape (k,); at least two of them occur.
+        vectors: public word vectors, shape (n, d).
+        rng: of the network's start and order; the others do not use it.
+
+    Raises:
+        CorpusError: only one class occurs.
+        MissingPackageError: scikit-learn is not installed.
+    """
+    if np.unique(labels).size < 2:
+        raise CorpusError("a classifier needs texts of at least two classes to be trained on")
+    with _quiet():
+        weighting = None
+        if learner.kind is Kind.TF_IDF:
+            weighting = _sklearn("feature_extraction.text").TfidfTransformer(sublinear_tf=True)
+            weighting.fit(bags.counts())
+        features = _features(learner, bags, vectors, weighting)
+        model = _model(learner, rng).fit(features, labels)
+    return Classifier(learner, int(labels.max()) + 1, vectors, weighting, model)
+
+
+def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weighting: Any) -> Any:
+    counts = bags.counts()
+    if learner.kind is Kind.TF_IDF:
+        return weighting.transform(counts)
+    return averaged(counts, vectors)
+
+
+def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Mean vector of each document, shape (k, d); zero for a document without known words."""
+    totals = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+    return np.asarray((counts @ vectors) / np.maximum(totals, 1.0), dtype=np.float64)
+
+
+def _model(learner: Learner, rng: np.random.Generator) -> Any:
+    linear, pipeline = _sklearn("linear_model"), _sklearn("pipeline")
+    if learner.kind is Kind.TF_IDF:
+        return linear.LogisticRegression(C=learner.strength, max_iter=300)
+    scale = _sklearn("preprocessing").StandardScaler()
+    if learner.kind is Kind.AVERAGED:
+        return pipeline.make_pipeline(
+            scale, linear.LogisticRegression(C=learner.strength, max_iter=300)
+        )
+    network = _sklearn("neural_network").MLPClassifier(
+        (learner.hidden,),
+        batch_size=64,
+        max_iter=learner.epochs,
+        random_state=int(rng.integers(2**31)),
+    )
+    return pipeline.make_pipeline(scale, network)
+
+
+def _sklearn(module: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(f"sklearn.{module}")
+    except ImportError as error:
+        raise MissingPackageError(
+            "classifiers need the package scikit-learn; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Training stops after a fixed number of rounds: that it could go on is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", _sklearn("exceptions").ConvergenceWarning)
+        yield
