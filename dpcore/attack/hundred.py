@@ -40,7 +40,7 @@ def of_hundred(probabilities: ArrayLike, things: int = 100) -> IntArray:
     if not things >= 1:
         raise ParameterError(f"at least 1 thing must be divided, got {things}")
     shares = given / given.sum() * things
-    counts = np.floor(shares).astype(np.int64)
+    counts: IntArray = np.floor(shares).astype(np.int64)
     left = things - int(counts.sum())
     counts[np.argsort(counts - shares, kind="stable")[:left]] += 1
     return counts

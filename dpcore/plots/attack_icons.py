@@ -1,0 +1,163 @@
+"""The icon array: a hundred squares, each a case, before and after the output is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("when", "mark", "word", "count")
+"""One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`
+how many of the hundred. The rows of a panel stand together, in one order of words."""
+
+BEFORE, AFTER = "before", "after"
+REST = "·"
+"""The mark of all words that have no letter."""
+OTHER = "any other word"
+MARKS = "ABCDEFGHIJKL"
+
+_SIDE = 10
+_HEIGHT, _TITLE = 264, 26
+_TINTS = (BLUE, VERMILION, GREEN, PURPLE, "#F0E442", GREY)
+_SHARE = 0.5  # of the colour; the rest is almost white, so that dark letters are legible
+_INK = "#1B2229"
+_EMPTY = "rgba(122,134,145,0.22)"
+_GAP = 2
+
+
+def icon_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw a square of 10 by 10 for each panel, filled row by row in the order of the words.
+
+    Every square carries its letter, so that nothing is told by colour alone; squares of all other
+    words are empty.
+
+    Args:
+        table: the columns `COLUMNS`.
+
+    Returns:
+        A figure whose panels are told by their titles.
+    """
+    import plotly.graph_objects as go
+
+    panels = list(dict.fromkeys(table["when"].tolist()))
+    order = [mark for mark in dict.fromkeys(table["mark"].tolist()) if mark != REST]
+    figure = go.Figure(
+        layout=base_layout(
+            height=_HEIGHT,
+            margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
+            dragmode=False,
+            annotations=[_title(panel, place, len(panels)) for place, panel in enumerate(panels)],
+        )
+    )
+    for place, panel in enumerate(panels):
+        suffix = "" if place == 0 else str(place + 1)
+        rows = table[table["when"] == panel]
+        figure.add_trace(_squares(rows, order, suffix))
+        low, high = _domain(place, len(panels))
+        figure.layout[f"xaxis{suffix}"] = axis(
+            visible=False, domain=[low, high], constrain="domain", fixedrange=True
+        )
+        figure.layout[f"yaxis{suffix}"] = axis(
+            visible=False,
+            autorange="reversed",
+            scaleanchor=f"x{suffix}",
+            constrain="domain",
+            fixedrange=True,
+            anchor=f"x{suffix}",
+        )
+    return figure
+
+
+def _squares(rows: pd.DataFrame, order: list[str], suffix: str) -> go.Heatmap:
+    import plotly.graph_objects as go
+
+    levels, marks, words = [], [], []
+    for mark, word, count in zip(rows["mark"], rows["word"], rows["count"], strict=True):
+        levels += [0 if mark == REST else order.index(mark) + 1] * int(count)
+        marks += ["" if mark == REST else mark] * int(count)
+        words += [plain(word)] * int(count)
+    return go.Heatmap(
+        z=_by_rows(levels),
+        text=_by_rows(marks),
+        customdata=_by_rows(words),
+        texttemplate="%{text}",
+        textfont={"color": _INK, "size": 13},
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=_scale(len(order)),
+        zmin=-0.5,
+        zmax=len(order) + 0.5,
+        showscale=False,
+        xgap=_GAP,
+        ygap=_GAP,
+        xaxis=f"x{suffix}",
+        yaxis=f"y{suffix}",
+    )
+
+
+def _by_rows(values: Sequence[object]) -> list[Sequence[object]]:
+    return [values[start : start + _SIDE] for start in range(0, len(values), _SIDE)]
+
+
+def _scale(words: int) -> list[list[object]]:
+    """A colour for the rest and one for each word, in steps."""
+    colours = [_EMPTY, *(_tint(_TINTS[i % len(_TINTS)]) for i in range(words))]
+    steps: list[list[object]] = []
+    for i, colour in enumerate(colours):
+        steps += [[i / len(colours), colour], [(i + 1) / len(colours), colour]]
+    return steps
+
+
+def _tint(colour: str) -> str:
+    mixed = [round(_SHARE * int(colour[i : i + 2], 16) + (1 - _SHARE) * 247) for i in (1, 3, 5)]
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+def _domain(place: int, panels: int) -> tuple[float, float]:
+    wide, between = 1 / panels, 0.02
+    return place * wide + between, (place + 1) * wide - between
+
+
+def _title(panel: str, place: int, panels: int) -> dict[str, object]:
+    low, high = _domain(place, panels)
+    return {
+        "text": plain(panel),
+        "x": (low + high) / 2,
+        "y": 1,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+
+
+def icon_caption(table: pd.DataFrame, seen: str) -> str:
+    """What the hundred squares say, as counts of cases.
+
+    Args:
+        table: the columns `COLUMNS`, with both panels.
+        seen: what the attacker has seen, in words.
+    """
+    after, before = (table[table["when"] == when] for when in (AFTER, BEFORE))
+    return f"Of 100 cases in which {seen} is seen: {_cases(after)}. Before: {_cases(before)}."
+
+
+def _cases(rows: pd.DataFrame) -> str:
+    counts = [int(count) for count in rows["count"]]
+    marks = rows["mark"].tolist()
+    if len(counts) > 1 and REST not in marks and max(counts) - min(counts) <= 1:
+        each = f"{min(counts)} or {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        return f"each of the {len(counts)} words in {each}"
+    said = [
+        f"{OTHER} in {count}" if mark == REST else f"“{word}” ({mark}) in {count}"
+        for mark, word, count in zip(marks, rows["word"], counts, strict=True)
+        if count > 0
+    ]
+    return ", ".join(said)

@@ -1,0 +1,58 @@
+"""Chances in everyday words: counts, since most people read those better than decimals."""
+
+from __future__ import annotations
+
+import math
+
+from dpcore.plots.layout import factor_text
+
+_MOST = 1e6  # a count above it says nothing to anybody
+
+
+def chance_text(probability: float) -> str:
+    """A probability as a count: "31 in 100", "1 in 25,000", "249 in 250".
+
+    Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
+
+    Args:
+        probability: 0 to 1.
+    """
+    if 0.01 <= probability <= 0.99:
+        return f"{100 * probability:.0f} in 100"
+    if probability <= 0:
+        return "0 in 100"
+    if probability >= 1:
+        return "100 in 100"
+    if probability < 0.01:
+        return f"1 in {count_text(-math.log(probability))}"
+    rest = 1 - probability
+    if rest * _MOST < 1:
+        return f"more than {_MOST - 1:,.0f} in {_MOST:,.0f}"
+    of = float(f"{1 / rest:.3g}")
+    return f"{of - 1:,.0f} in {of:,.0f}"
+
+
+def times_text(log_factor: float) -> str:
+    """How the chance of a word changed: "3.2 times more likely", "as likely as before".
+
+    Args:
+        log_factor: its natural logarithm; may be infinite.
+    """
+    if abs(log_factor) < 0.005:
+        return "as likely as before"
+    if log_factor == -math.inf:
+        return "ruled out"
+    much = count_text(abs(log_factor))
+    return f"{much} times {'more' if log_factor > 0 else 'less'} likely"
+
+
+def count_text(logarithm: float) -> str:
+    """e^logarithm to three digits: "6.12", "8,610", "1.2·10⁸".
+
+    Args:
+        logarithm: natural; may be infinite.
+    """
+    if not abs(logarithm) <= math.log(_MOST):
+        return factor_text(logarithm)
+    value = float(f"{math.exp(logarithm):.3g}")
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"

@@ -1,0 +1,156 @@
+"""The icon array, chances in everyday words, and the sentences of the odds card."""
+
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from dpcore.plots import attack_captions, attack_icons
+from dpcore.plots.attack_captions import (
+    change_text,
+    guess_sentence,
+    others_sentence,
+    worst_sentence,
+)
+from dpcore.plots.attack_icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
+from dpcore.plots.attack_words import chance_text, count_text, times_text
+from tests.plots.test_style import contrast
+
+ICONS = pd.DataFrame(
+    [
+        (BEFORE, "A", "garage", 0),
+        (BEFORE, "B", "<b>car", 1),
+        (BEFORE, REST, OTHER, 99),
+        (AFTER, "A", "garage", 34),
+        (AFTER, "B", "<b>car", 2),
+        (AFTER, REST, OTHER, 64),
+    ],
+    columns=list(attack_icons.COLUMNS),
+)
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [
+        (0.0, "0 in 100"),
+        (1e-30, "1 in 1.0·10³⁰"),
+        (4e-5, "1 in 25,000"),
+        (1 / 3333.4, "1 in 3,330"),
+        (0.0099, "1 in 101"),
+        (0.01, "1 in 100"),
+        (0.3137, "31 in 100"),
+        (0.99, "99 in 100"),
+        (0.996, "249 in 250"),
+        (1 - 1e-5, "99,999 in 100,000"),
+        (1 - 1e-9, "more than 999,999 in 1,000,000"),
+        (1.0, "100 in 100"),
+    ],
+)
+def test_a_chance_is_a_count(probability: float, text: str) -> None:
+    assert chance_text(probability) == text
+
+
+def test_a_chance_is_never_far_from_what_it_says() -> None:
+    for i in range(1, 2000):
+        p = 1 / (1 + math.exp((i - 1000) / 100))
+        some, of = (float(part.replace(",", "")) for part in chance_text(p).split(" in "))
+        assert 0 < some < of
+        slack = 0.00501 if 0.01 <= p <= 0.99 else 0.0051 * min(p, 1 - p)
+        assert some / of == pytest.approx(p, rel=1e-12, abs=slack)
+
+
+@pytest.mark.parametrize(
+    ("logarithm", "text"),
+    [
+        (0.0, "as likely as before"),
+        (math.log(6.1234), "6.12 times more likely"),
+        (-math.log(8610), "8,610 times less likely"),
+        (math.log(1.23e8), "1.2·10⁸ times more likely"),
+        (-math.inf, "ruled out"),
+    ],
+)
+def test_a_change_is_a_factor(logarithm: float, text: str) -> None:
+    assert times_text(logarithm) == text
+
+
+def test_an_infinite_factor_has_words() -> None:
+    assert count_text(math.inf) == "any factor"
+
+
+def test_the_panels_hold_a_hundred_squares_with_letters() -> None:
+    before, after = icon_figure(ICONS).data
+    for panel, named in ((before, 1), (after, 36)):
+        assert [len(row) for row in panel.z] == [10] * 10
+        letters = [letter for row in panel.text for letter in row]
+        assert sum(letter != "" for letter in letters) == named
+        # A square of no word has level 0, one of a word the level of its letter.
+        levels = [level for row in panel.z for level in row]
+        assert [" AB"[level].strip() for level in levels] == letters
+    assert icon_figure(ICONS).layout.annotations[1].text == AFTER
+
+
+def test_letters_are_legible_and_neighbours_differ() -> None:
+    rows = [(AFTER, mark, f"w{mark}", 8) for mark in attack_icons.MARKS]
+    table = pd.DataFrame([*rows, (AFTER, REST, OTHER, 4)], columns=ICONS.columns)
+    (panel,) = icon_figure(table).data
+    colours = [colour for _, colour in panel.colorscale][2::2]
+    assert len(colours) == len(attack_icons.MARKS)
+    assert all(contrast(panel.textfont.color, colour) >= 4.5 for colour in colours)
+    assert all(one != two for one, two in zip(colours, colours[1:], strict=False))
+
+
+def test_words_cannot_become_markup() -> None:
+    text = icon_figure(ICONS).to_json()
+    assert "<b>car" not in text
+    assert not re.search(r"\\u003cb\\u003ecar", text)
+    assert "&lt;b&gt;car" in text.replace("\\u0026", "&")
+
+
+def test_the_caption_counts_cases() -> None:
+    assert icon_caption(ICONS, "“garage”") == (
+        "Of 100 cases in which “garage” is seen: “garage” (A) in 34, “<b>car” (B) in 2, any other "
+        "word in 64. Before: “<b>car” (B) in 1, any other word in 99."
+    )
+    alike = pd.DataFrame(
+        [(when, mark, mark, n) for when in (BEFORE, AFTER) for mark, n in zip("ABC", (34, 33, 33))],
+        columns=ICONS.columns,
+    )
+    assert icon_caption(alike, "this") == (
+        "Of 100 cases in which this is seen: each of the 3 words in 33 or 34. Before: each of the "
+        "3 words in 33 or 34."
+    )
+
+
+BELIEFS = pd.DataFrame(
+    [("garage", 4e-5, 0.344), ("truck", 4e-5, 2.45e-4)], columns=list(attack_captions.COLUMNS)
+)
+
+
+def test_the_odds_card_speaks_everyday_words() -> None:
+    assert guess_sentence(BELIEFS, "garage", 0.9998) == (
+        "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. The "
+        "promise would allow up to 4,999 in 5,000."
+    )
+    assert others_sentence(BELIEFS, 1391.7) == (
+        "The next likeliest word is “truck”, 1 in 4,080. All in all as much doubt as between "
+        "1,390 equally likely words."
+    )
+    assert others_sentence(BELIEFS[:1], 1.0) == "No other word is possible: no doubt is left."
+    assert "2.5 equally likely words" in others_sentence(BELIEFS, 2.51)
+
+
+def test_a_change_of_the_chance() -> None:
+    assert change_text(4e-5, 0.344) == "8,600 times more likely"
+    assert change_text(0.5, 0.0) == "ruled out"
+    assert change_text(0.0, 0.0) == "was impossible"
+    assert change_text(0.5, 0.25) == "2 times less likely"
+
+
+def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
+    said = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
+    assert said == (
+        "Of all words this output tells “garage” from “14” best for what is promised: by a factor "
+        "of 17,000, where the promise allows 1.5·10⁸ (52% of the exponent)."
+    )
+    assert "breaks the promise of 2" in worst_sentence("a", "b", 3.0, math.log(2), broken=True)
