@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def epsilon_slider(
-    group: Group, members: list[Mechanism], on_change: Callable[[], None] | None = None
+    group: Group,
+    members: list[Mechanism],
+    on_change: Callable[[], None] | None = None,
+    *,
+    start: float | None = None,
 ) -> float:
     """Draw the slider; it stands in the link as `eps_<group>`.
 
@@ -24,15 +28,17 @@ def epsilon_slider(
         group: the group.
         members: its mechanisms that are shown; one of them at least is defined at every step.
         on_change: called when it has moved.
+        start: where a fresh visit begins; the group's own start if None.
 
     Returns:
         A value of the group's grid (ln ε if the group is logarithmic).
     """
     grid = admissible_grid(group, members)
+    start = group.start if start is None else start
     value: float = st.select_slider(
         group.title,
         grid,
-        value=group.start if group.start in grid else grid[len(grid) // 2],
+        value=start if start in grid else grid[len(grid) // 2],
         format_func=group.label,
         key=f"eps_{group.name}",
         bind="query-params",
