@@ -1,5 +1,6 @@
 """The icon array, chances in everyday words, and the sentences of the odds card."""
 
+import itertools
 import math
 import re
 
@@ -97,7 +98,7 @@ def test_letters_are_legible_and_neighbours_differ() -> None:
     colours = [colour for _, colour in panel.colorscale][2::2]
     assert len(colours) == len(attack_icons.MARKS)
     assert all(contrast(panel.textfont.color, colour) >= 4.5 for colour in colours)
-    assert all(one != two for one, two in zip(colours, colours[1:], strict=False))
+    assert all(one != two for one, two in itertools.pairwise(colours))
 
 
 def test_words_cannot_become_markup() -> None:
@@ -113,7 +114,11 @@ def test_the_caption_counts_cases() -> None:
         "word in 64. Before: “<b>car” (B) in 1, any other word in 99."
     )
     alike = pd.DataFrame(
-        [(when, mark, mark, n) for when in (BEFORE, AFTER) for mark, n in zip("ABC", (34, 33, 33))],
+        [
+            (when, mark, mark, n)
+            for when in (BEFORE, AFTER)
+            for mark, n in zip("ABC", (34, 33, 33), strict=True)
+        ],
         columns=ICONS.columns,
     )
     assert icon_caption(alike, "this") == (
