@@ -1,0 +1,169 @@
+"""How far all words lie from each word, in so few numbers that any sum over distances is a product.
+
+The normaliser of an exponential mechanism is Σ_y φ(D(w, y)) for a φ that changes with ε, while the
+distances do not. The axis of distances is cut into bins, and in each bin φ is replaced by the
+polynomial through its values at the Chebyshev–Lobatto points: the sum is then Σ_m ω_m(w)·φ(δ_m),
+with points δ that all words share and weights ω that need the distances once. For 25,000 words
+that turns ten seconds for every ε into one product of milliseconds. What the polynomials lose is
+bounded for the very φ that is summed, word by word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.all_pairs import AllPairs, Tile
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+FloatArray = NDArray[np.float64]
+
+_BINS = 80
+_ORDER = 4  # points of a bin
+_PROBES = 48  # places of a bin where the error of the polynomial is looked at
+_CAUTION = 2.0  # the largest error is at most so many times the largest one seen
+_ROUNDING = 1e-9  # relative, of sums of up to 50,000 terms with weights of both signs
+_ANGLES = np.pi * np.arange(_ORDER) / (_ORDER - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The distances of all other words from each word; read-only arrays.
+
+    Attributes:
+        metric: of the distances.
+        points: δ, shape (M,), M = bins · points of a bin.
+        weights: ω, shape (n, M): the weights of a bin sum to the number of its words.
+        counts: words in each bin, shape (n, bins).
+        width: of a bin.
+    """
+
+    metric: Metric
+    points: FloatArray
+    weights: FloatArray
+    counts: FloatArray
+    width: float
+
+    def sums(self, function: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Σ φ(D(w, y)) over all y ≠ w, for every w, and a bound on the error of each.
+
+        Args:
+            function: φ ≥ 0, elementwise, of distances of shape (p,).
+
+        Returns:
+            Two arrays of shape (n,).
+        """
+        values = function(self.points)
+        worst, largest = self.bin_errors(function)
+        return self.weights @ values, self.counts @ worst + _ROUNDING * (self.counts @ largest)
+
+    def bin_errors(
+        self, function: Callable[[FloatArray], FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """How far the polynomials may be from φ in each bin, and the largest |φ| there.
+
+        Args:
+            function: of distances of shape (p,), to shape (p, …).
+
+        Returns:
+            Two arrays of shape (bins, …).
+        """
+        x = np.linspace(-1.0, 1.0, _PROBES)
+        middles = (np.arange(_BINS) + 0.5) * self.width
+        true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
+        true = true.reshape(_BINS, _PROBES, *true.shape[1:])
+        values = function(self.points)
+        values = values.reshape(_BINS, _ORDER, *values.shape[1:])
+        seen = np.einsum("ox,bo...->bx...", _lagrange(x), values)
+        return _CAUTION * np.abs(seen - true).max(axis=1), np.abs(true).max(axis=1)
+
+
+def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Spectrum:
+    """The spectrum of a lexicon: from the cache folder, else computed (n²/2 distances) and kept.
+
+    Args:
+        lexicon: words and vectors.
+        metric: of the distances.
+        progress: called with ("distances", tiles done, all tiles).
+    """
+    kind = f"spectrum-{metric}-{_BINS}-{_ORDER}"
+    kept = recall(lexicon.fingerprint, kind)
+    if kept is None:
+        width = _width(lexicon, metric)
+        moments = _moments(lexicon, metric, width, progress)
+        kept = Kept({"moments": moments}, {"width": width})
+        keep(lexicon.fingerprint, kind, kept)
+    return _from_moments(metric, kept.arrays["moments"], float(kept.facts["width"]))
+
+
+def _width(lexicon: Lexicon, metric: Metric) -> float:
+    """Such that the diameter, or a bound of it, lies inside the last bin."""
+    return lexicon.with_metric(metric).extent.diameter * (1.0 + 1e-9) / _BINS
+
+
+def _moments(lexicon: Lexicon, metric: Metric, width: float, progress: Progress) -> FloatArray:
+    """Σ_y T_k(x_y) of the words of each bin, x their place in it: shape (n, bins, order)."""
+    found = np.zeros((len(lexicon), _BINS, _ORDER))
+    pairs = AllPairs(lexicon.vectors, metric)
+    for done, tile in enumerate(pairs, start=1):
+        _enter(tile, width, found)
+        progress("distances", done, pairs.count)
+    return found
+
+
+def _enter(tile: Tile, width: float, found: FloatArray) -> None:
+    """Add the pairs of a tile to the moments of its rows and of its columns."""
+    place = tile.distances / width
+    cell = place.astype(np.int64)
+    np.minimum(cell, _BINS - 1, out=cell)
+    x = 2.0 * (place - cell) - 1.0
+    height, breadth = cell.shape
+    ways = [(tile.rows, cell + _BINS * np.arange(height)[:, None], height)]
+    if not tile.diagonal:
+        ways.append((tile.columns, cell + _BINS * np.arange(breadth), breadth))
+    slots = [(rows, slot.reshape(-1), size) for rows, slot, size in ways]
+    previous, current = np.ones_like(x), x
+    if tile.diagonal:  # a word is not one of the others
+        np.fill_diagonal(previous, 0.0)
+        np.fill_diagonal(current, 0.0)
+    for k in range(_ORDER):
+        values = previous.reshape(-1)
+        for rows, slot, size in slots:
+            sums = np.bincount(slot, values, minlength=size * _BINS)
+            found[rows, :, k] += sums.reshape(size, _BINS)
+        previous, current = current, 2.0 * x * current - previous
+        if tile.diagonal:
+            np.fill_diagonal(current, 0.0)
+
+
+def _from_moments(metric: Metric, moments: FloatArray, width: float) -> Spectrum:
+    """Weights of the Chebyshev–Lobatto points of every bin from the sums of its polynomials."""
+    # ℓ_m(x) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(x), e = 1/2 at both ends.
+    weights = moments.reshape(-1, _ORDER) @ _to_weights()
+    places = (np.arange(_BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
+    arrays = places.reshape(-1), weights.reshape(len(moments), -1), moments[:, :, 0].copy()
+    for array in arrays:
+        array.setflags(write=False)
+    return Spectrum(metric, *arrays, width)
+
+
+def _to_weights() -> FloatArray:
+    ends = np.ones(_ORDER)
+    ends[[0, -1]] = 0.5
+    basis = np.cos(np.multiply.outer(np.arange(_ORDER), _ANGLES))
+    return np.asarray((2.0 / (_ORDER - 1)) * ends[:, None] * basis * ends)
+
+
+def _lagrange(x: FloatArray) -> FloatArray:
+    """ℓ_m(x) of every point of a bin, shape (order, x)."""
+    values = np.cos(np.multiply.outer(np.arange(_ORDER), np.arccos(np.clip(x, -1.0, 1.0))))
+    return np.asarray(_to_weights().T @ values)

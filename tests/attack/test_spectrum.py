@@ -1,0 +1,71 @@
+"""Sums over distances from the spectrum against the distances themselves."""
+
+import numpy as np
+import pytest
+
+from dpcore.attack.spectrum import spectrum_of
+from dpcore.lexicon.metric import Metric, distances
+from tests.mechanisms import lexicons
+
+CRAFTED = {name: lex for name, lex in lexicons.crafted().items() if "tiny" not in name}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+
+
+def brute(lexicon, metric, function):
+    found = distances(lexicon.vectors, lexicon.vectors, metric)
+    values = function(found)
+    np.fill_diagonal(values, 0.0)
+    return values.sum(axis=1)
+
+
+@pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
+@pytest.mark.parametrize("times", [0.01, 1.0, 10.0, 300.0])
+def test_a_sum_is_within_its_stated_error(metric: Metric, times: float) -> None:
+    lexicon = lexicons.cloud(700, 12)
+    spectrum = spectrum_of(lexicon, metric)
+    typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:20], metric)))
+
+    def weight(d):
+        return np.exp(-np.minimum(times * d / typical, 9.0))
+
+    found, errors = spectrum.sums(weight)
+    assert np.all(np.abs(found - brute(lexicon, metric, weight)) <= errors)
+    if times <= 10:  # and the bound says something
+        assert np.all(errors <= 2e-3 * (1.0 + found))
+
+
+@pytest.mark.parametrize("name", sorted(CRAFTED))
+def test_crafted_vocabularies_are_within_it_too(name: str) -> None:
+    lexicon = CRAFTED[name]
+    spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
+    scale = float(distances(lexicon.vectors, lexicon.vectors[:1]).max())
+    for times in (0.1, 5.0, 100.0):
+        found, errors = spectrum.sums(lambda d, times=times: np.exp(-times * d / scale))
+        true = brute(lexicon, Metric.EUCLIDEAN, lambda d, t=times: np.exp(-t * d / scale))
+        assert np.all(np.abs(found - true) <= errors)
+
+
+def test_a_low_polynomial_is_exact_and_counts_are_whole() -> None:
+    lexicon = lexicons.cloud(600, 5)
+    spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
+    assert np.array_equal(spectrum.counts, np.round(spectrum.counts))
+    assert np.array_equal(spectrum.counts.sum(axis=1), np.full(600, 599.0))
+    found = spectrum.weights @ (spectrum.points**3 - 2.0 * spectrum.points)
+    true = brute(lexicon, Metric.EUCLIDEAN, lambda d: d**3 - 2.0 * d)
+    assert np.allclose(found, true, rtol=1e-12)
+
+
+def test_it_is_kept_and_recalled() -> None:
+    lexicon = lexicons.cloud(250, 5)
+    calls = []
+    first = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
+    assert calls[-1][1] == calls[-1][2] > 0
+    calls.clear()
+    again = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
+    assert not calls
+    assert np.array_equal(first.weights, again.weights)
+    assert not again.weights.flags.writeable
