@@ -87,8 +87,18 @@ class RadialMechanism(Mechanism):
         """The output as a step function of the noise length t, one row a ray."""
         return lower_envelope(candidates)
 
+    def noisy(self, rng: np.random.Generator, words: IntArray, scale: float) -> FloatArray:
+        """The origins of words plus fresh noise, shape (k, p)."""
+        unit = self.directions(rng, words.size)
+        length = scale * radii(rng, self.family, words.size, self.dimension)
+        return self.origins[words] + unit * length[:, None]
+
+    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """What the choice draws beside the noise, a number for each output: nothing here."""
+        return np.empty(0)
+
     def choose(
-        self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
+        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
         """The output for each noisy vector: the nearest target."""
         return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
@@ -149,10 +159,8 @@ class RadialMechanism(Mechanism):
         outputs = np.empty(words.size, dtype=np.int64)
         for i in range(0, words.size, BATCH):
             part = words[i : i + BATCH]
-            unit = self.directions(rng, part.size)
-            length = scale * radii(rng, self.family, part.size, self.dimension)
-            noisy = self.origins[part] + unit * length[:, None]
-            outputs[i : i + BATCH] = self.choose(rng, noisy, index)
+            noisy = self.noisy(rng, part, scale)
+            outputs[i : i + BATCH] = self.choose(self.coins(rng, part.size), noisy, index)
         return outputs
 
     def paths(

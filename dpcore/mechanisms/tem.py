@@ -86,6 +86,10 @@ class TruncatedExponential(Mechanism):
         """The threshold γ at ε, in units of the metric (Theorem 3)."""
         return tem_gamma(self.check_epsilon(epsilon), len(self.lexicon), self.beta)
 
+    def nominal(self, epsilon: float) -> float:
+        """Twice the exponent at ε: ε itself."""
+        return self.check_epsilon(epsilon)
+
     def guarantee(self, epsilon: float) -> Guarantee:
         """ε·d for the chosen metric, for every pair of words and every output (Theorem 2)."""
         return MetricPrivacy(

@@ -47,6 +47,15 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
     def truncation(self, epsilon: float) -> Truncation:
         """The noise at ε."""
 
+    def noisy(self, rng: np.random.Generator, words: IntArray, noise: Truncation) -> FloatArray:
+        """The clipped vectors of words plus fresh noise, shape (k, d)."""
+        u = uniforms(rng, words.size, self.dimension)
+        return self.origins[words] + quantile(u, noise.alpha, noise.mass)
+
+    def choose(self, noisy: FloatArray, index: NeighbourIndex | None) -> IntArray:
+        """The nearest target to each noisy vector."""
+        return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+
     @cached_property
     def _search(self) -> NearestSearch:
         """The nearest target to a point; it keeps the lengths of the targets."""
@@ -73,12 +82,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         outputs = np.empty(words.size, dtype=np.int64)
         for i in range(0, words.size, BATCH):
             part = words[i : i + BATCH]
-            u = uniforms(rng, part.size, self.dimension)
-            noisy = self.origins[part] + quantile(u, noise.alpha, noise.mass)
-            if index is None:
-                outputs[i : i + BATCH] = self._search(noisy)
-            else:
-                outputs[i : i + BATCH] = index.search(noisy, 1)[0][:, 0]
+            outputs[i : i + BATCH] = self.choose(self.noisy(rng, part, noise), index)
         return outputs
 
     def paths(

@@ -63,6 +63,11 @@ class TruncatedGumbel(Mechanism):
         """Δ and Δ₀ in the Euclidean metric: bounds that err towards more noise if not exact."""
         return self.lexicon.with_metric(Metric.EUCLIDEAN).extent
 
+    @property
+    def bound(self) -> float:
+        """Δ, at which the noise is cut off."""
+        return self._extent.diameter
+
     @cached_property
     def _weights(self) -> FloatArray:
         return poisson_weights(len(self.lexicon))
@@ -119,15 +124,15 @@ class TruncatedGumbel(Mechanism):
         whole = np.flatnonzero(counts == n)
         if partial.size:
             distinct, rows = np.unique(entries[partial], return_inverse=True)
-            near = self._neighbours(distinct, int(counts[partial].max()))
+            near = self.neighbours(distinct, int(counts[partial].max()))
             outputs[partial] = choose_among_few(
                 rng, near, rows, counts[partial], b, self._extent.diameter
             )
         if whole.size:
-            outputs[whole] = self._among_all(rng, entries[whole], b)
+            outputs[whole] = self.among_all(rng, entries[whole], b)
         return outputs
 
-    def _among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
+    def among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
         """Draws with K = n, in blocks of rows."""
         outputs = np.empty(entries.size, dtype=np.int64)
         order = np.argsort(entries, kind="stable")
@@ -145,7 +150,7 @@ class TruncatedGumbel(Mechanism):
             distinct, inverse = np.unique(words[part], return_inverse=True)
             yield part, distances(vectors, vectors[distinct])[inverse]
 
-    def _neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
+    def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Exact nearest words and their distances, shape (m, count); ties by lowest index."""
         order = np.empty((words.size, count), dtype=np.int64)
         distance = np.empty((words.size, count))
@@ -219,7 +224,7 @@ class TruncatedGumbel(Mechanism):
 
     def _head_ranking(self, word: int) -> Ranking:
         """The nearest words, more than a Poisson count of candidates is likely to ask for."""
-        order, distance = self._neighbours(np.array([word]), min(64, len(self.lexicon)))
+        order, distance = self.neighbours(np.array([word]), min(64, len(self.lexicon)))
         return Ranking(order[0], distance[0])
 
     # -- probabilities --------------------------------------------------------------------------

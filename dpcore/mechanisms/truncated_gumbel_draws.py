@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.noise.gumbel import truncated_from_uniform, truncated_gumbel
+from dpcore.noise.gumbel import truncated_from_uniform
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
@@ -37,8 +37,34 @@ def choose_among_few(
         b: noise scale.
         bound: truncation bound.
     """
+    outputs = np.empty(rows.size, dtype=np.int64)
+    by_count = np.argsort(counts, kind="stable")
+    uniform = rng.random(int(counts.sum()))
+    outputs[by_count] = smallest_sums(near, rows[by_count], counts[by_count], uniform, b, bound)
+    return outputs
+
+
+def smallest_sums(
+    near: tuple[IntArray, FloatArray],
+    rows: IntArray,
+    counts: IntArray,
+    uniform: FloatArray,
+    b: float,
+    bound: float,
+) -> IntArray:
+    """As `choose_among_few`, the uniform number behind the noise of each candidate given in a row.
+
+    Args:
+        near: as there.
+        rows: as there.
+        counts: as there.
+        uniform: shape (Σ counts,).
+        b: noise scale.
+        bound: truncation bound.
+    """
     order, distance = near
     outputs = np.empty(rows.size, dtype=np.int64)
+    begin = np.concatenate(([0], np.cumsum(counts)[:-1]))
     # Draws with the same number of candidates form one rectangle.
     by_count = np.argsort(counts, kind="stable")
     ends = np.searchsorted(counts[by_count], np.arange(1, int(counts.max()) + 2))
@@ -47,7 +73,7 @@ def choose_among_few(
         step = max(1, _BLOCK_ENTRIES // k)
         for start in range(0, members.size, step):
             part = members[start : start + step]
-            noisy = truncated_gumbel(rng, (part.size, k), b, bound)
+            noisy = truncated_from_uniform(uniform[begin[part, None] + np.arange(k)], b, bound)
             noisy += distance[rows[part], :k]
             outputs[part] = order[rows[part], noisy.argmin(axis=1)]
     return outputs

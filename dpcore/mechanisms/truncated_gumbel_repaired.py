@@ -135,23 +135,32 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         uniform = rng.random(entries.size)
         outputs = np.empty(entries.size, dtype=np.int64)
         for members, row in self._groups(entries):
-            order = self._nearest_first(row)
-            near = row[order[: self._heads]]
-            steps = np.cumsum(law_of(near, row[order], strength)[0])
+            order, steps = self.cumulated(row, strength)
             place = np.searchsorted(steps, uniform[members] * steps[-1], side="right")
             # A product that rounds up to the last step must not leave the vocabulary.
             outputs[members] = order[np.minimum(place, steps.size - 1)]
         return outputs
 
+    def cumulated(self, row: FloatArray, strength: FloatArray) -> tuple[IntArray, FloatArray]:
+        """All words, the nearest first, and the cumulated law in that order.
+
+        Args:
+            row: distances of all words, shape (n,).
+            strength: s, shape (1,).
+        """
+        order = self._nearest_first(row)
+        return order, np.cumsum(law_of(row[order[: self.heads]], row[order], strength)[0])
+
     @cached_property
-    def _heads(self) -> int:
+    def heads(self) -> int:
+        """How many of the nearest words have a law of their own."""
         return heads(len(self.lexicon))
 
     def _nearest_first(self, row: FloatArray) -> IntArray:
-        """All words, the first `_heads` of them by distance, ties to the lowest index."""
-        limit = np.partition(row, self._heads - 1)[self._heads - 1]
+        """All words, the first `heads` of them by distance, ties to the lowest index."""
+        limit = np.partition(row, self.heads - 1)[self.heads - 1]
         inside = np.flatnonzero(row <= limit)
-        inside = inside[np.argsort(row[inside], kind="stable")[: self._heads]]
+        inside = inside[np.argsort(row[inside], kind="stable")[: self.heads]]
         rest = np.ones(row.size, dtype=bool)
         rest[inside] = False
         return np.concatenate((inside, np.flatnonzero(rest)))
@@ -243,7 +252,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         strengths = np.array([self.strength(float(value)) for value in values])
         ranking = ranking or self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
-        near = ranking.distances[: self._heads]
+        near = ranking.distances[: self.heads]
         probabilities[:, ranking.order] = law_of(near, ranking.distances, strengths)
         return Law(
             word=index,

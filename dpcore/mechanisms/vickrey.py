@@ -82,12 +82,16 @@ class Vickrey(Mahalanobis):
         with np.errstate(divide="ignore"):
             return np.square(np.divide((1.0 - coin) * (1.0 - self.t), coin * self.t))
 
+    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """A uniform number for each output, shape (count,)."""
+        return rng.random(count)
+
     def choose(
-        self, rng: np.random.Generator, noisy: FloatArray, index: NeighbourIndex | None
+        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
         """One of the two nearest words, by the coin of each noisy vector."""
         pair, near = (index or _exact_index(self.lexicon)).search(noisy, 2)
-        bar = self.odds_bar(np.asarray(rng.random(noisy.shape[0])))
+        bar = self.odds_bar(coins)
         wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
         return np.where(wins, pair[:, 0], pair[:, 1])
 

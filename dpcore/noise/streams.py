@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 
 import numpy as np
 
@@ -31,3 +32,29 @@ def generator(seed: int | None, *key: str | int) -> np.random.Generator:
     digest = hashlib.sha256(text.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
     return np.random.default_rng([check_seed(seed), *words])
+
+
+SECRET_BYTES = 32
+"""Of a run secret."""
+
+
+def document_generator(secret: bytes, document: int | str) -> np.random.Generator:
+    """The stream of one document in one run.
+
+    HMAC-SHA256 of the document's id under the secret is the key of a counter-based generator
+    (Philox 4x64, Salmon et al. 2011), so a document's noise depends on nothing but the two: not on
+    batches, order, workers or retries. Without the secret it cannot be told.
+
+    Args:
+        secret: 32 bytes from the operating system for a release, never used for two runs.
+        document: unique in its run; two documents of one id would get the same noise.
+
+    Raises:
+        ParameterError: the secret is too short.
+    """
+    if not len(secret) >= SECRET_BYTES:
+        msg = f"a run secret has at least {SECRET_BYTES} bytes, got {len(secret)}"
+        raise ParameterError(msg)
+    digest = hmac.digest(secret, str(document).encode("utf-8", "surrogatepass"), "sha256")
+    key = np.frombuffer(digest[:16], dtype="<u8").astype(np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

@@ -79,7 +79,7 @@ def test_many_heads_and_a_rest(rng):
     lexicon = lexicons.cloud(200, 25)
     mechanism = create("truncated-gumbel-repaired", lexicon)
     epsilon = 1.1 * mechanism.admissible.low
-    assert mechanism._heads < 100
+    assert mechanism.heads < 100
     law = mechanism.law(9, [epsilon]).dense(200)[0]
     assert law.sum() == pytest.approx(1, abs=1e-12)
     assert_law(mechanism.sample(rng(), np.full(10_000, 9), epsilon), law)
