@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+if TYPE_CHECKING:
+    from dpcore.lexicon.progress import Progress
+
 T = TypeVar("T")
 _SILENT_SECONDS = 0.4
+_PULSE_SECONDS = 0.2
 
 
 def timed(label: str, items: Sequence[T]) -> Iterator[T]:
@@ -30,3 +34,59 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
         yield item
     if slot is not None:
         slot.empty()
+
+
+class Reporter:
+    """Shows the progress that the engine reports, once it has taken a moment, with the time left.
+
+    It draws inside `place`, which is emptied by `close`. With a key there is a button that ends the
+    work: its click interrupts the script at the next report.
+
+    Args:
+        label: fixed text of ours.
+        stop: key of the button; None for none.
+    """
+
+    def __init__(self, label: str, *, stop: str | None = None) -> None:
+        """Reserve the place."""
+        self._label, self._stop = label, stop
+        self._place = st.empty()
+        self._bar: Any = None
+        self._stage, self._start = "", time.monotonic()
+        self._told = self._start
+
+    @property
+    def progress(self) -> Progress:
+        """What the engine calls with (stage, done, total); the time left is that of the stage."""
+        return self._report
+
+    def _report(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if stage != self._stage:
+            self._stage, self._start = stage, now
+        if now - self._told < (_PULSE_SECONDS if self._bar is not None else _SILENT_SECONDS):
+            return
+        self._told = now
+        if self._bar is None:
+            with self._place.container():
+                if self._stop is not None:
+                    st.button(
+                        "Stop",
+                        key=self._stop,
+                        icon=":material/stop_circle:",
+                        help="Ends this computation; what was known before stays.",
+                    )
+                self._bar = st.empty()
+        text = f"{self._label}: {stage}"
+        if not total:
+            self._bar.progress(0.0, text=f"{text} {done}")
+            return
+        left = (now - self._start) / max(done, 1) * (total - done)
+        self._bar.progress(
+            min(done / total, 1.0),
+            text=f"{text}, {done:,} of {total:,}, about {max(1, round(left))} s left",
+        )
+
+    def close(self) -> None:
+        """Take away what was drawn."""
+        self._place.empty()
