@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from dpcore.audit import claims_adept as adept
+from dpcore.audit import claims_calibrated as calibrated
 from dpcore.audit import claims_clipped as clipped
 from dpcore.audit import claims_gumbel as gumbel
 from dpcore.audit import claims_noise as noise
@@ -19,45 +20,62 @@ from dpcore.lexicon.progress import Progress, silent
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-Claim = Callable[["Lexicon", AuditSettings], Verdict]
+Claim = Callable[["Lexicon", AuditSettings, Progress], Verdict]
+
+
+def _at_once(claim: Callable[[Lexicon, AuditSettings], Verdict]) -> Claim:
+    """A claim that is computed in a moment and has no progress to report."""
+    return lambda lexicon, settings, _: claim(lexicon, settings)
+
 
 CLAIMS: dict[str, Claim] = {
     "xu-theorem-1": gumbel.xu_theorem_1,
-    "xu-lemma-1": gumbel.xu_lemma_1,
-    "huang-theorem-3": clipped.huang_theorem_3,
-    "huang-theorem-4": clipped.huang_theorem_4,
-    "adept-published": adept.adept_published,
-    "pixeldp-slides": pixeldp.pixeldp_slides,
-    "gaussian-classical": clipped.gaussian_classical,
+    "xu-lemma-1": _at_once(gumbel.xu_lemma_1),
+    "huang-theorem-3": _at_once(clipped.huang_theorem_3),
+    "huang-theorem-4": _at_once(clipped.huang_theorem_4),
+    "adept-published": _at_once(adept.adept_published),
+    "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
+    "gaussian-classical": _at_once(clipped.gaussian_classical),
     "carvalho-theorem-2": tem.carvalho_theorem_2,
     "carvalho-theorem-3": tem.carvalho_theorem_3,
-    "madlib": noise.madlib,
-    "mahalanobis": noise.mahalanobis,
+    "madlib": _at_once(noise.madlib),
+    "mahalanobis": _at_once(noise.mahalanobis),
     "vickrey": noise.vickrey,
-    "random-projection": noise.random_projection,
-    "laplace": clipped.laplace,
-    "l2-laplace": clipped.l2_laplace,
-    "gaussian": clipped.gaussian,
-    "pixeldp": pixeldp.pixeldp_right,
-    "truncated-gumbel-repaired": gumbel.gumbel_repaired,
-    "tem-calibrated": tem.tem_calibrated,
-    "trlaplace-corrected": clipped.trlaplace_corrected,
-    "adept-a": adept.adept_l1_clip,
-    "adept-b": adept.adept_scaled,
-    "adept-c": adept.adept_round,
+    "random-projection": _at_once(noise.random_projection),
+    "laplace": _at_once(clipped.laplace),
+    "l2-laplace": _at_once(clipped.l2_laplace),
+    "gaussian": _at_once(clipped.gaussian),
+    "pixeldp": _at_once(pixeldp.pixeldp_right),
+    "truncated-gumbel-repaired": calibrated.gumbel_repaired,
+    "tem-calibrated": calibrated.tem_calibrated,
+    "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
+    "adept-a": _at_once(adept.adept_l1_clip),
+    "adept-b": _at_once(adept.adept_scaled),
+    "adept-c": _at_once(adept.adept_round),
 }
 """Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
 
 
-def verdict(key: str, lexicon: Lexicon, settings: AuditSettings | None = None) -> Verdict:
+def verdict(
+    key: str,
+    lexicon: Lexicon,
+    settings: AuditSettings | None = None,
+    progress: Progress = silent,
+) -> Verdict:
     """The verdict on one claim.
+
+    Args:
+        key: of the claim.
+        lexicon: on whose words.
+        settings: at which parameters.
+        progress: called with (stage, done, total) where it takes longer than a moment.
 
     Raises:
         ParameterError: the claim is unknown; the message lists them.
     """
     if key not in CLAIMS:
         raise ParameterError(f"unknown claim {key[:40]!r}; known are {', '.join(CLAIMS)}")
-    return CLAIMS[key](lexicon, settings or AuditSettings())
+    return CLAIMS[key](lexicon, settings or AuditSettings(), progress)
 
 
 def all_verdicts(

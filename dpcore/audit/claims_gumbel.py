@@ -1,4 +1,4 @@
-"""Claims about the truncated Gumbel mechanism (Xu et al. 2021): Theorem 1, Lemma 1, the repair.
+"""Claims about the truncated Gumbel mechanism (Xu et al. 2021): Theorem 1 and Lemma 1.
 
 Theorem 1 is refuted twice: on a crafted vocabulary with three different distances, where every
 figure can be followed by hand, and on the vocabulary at hand. Both refutations rest on bounds of
@@ -16,11 +16,10 @@ import numpy as np
 from dpcore.audit.gumbel_bounds import log_probability_bounds
 from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
-from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
 from dpcore.mechanisms.truncated_gumbel_law import law_from_distances
-from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.truncated_gumbel_scale import lowest_epsilon, published_condition, scale
 from dpcore.noise.poisson import poisson_weights
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.law import FloatArray
 
 CRAFTED_WORDS = 1000
-_SAMPLE = 5  # times `settings.words`: private words compared for the repair
 _GAP, _PANELS = 1.0, 500  # coarse bounds do: a pair is beyond ε·d by hundreds of nats
 
 
@@ -112,13 +110,13 @@ def crafted(edge: float, m: int = CRAFTED_WORDS) -> tuple[float, Certified]:
     return epsilon, certify(rows[1], rows[0], n - 1, 2.0, b, 2.0)
 
 
-def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
     """Theorem 1: εd-privacy of Algorithm 2."""
     mechanism = TruncatedGumbel(lexicon=lexicon)
     extent = lexicon.with_metric(Metric.EUCLIDEAN).extent
     n, epsilon = len(lexicon), settings.edge * mechanism.admissible.low
     count = min(settings.words, n)
-    audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed)
+    audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     worst = audit.found.worst
     made, example = crafted(settings.edge)
     numbers: dict[str, Number] = {
@@ -218,36 +216,4 @@ def xu_lemma_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
             "share modified, k = 2, neighbour at the largest distance": 1.0 - stays_far,
         },
         command=settings.command("xu-lemma-1", lexicon, "edge"),
-    )
-
-
-def gumbel_repaired(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A4r: the bound for every vocabulary, and the exact loss of some words of this one."""
-    mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
-    epsilon = max(settings.epsilon, 1.5 * mechanism.admissible.low)
-    guarantee = mechanism.guarantee(epsilon)
-    count = min(_SAMPLE * settings.words, len(lexicon))
-    audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed)
-    certified = guarantee.status is Status.CERTIFIED
-    outcome = Outcome.CHECKED if certified else Outcome.PROVED
-    return Verdict(
-        key="truncated-gumbel-repaired",
-        title="Truncated Gumbel, repaired",
-        claim=f"ε·d-private at ε = {epsilon:.4g}.",
-        source=guarantee.source,
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, "words": count, "seed": settings.seed},
-        conditions=(Condition("a certificate of this vocabulary is at hand", certified),),
-        computed=f"The closed form of {count} words, all pairs and all outputs.",
-        outcome=outcome if audit.found.holds else Outcome.REFUTED,
-        repair=guarantee.reason,
-        numbers={
-            "claimed epsilon": epsilon,
-            "true epsilon among these words": audit.found.epsilon_effective,
-            "noise scale b": mechanism.noise_scale(epsilon),
-            "lowest epsilon": mechanism.admissible.low,
-        },
-        command=settings.command("truncated-gumbel-repaired", lexicon, "epsilon", "words", "seed"),
     )

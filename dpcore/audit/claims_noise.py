@@ -15,8 +15,10 @@ from dpcore.audit.montecarlo import epsilon_lower_bound
 from dpcore.audit.noise import elliptical, pair_profile, whitening
 from dpcore.audit.samplers import SamplerReport, check_noise
 from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import paired_distances
-from dpcore.limits import MAX_AUDIT_WORDS
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_WORDS
 from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.projection import RandomProjection, stretch_quantile
 from dpcore.mechanisms.vickrey import Vickrey
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Number
     from dpcore.lexicon.lexicon import Lexicon
 
-_NOISE_DRAWS = 4000  # rows of noise: the sampler's tests see 2 % errors of a scale
+_BLOCK = 500  # draws of a word between two reports of progress
 _ONE_SIDED = "its probability of failing correct noise is"
 
 
@@ -42,9 +44,17 @@ def noise_report(
         epsilon: ε.
         count: noise vectors.
         seed: of the noise.
+
+    Raises:
+        ParameterError: more noise than fits in memory.
     """
     rng = generator(seed, "audit", "sampler", mechanism.key)
     dimension = int(mechanism.origins.shape[1])
+    if not count * dimension <= MAX_AUDIT_ENTRIES:
+        raise ParameterError(
+            f"at most {MAX_AUDIT_ENTRIES // dimension:,} noise vectors of {dimension} coordinates "
+            f"are tested at a time, got {count:,}: lower the draws"
+        )
     scale = mechanism.scale(epsilon)
     rows = 2 * count if dimension == 1 else count
     directions = mechanism.directions(rng, rows)
@@ -67,8 +77,7 @@ def _sampler_verdict(
     proof: str,
     numbers: dict[str, Number],
 ) -> Verdict:
-    count = min(settings.draws, _NOISE_DRAWS)
-    report = noise_report(mechanism, settings.epsilon, count, settings.seed)
+    report = noise_report(mechanism, settings.epsilon, settings.draws, settings.seed)
     worst = min(report.checks, key=lambda check: check.p_value)
     found: dict[str, Number] = {
         "noise draws": report.draws,
@@ -152,7 +161,7 @@ def mahalanobis(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     )
 
 
-def vickrey(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
     """A3: Vickrey keeps the guarantee of its noise."""
     mechanism = Vickrey(lexicon=lexicon)
     word = 0
@@ -160,13 +169,14 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     others = paired_distances(np.repeat(near[:1], len(near) - 1, axis=0), near[1:])
     other = int(others.argmin()) + 1
     allowed = settings.epsilon * float(others.min())
-    count = min(settings.draws, 2000) // 2 * 2
-    drawn = [
-        mechanism.sample(
-            generator(settings.seed, "audit", "vickrey", w), np.full(count, w), settings.epsilon
-        )
-        for w in (word, other)
-    ]
+    count = settings.draws // 2 * 2
+    drawn = np.empty((2, count), dtype=np.int64)
+    for i, w in enumerate((word, other)):
+        rng = generator(settings.seed, "audit", "vickrey", w)
+        for start in range(0, count, _BLOCK):
+            part = drawn[i, start : start + _BLOCK]
+            part[:] = mechanism.sample(rng, np.full(part.size, w), settings.epsilon)
+            progress("draws", i * count + start + part.size, 2 * count)
     bound = epsilon_lower_bound(*drawn)
     return _sampler_verdict(
         "vickrey",
