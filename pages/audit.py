@@ -31,5 +31,5 @@ except DpcoreError as error:
     refuse("The recorded verdicts are missing; claims can be computed one by one below.", error)
     recorded = None
 overview(words, recorded)
-detail(chosen_claim(), words, recorded)
+detail(chosen_claim(recorded), words, recorded)
 footer(words, 0 if recorded is None else recorded.settings.seed, "samples as each verdict says")

@@ -10,6 +10,7 @@ from dpcore.audit.claims import CLAIMS
 from dpcore.audit.settings import AuditSettings
 from pages.auditing.store import compute_all, known
 from pages.auditing.tables import overview_table
+from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
 
@@ -62,16 +63,24 @@ def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]
     return [one for one in found if one is not None]
 
 
-def chosen_claim() -> str:
-    """Draw the choice of a claim; return its key."""
-    return st.selectbox(
+def chosen_claim(recorded: RecordedVerdicts | None) -> str:
+    """Draw the choice of a claim, by its title where one is recorded; return its key."""
+    titles = {} if recorded is None else {one.key: one.title for one in recorded.verdicts}
+    # Bound to the address it would stand there by its title; the link has the key.
+    usual = next(iter(CLAIMS))
+    if CLAIM not in st.session_state:
+        linked = st.query_params.get(CLAIM, usual)
+        st.session_state[CLAIM] = linked if linked in CLAIMS else usual
+    chosen: str = st.selectbox(
         "Claim",
         list(CLAIMS),
+        format_func=lambda key: titles.get(key, key),
         key=CLAIM,
-        bind="query-params",
-        help="The claim that is shown below, by its name on the command line; a click on a row of "
-        "the table chooses it too. It stands in the link.",
+        help="The claim that is shown below; a click on a row of the table chooses it too. It "
+        "stands in the link.",
     )
+    link.write(CLAIM, chosen, usual)
+    return chosen
 
 
 def _table(table: pd.DataFrame, fingerprint: str) -> None:

@@ -11,7 +11,7 @@ from dpcore.audit.settings import AuditSettings
 from dpcore.limits import MAX_DIMENSION, MAX_SEED
 
 _DEFAULT = AuditSettings()
-PAGE_WORDS, PAGE_DRAWS = 200, 200_000
+PAGE_WORDS, PAGE_DRAWS = 200, 20_000
 # Name: label, smallest, largest, step, explanation.
 _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
     "epsilon": ("ε", 0.001, 1000.0, 0.5, "The claimed ε."),
@@ -35,9 +35,10 @@ _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
     ),
     "words": (
         "Words", 2, PAGE_WORDS, 1,
-        "How many words drawn by the seed are compared with one another; time grows with it.",
+        "How many words drawn by the seed are compared with one another: as many for truncated "
+        "Gumbel, five times as many for its repair, ten times for TEM; time grows with it.",
     ),
-    "draws": ("Draws", 1000, PAGE_DRAWS, 1000, "Draws that test the sampler."),
+    "draws": ("Draws", 1000, PAGE_DRAWS, 1000, "Noise vectors that test the sampler."),
     "seed": ("Seed of the audit", 0, MAX_SEED, 1, "Of every sample: the same seed, same numbers."),
 }  # fmt: skip
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -20,6 +19,7 @@ from dpcore.plots.habernal import (
 )
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.progress import Reporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,14 +78,7 @@ def _habernal() -> None:
 
 
 def _draw() -> None:
-    bar: Any = st.progress(0.0, text="Drawing pairs")
-
-    start = time.monotonic()
-
-    def progress(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - engine's signature
-        left = (time.monotonic() - start) / done * (total - done)
-        bar.progress(done / total, text=f"Drawing pairs: about {max(1, round(left))} s left")
-
+    reporter = Reporter("Drawing pairs", stop="audit_stop_pairs")
     rng = generator(_SEED, "audit", "habernal")
-    st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=progress)
+    st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=reporter.progress)
     st.rerun()

@@ -11,7 +11,7 @@ from dpcore.audit.recorded import RecordedVerdicts, read_recorded
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import DpcoreError
 from pages.shared.messages import refuse
-from pages.shared.progress import timed
+from pages.shared.progress import Reporter, timed
 
 if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
@@ -48,12 +48,15 @@ def known(
 
 def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None:
     """Compute one verdict now and keep it for this session; None, with the reason, if refused."""
+    reporter = Reporter("Computing this claim", stop="audit_stop")
     try:
         with st.spinner("Computing this claim; most take less than two seconds", show_time=True):
-            found = verdict(key, words, settings)
+            found = verdict(key, words, settings, reporter.progress)
     except DpcoreError as error:
         refuse("This claim cannot be computed at these settings.", error)
         return None
+    finally:
+        reporter.close()
     _keep(key, words, settings, found)
     return found
 
@@ -61,12 +64,14 @@ def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None
 def compute_all(words: Lexicon) -> None:
     """Compute every claim on a lexicon at the usual settings, one after the other."""
     settings = AuditSettings()
+    reporter = Reporter("This claim", stop="audit_stop_all")
     for key in timed("Auditing", list(CLAIMS)):
         if (words.fingerprint, key, settings) not in _held():
             try:
-                _keep(key, words, settings, verdict(key, words, settings))
+                _keep(key, words, settings, verdict(key, words, settings, reporter.progress))
             except DpcoreError as error:
                 refuse("A claim could not be computed on this lexicon.", error)
+    reporter.close()
 
 
 def _keep(key: str, words: Lexicon, settings: AuditSettings, found: Verdict) -> None:

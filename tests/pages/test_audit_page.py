@@ -178,6 +178,6 @@ def test_another_lexicon_is_audited_on_demand(
         assert "Not computed yet" in said(test)
         test.button(key="audit_all").click().run()
         assert set(table(test, "source")["key"]) == set(few)
-        assert "--claim gaussian --lexicon test" in said(test)
+        assert "--claim gaussian --lexicon PATH-OF-THE-LEXICON" in said(test)
     finally:
         resources.lexicon.clear()
