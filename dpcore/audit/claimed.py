@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
-"""As in `dpcore.plots.audit`: one row an ε, bounds on the true δ, and the claim itself."""
+"""One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
 
 _CLIPPED: dict[str, type[ClippedMechanism]] = {
     "laplace": ClippedLaplace,

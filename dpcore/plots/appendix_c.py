@@ -13,20 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-COLUMNS = (
-    "mechanism",
-    "word",
-    "epsilon",
-    "nearest",
-    "formula",
-    "low",
-    "truth",
-    "high",
-    "standard_error",
-    "method",
-)
-"""One row a word and ε, ε ascending within a word: the columns of `dpcore.measure.appendix_c`."""
-
 _WORDS = ((BLUE, "circle"), (VERMILION, "diamond"))
 _DASHES = {"truth": "solid", "formula": "dash", "low": "dot"}
 _LABELS = {"truth": "truth", "formula": "formula", "low": "proved lower bound"}
@@ -41,7 +27,8 @@ def appendix_figure(
     """Draw formula (dash), truth (solid) and the bound that holds (dots) of each word over ε.
 
     Args:
-        table: the columns `COLUMNS`, of one mechanism and at most two words, the dense one first.
+        table: the columns of `dpcore.measure.appendix_c`, of one mechanism and at most two words,
+            the dense one first; ε ascending within a word.
         axis_title: of the ε axis.
         logarithm: whether the axis shows ln ε; else ε on a log scale.
         at: the chosen ε: a vertical line.
@@ -133,7 +120,7 @@ def appendix_caption(table: pd.DataFrame, at_label: str, at: float) -> str:
     """Formula against truth at one ε and at its worst, from the numbers of the figure.
 
     Args:
-        table: the columns `COLUMNS`, of one mechanism.
+        table: as for `appendix_figure`.
         at_label: the chosen ε in words ("ε = 12").
         at: the chosen ε.
     """

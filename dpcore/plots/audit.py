@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-COLUMNS = ("epsilon", "allowed", "low", "high", "claimed_epsilon", "claimed_delta")
-"""One row an ε: the largest δ that the claim allows, bounds on the δ of the noise, the claim."""
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
 _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
 
@@ -21,7 +19,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     """Two curves: what the claim allows (dash), what is true (solid), and the claimed ε.
 
     Args:
-        table: the columns `COLUMNS`.
+        table: the columns of `dpcore.audit.claimed`.
 
     Returns:
         A figure; the axis of δ is logarithmic where the claim has a δ that it can show.
