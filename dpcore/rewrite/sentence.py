@@ -81,7 +81,7 @@ class Sentence:
     @cached_property
     def words(self) -> IntArray:
         """Lexicon index of each open slot, shape (k,); −1 for a word outside the vocabulary."""
-        return np.array([slot.index for slot in self.encoding.open_slots], dtype=np.int64)
+        return self.encoding.words
 
     @property
     def protected(self) -> int:

@@ -43,6 +43,7 @@ __all__ = [
     "describe",
     "encode",
     "released_description",
+    "stand_in",
 ]
 
 
@@ -127,6 +128,11 @@ class Encoding:
         """The k slots that a mechanism fills."""
         return tuple(slot for slot in self.slots if slot.is_open)
 
+    @cached_property
+    def words(self) -> NDArray[np.int64]:
+        """Lexicon index of each open slot, shape (k,); -1 for a word outside the vocabulary."""
+        return np.array([slot.index for slot in self.open_slots], dtype=np.int64)
+
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the words that a mechanism is to rewrite.
 
@@ -142,11 +148,20 @@ class Encoding:
         Returns:
             Shape (k,), read-only: one lexicon index for each open slot.
         """
-        words = np.array([slot.index for slot in self.open_slots], dtype=np.int64)
-        absent = words < 0
-        words[absent] = rng.integers(self.vocabulary, size=int(absent.sum()))
+        words = stand_in(self.words, self.vocabulary, rng)
         words.setflags(write=False)
         return words
+
+
+def stand_in(
+    words: NDArray[np.int64], vocabulary: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """A copy in which each unknown word (-1) is a uniformly random one: see `Encoding.draw`."""
+    found = words.copy()
+    absent = np.flatnonzero(words < 0)
+    if absent.size:
+        found[absent] = rng.integers(vocabulary, size=absent.size)
+    return found
 
 
 def _wider(first: str, second: str) -> str:

@@ -1,0 +1,164 @@
+"""Many documents under a mechanism: read once, then released with noise of their own.
+
+A document's noise is keyed by the run's secret and the document's id (`document_generator`), so
+its output is the same in any batch, order and process; it is what `dpcore.rewrite.sentence.release`
+gives with that generator. Two documents of one run must not share an id, and no secret may serve
+two releases: both would give two outputs of the same noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError, TextError
+from dpcore.mechanisms.bulk import bulk
+from dpcore.noise.streams import document_generator
+from dpcore.rewrite.assembly import assemble
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.tokens import tokenize
+from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, encode, stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.bulk import Bulk
+    from dpcore.mechanisms.law import IntArray
+    from dpcore.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Encoded documents.
+
+    Attributes:
+        lexicon: whose indices the words are.
+        words: of all open slots in a row, shape (k,), read-only; −1 for an unknown word that the
+            policy replaces.
+        offsets: document i has words[offsets[i]:offsets[i + 1]]; shape (documents + 1,), read-only.
+        encodings: one a document, or none where texts are not needed.
+    """
+
+    lexicon: Lexicon
+    words: IntArray
+    offsets: IntArray
+    encodings: tuple[Encoding, ...]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        self.words.setflags(write=False)
+        self.offsets.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.offsets) - 1
+
+    def texts(self, outputs: IntArray) -> list[str]:
+        """The documents with these words (lexicon indices, shape (k,)) in their open slots.
+
+        Raises:
+            ParameterError: the encodings were not kept, or there are not k outputs.
+        """
+        if len(self.encodings) != len(self):
+            raise ParameterError("the documents were encoded without what their texts need")
+        if outputs.shape != self.words.shape:
+            raise ParameterError(
+                f"{self.words.size:,} output words are needed, got {outputs.size:,}"
+            )
+        names = self.lexicon.words
+        written = [names[i] for i in outputs.tolist()]
+        ends = pairwise(self.offsets.tolist())
+        return [
+            assemble(encoding, written[start:stop])
+            for encoding, (start, stop) in zip(self.encodings, ends, strict=True)
+        ]
+
+
+def encode_all(
+    texts: Iterable[str],
+    lexicon: Lexicon,
+    *,
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
+    keep_stop_words: bool = False,
+    case_policy: CasePolicy = CasePolicy.KEEP,
+    for_text: bool = True,
+) -> Documents:
+    """Read documents: tokens, roles, lexicon indices. A blank document has no words.
+
+    Args:
+        texts: the documents.
+        lexicon: the vocabulary.
+        policy: what becomes of unknown words.
+        keep_stop_words: release function words unchanged.
+        case_policy: what is released about capital letters.
+        for_text: keep what `Documents.texts` needs; without, a word takes 8 bytes.
+
+    Raises:
+        TextError: a word is refused by the policy; the message names the document by its number.
+    """
+    encodings: list[Encoding] = []
+    words: list[IntArray] = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            found = encode(
+                tokenize(text),
+                lexicon,
+                policy=policy,
+                keep_stop_words=keep_stop_words,
+                case_policy=case_policy,
+            )
+        except TextError as error:
+            raise TextError(f"document {number:,}: {error}") from None
+        words.append(found.words)
+        if for_text:
+            encodings.append(found)
+    offsets = np.cumsum([0, *(one.size for one in words)], dtype=np.int64)
+    flat = np.concatenate(words) if words else np.empty(0, dtype=np.int64)
+    return Documents(lexicon, flat, offsets, tuple(encodings))
+
+
+def release_all(
+    documents: Documents,
+    mechanism: Mechanism,
+    epsilon: float,
+    secret: bytes,
+    ids: Sequence[int | str] | None = None,
+    *,
+    sampler: Bulk | None = None,
+) -> IntArray:
+    """Fresh noise at one ε for every word of every document.
+
+    Args:
+        documents: over the mechanism's lexicon.
+        mechanism: what rewrites.
+        epsilon: the privacy parameter.
+        secret: of the run.
+        ids: one a document, unique in the run; 0, 1, … if None.
+        sampler: `bulk(mechanism, epsilon)`, to keep laws and neighbours from call to call.
+
+    Returns:
+        Output words, shape (k,), in the order of `documents.words`.
+
+    Raises:
+        ParameterError: there is not one id a document, or one stands twice.
+    """
+    names = range(len(documents)) if ids is None else ids
+    if len(names) != len(documents) or len(set(names)) != len(names):
+        raise ParameterError(
+            f"{len(documents):,} documents need as many different ids, got {len(set(names)):,}"
+        )
+    rngs = [document_generator(secret, name) for name in names]
+    n = len(documents.lexicon)
+    inputs = documents.words
+    if inputs.size and inputs.min() < 0:
+        ends = pairwise(documents.offsets.tolist())
+        parts = [
+            stand_in(inputs[start:stop], n, rng)
+            for (start, stop), rng in zip(ends, rngs, strict=True)
+        ]
+        inputs = np.concatenate(parts)
+    return (sampler or bulk(mechanism, epsilon))(rngs, inputs, documents.offsets)

@@ -1,0 +1,107 @@
+"""Many documents: each is what `release` gives with the document's own generator."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError, TextError
+from dpcore.mechanisms.bulk import bulk
+from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.noise.streams import document_generator
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.documents import encode_all, release_all
+from dpcore.rewrite.sentence import prepare, release
+from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from tests.mechanisms import lexicons
+from tests.mechanisms.contract import typical
+
+LEXICON = lexicons.cloud(200, 6)
+SECRET = bytes(range(32))
+TEXTS = [
+    "W1 w2, w3! And w4-w5 (W6).",
+    "w7 w7 w7 w7 “w7”\n\nw7 Qwertz w8",
+    "",
+    "W9 W10 W11 unknown UNKNOWN w12's",
+    " \n ",
+    "...",
+    "w13",
+    " ".join(f"w{i % 200}" for i in range(700)),
+]
+
+
+def plain(mechanism, epsilon, ids, **options):
+    """The twin: one document after the other."""
+    found = []
+    for text, name in zip(TEXTS, ids, strict=True):
+        if not text.strip():
+            found.append("")
+            continue
+        sentence = prepare(text, LEXICON, max_characters=10**6, max_tokens=10**6, **options)
+        found.append(release(sentence, mechanism, epsilon, document_generator(SECRET, name)).text)
+    return found
+
+
+@pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
+def test_documents_are_what_release_gives(name):
+    mechanism = create(name, LEXICON)
+    epsilon = min(typical(mechanism), 0.9 * mechanism.admissible.high)
+    documents = encode_all(TEXTS, LEXICON)
+    ids = range(100, 100 + len(TEXTS))
+    outputs = release_all(documents, mechanism, epsilon, SECRET, ids)
+    assert documents.texts(outputs) == plain(mechanism, epsilon, ids)
+
+
+@pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
+def test_policies_are_kept(policy):
+    mechanism = create("tem", LEXICON)
+    options = {
+        "policy": UnknownWordPolicy(policy),
+        "keep_stop_words": True,
+        "case_policy": CasePolicy.SENTENCE,
+    }
+    documents = encode_all(TEXTS, LEXICON, **options)
+    found = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
+    assert found == plain(mechanism, 3.0, range(len(TEXTS)), **options)
+    assert "qwertz" not in "".join(found).lower()
+
+
+def test_batches_and_order_change_nothing():
+    mechanism = create("madlib", LEXICON)
+    whole = encode_all(TEXTS, LEXICON)
+    ids = [f"row {i}" for i in range(len(TEXTS))]
+    expected = whole.texts(release_all(whole, mechanism, 8.0, SECRET, ids))
+    sampler = bulk(mechanism, 8.0)
+    for order in ([7, 6, 5, 4, 3, 2, 1, 0], [3, 1], [0]):
+        part = encode_all([TEXTS[i] for i in order], LEXICON)
+        outputs = release_all(
+            part, mechanism, 8.0, SECRET, [ids[i] for i in order], sampler=sampler
+        )
+        assert part.texts(outputs) == [expected[i] for i in order]
+    other = release_all(whole, mechanism, 8.0, bytes(32), ids)
+    assert whole.texts(other) != expected
+
+
+def test_without_texts_there_are_words_alone():
+    documents = encode_all(TEXTS, LEXICON, for_text=False)
+    assert len(documents) == len(TEXTS)
+    outputs = release_all(documents, create("tem", LEXICON), 3.0, SECRET)
+    assert outputs.shape == documents.words.shape
+    with pytest.raises(ParameterError, match="without what their texts need"):
+        documents.texts(outputs)
+    assert not documents.words.flags.writeable
+
+
+def test_what_is_refused():
+    documents = encode_all(["w1", "w2"], LEXICON)
+    tem = create("tem", LEXICON)
+    for ids in (["a", "a"], ["a"], [1, 2, 3]):
+        with pytest.raises(ParameterError, match="as many different ids"):
+            release_all(documents, tem, 1.0, SECRET, ids)
+    with pytest.raises(ParameterError, match="2 output words are needed, got 1"):
+        documents.texts(np.zeros(1, dtype=np.int64))
+    with pytest.raises(TextError, match="document 2: word 1 of the text"):
+        encode_all(["w1", "qwertz"], LEXICON, policy=UnknownWordPolicy.REJECT)
+
+
+def test_no_documents():
+    documents = encode_all([], LEXICON)
+    assert documents.texts(release_all(documents, create("tem", LEXICON), 1.0, SECRET)) == []
