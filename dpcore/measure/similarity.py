@@ -116,7 +116,7 @@ def greedy_matching(
     return Overlap(*(found[:, j] for j in range(3)))
 
 
-def greedy(cosines: NDArray[np.float64]) -> tuple[float, float, float]:
+def greedy(cosines: NDArray[np.floating[Any]]) -> tuple[float, float, float]:
     """Precision, recall and F1 of greedy matching.
 
     Args:

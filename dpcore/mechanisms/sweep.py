@@ -18,7 +18,9 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.mechanism import BATCH
+from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.noise.radial import radii
+from dpcore.noise.truncated_laplace import quantile, uniforms
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.law import FloatArray, IntArray
@@ -60,6 +62,8 @@ def outputs_at(
         return _by_law(mechanism, rng, entries, values, progress)
     if isinstance(mechanism, RadialMechanism) and _plain_nearest(mechanism):
         return _by_product(mechanism, rng, entries, values, progress)
+    if isinstance(mechanism, TruncatedLaplaceMechanism):
+        return _by_noise(mechanism, rng, entries, values, progress)
     order = np.argsort(values, kind="stable")
     found = np.empty((entries.size, values.size), dtype=np.int64)
     for start in range(0, entries.size, BATCH):
@@ -141,5 +145,27 @@ def _by_product(
                     np.multiply(reach[i], np.float32(-size), out=score)
                     np.add(score, still[row], out=score)
                 found[places[i], e] = score.argmin()
+        progress(mechanism.short, min(start + BATCH, entries.size), entries.size)
+    return found
+
+
+def _by_noise(
+    mechanism: TruncatedLaplaceMechanism,
+    rng: np.random.Generator,
+    entries: IntArray,
+    epsilons: FloatArray,
+    progress: Progress,
+) -> IntArray:
+    """The noise at each ε from the same uniforms: its rate and cut move with ε."""
+    targets, origins = mechanism.targets, mechanism.origins
+    half = 0.5 * np.einsum("ij,ij->i", targets, targets)
+    noises = [mechanism.truncation(float(value)) for value in epsilons]
+    found = np.empty((entries.size, epsilons.size), dtype=np.int64)
+    for start in range(0, entries.size, BATCH):
+        part = entries[start : start + BATCH]
+        u = uniforms(rng, part.size, mechanism.dimension)
+        for e, noise in enumerate(noises):
+            noisy = (origins[part] + quantile(u, noise.alpha, noise.mass)).astype(np.float32)
+            found[start : start + part.size, e] = (half - noisy @ targets.T).argmin(axis=1)
         progress(mechanism.short, min(start + BATCH, entries.size), entries.size)
     return found

@@ -28,8 +28,14 @@ def register(commands: Commands) -> None:
     running.add_argument(
         "--out", type=Path, default=_OUT, metavar="DIR", help=f"folder to write (default {_OUT})"
     )
-    running.add_argument("--words", type=int, metavar="N", help="measure N words")
-    seed_option(running, "of the choice of words and of the noise (default 0)")
+    running.add_argument("--words", type=int, metavar="N", help="measure N words (not experiments)")
+    seed_option(running, "of the choice of words and of the noise (default 0; not experiments)")
+    running.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes of an experiment (default 1)"
+    )
+    running.add_argument(
+        "--work", type=Path, metavar="DIR", help="keep finished parts of an experiment, to go on"
+    )
     running.set_defaults(handler=_run)
     for made in (listing, running):
         made.add_argument("--json", action="store_true", help="print one JSON object")
@@ -60,26 +66,60 @@ def _list(options: argparse.Namespace) -> int:
             "command": entry.command if entry else None,
         }
         found.append(facts)
+    experiments = _experiments(folder)
     if options.json:
-        print_json({"studies": found})
+        print_json({"studies": found, "experiments": experiments})
         return 0
     for facts in found:
         print(f"{facts['name']:28} {facts['title']}")
         print(f"{'':28} {facts['source'] or 'no paper'}; {facts['words']:,} words")
         state = f"recorded {facts['recorded']}: {facts['command']}"
         print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
+    for facts in experiments:
+        print(f"{facts['name']:28} {facts['title']}")
+        print(f"{'':28} {facts['source']}; {facts['sizes']}")
+        state = f"recorded {facts['recorded']}: {facts['command']}"
+        print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
     return 0
+
+
+def _experiments(folder: Path) -> list[dict[str, Any]]:
+    """The experiments with classifiers, and what is recorded of them."""
+    from dpcore.study.experiment_results import FOLDER, read_experiments
+    from dpcore.study.experiments import EXPERIMENTS
+
+    try:
+        entries = {entry.name: entry for entry in read_experiments(folder / FOLDER)}
+    except StudyError:
+        entries = {}
+    found: list[dict[str, Any]] = []
+    for experiment in EXPERIMENTS.values():
+        entry = entries.get(experiment.name)
+        facts: dict[str, Any] = {
+            "name": experiment.name,
+            "title": experiment.title,
+            "source": experiment.source,
+            "sizes": experiment.sizes,
+            "cells": len(experiment.plan.cells()),
+            "recorded": entry.date if entry else None,
+            "version": entry.version if entry else None,
+            "command": entry.command if entry else None,
+        }
+        found.append(facts)
+    return found
 
 
 def _run(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from dpcore.lexicon.terminal import progress_bars
-    from dpcore.study.definitions import study_of
+    from dpcore.study.definitions import STUDIES, study_of
     from dpcore.study.recording import Options, record
     from dpcore.study.results import check_writable, write_recorded
     from dpcore.study.vocabularies import load_vocabulary
 
+    if options.name not in STUDIES:
+        return _run_experiment(options)
     study = study_of(options.name)
     check_writable(options.out)
     with progress_bars() as progress:
@@ -91,4 +131,32 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     print(f"{written.file}: {len(table):,} rows in {options.out}, measured in {entry.seconds:g} s")
     print(f"{len(counted.lexicon):,} words, of which {entry.words:,} measured; seed {entry.seed}")
+    return 0
+
+
+def _run_experiment(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from dpcore.lexicon.terminal import progress_bars
+    from dpcore.study.experiment_results import FOLDER, write_experiment
+    from dpcore.study.experimenting import record_experiment
+    from dpcore.study.experiments import experiment_of
+    from dpcore.study.results import check_writable
+
+    experiment = experiment_of(options.name)
+    if options.words is not None or options.seed is not None:
+        raise StudyError("an experiment has its own sizes and seeds: leave out --words and --seed")
+    if options.data is None:
+        raise StudyError("an experiment reads corpora and vectors: give their folder with --data")
+    folder = options.out / FOLDER
+    check_writable(folder)
+    with progress_bars() as progress:
+        entry, table = record_experiment(
+            experiment, options.data, options.workers, options.work, progress
+        )
+    written = write_experiment(entry, table, folder)
+    if options.json:
+        print_json(asdict(written))
+        return 0
+    print(f"{written.file}: {len(table):,} rows in {folder}, {entry.seconds:g} s of one core")
     return 0

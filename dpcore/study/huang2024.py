@@ -15,7 +15,7 @@ HUANG_NORM = 1.0
 and, on the clipped vocabulary, the result does not depend on C."""
 
 
-def _dummies(total: int) -> Settings:
+def dummies(total: int) -> Settings:
     """δ = 4^−d′ with d′ coordinates: the setting is δ^{1/d}, the d-th root for the real d."""
     root = 0.25 ** (total / HUANG_DIMENSION)
     return (("delta_root", root), ("dummy_dimensions", total - HUANG_DIMENSION))
@@ -37,7 +37,7 @@ def _series() -> tuple[Series, ...]:
             "trlaplace" if total == HUANG_DIMENSION else f"trlaplace, d′ = {total}",
             "trlaplace",
             epsilons,
-            (*clip, *_dummies(total)),
+            (*clip, *dummies(total)),
             words=48,
             curve="trlaplace",
         )

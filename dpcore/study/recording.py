@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +18,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.mechanisms.truncation import worst_delta
 from dpcore.noise.streams import check_seed, generator
+from dpcore.study.machine import machine_facts
 from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, Entry
 from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon
 
@@ -91,13 +90,7 @@ def record(
         vocabulary=describe_vocabulary(study.vocabulary, counted),
         data=counted.data,
         series=series,
-        machine={
-            "cores": os.cpu_count() or 1,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "system": platform.system(),
-            "processor": platform.machine(),
-        },
+        machine=machine_facts(),
         file="",
         sha256="",
     )

@@ -181,7 +181,7 @@ def read_recorded(name: str, folder: Path | None = None) -> Recorded:
             raise StudyError(
                 f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
             )
-        table = _pandas().read_parquet(path)
+        table = need_pandas().read_parquet(path)
     except OSError as error:
         raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
     return Recorded(entry, check_table(table, entry.runs))
@@ -228,7 +228,7 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
     """
     check_table(table, entry.runs)
     path = folder / f"{entry.name}.parquet"
-    _pandas()
+    need_pandas()
     try:
         others = read_manifest(folder) if (folder / MANIFEST).exists() else ()
         with replacing(path) as temporary:
@@ -259,7 +259,7 @@ def check_writable(folder: Path) -> None:
         raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
 
 
-def _pandas() -> Any:
+def need_pandas() -> Any:
     """Pandas with a parquet engine, or which command installs them."""
     try:
         import pandas

@@ -82,6 +82,22 @@ CORPORA = {
         most=10_000,
         paper_words=10_000,
     ),
+    "sst2": Corpus(
+        "SST-2 phrases (Socher et al. 2013), train split",
+        "sst2.parquet",
+        ("text",),
+        ("train",),
+        most=10_000,
+        paper_words=10_000,
+    ),
+    "agnews": Corpus(
+        "AG News (Zhang et al. 2015), the part of the train split at hand",
+        "agnews.parquet",
+        ("text",),
+        ("train",),
+        most=10_000,
+        paper_words=10_000,
+    ),
     "yahoo": Corpus(
         "Yahoo answers of two topics, train split",
         "yahoo_2class.parquet",
@@ -138,7 +154,9 @@ def count_words(
     return counts, unknown
 
 
-def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) -> CountedLexicon:
+def load_vocabulary(
+    key: str, folder: Path | None, progress: Progress = silent, within: Lexicon | None = None
+) -> CountedLexicon:
     """The vocabulary of a study.
 
     Counting is kept in the cache, by the SHA-256 of both files.
@@ -147,6 +165,7 @@ def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) 
         key: a key of `CORPORA`, or `BUNDLED` (every word counted once).
         folder: holds the files of the corpus and of the vectors.
         progress: called while words are counted.
+        within: a lexicon whose words are counted, in place of the file of vectors.
 
     Raises:
         StudyError: there is no such vocabulary, or a file is missing or not what it should be.
@@ -162,11 +181,12 @@ def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) 
     corpus = CORPORA[key]
     if folder is None:
         raise StudyError(f"this study reads {corpus.file} and {corpus.vectors}: give their folder")
-    missing = [name for name in (corpus.file, corpus.vectors) if not (folder / name).is_file()]
+    files = (corpus.file, corpus.vectors) if within is None else (corpus.file,)
+    missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         raise StudyError(f"{folder} does not hold {' and '.join(missing)}, which this study reads")
-    data = {name: sha256_of_file(folder / name) for name in (corpus.file, corpus.vectors)}
-    whole = load(folder / corpus.vectors)
+    data = {name: sha256_of_file(folder / name) for name in files}
+    whole = load(folder / corpus.vectors) if within is None else within
     kind = f"words-{key}-{data[corpus.file][:16]}"
     kept = recall(whole.fingerprint, kind)
     if kept is None:
@@ -188,9 +208,9 @@ def _part(
     if corpus.most is not None and places.size > corpus.most:
         places = np.sort(places[np.argsort(-counts[places], kind="stable")[: corpus.most]])
     if places.size < 2:
-        raise StudyError(f"{corpus.file} holds fewer than two words of {corpus.vectors}")
+        raise StudyError(f"{corpus.file} holds fewer than two words of {whole.name}")
     words = tuple(whole.words[i] for i in places.tolist())
-    lexicon = Lexicon(f"{key} × {corpus.vectors}", words, freeze(whole.vectors[places]))
+    lexicon = Lexicon(f"{key} × {whole.name}", words, freeze(whole.vectors[places]))
     kept = freeze_counts(counts[places])
     return CountedLexicon(lexicon, kept, total, total - int(kept.sum()), data)
 

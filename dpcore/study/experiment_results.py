@@ -1,0 +1,226 @@
+"""Recorded experiments: one tidy table (parquet) each, and a manifest that says how it was made.
+
+As for the recorded studies (`dpcore.study.results`) a reader trusts neither: a table whose SHA-256
+is not the manifest's is refused, and so is one with other columns or impossible values.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import StudyError
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.study.results import MANIFEST, need_pandas
+from dpcore.study.utility import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+FOLDER = "experiments"
+"""Folder of the recorded experiments beside those of the recorded studies."""
+_FORMAT = 1
+_NUMBERS = ("epsilon", "at", "value", "low", "high")
+_WHOLE = ("seed", "count")
+_SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "document_auc"}
+
+
+@dataclass(frozen=True)
+class ExperimentEntry:
+    """How one experiment was made; every field is a JSON value.
+
+    Attributes:
+        name: of the experiment.
+        title: for people.
+        source: paper and figures that it is to be compared with; empty if none.
+        command: the command line that makes it again.
+        plan: mechanisms, settings, ε, lexicons, data, seeds and options.
+        sizes: how much of each corpus was used, in a sentence.
+        version: of dpcore.
+        date: ISO date (UTC).
+        seconds: of all cells together, each on one core.
+        workers: processes that shared the work.
+        lexicons: of each its name, words, dimension, separation, diameter and fingerprint.
+        data: name of each file that was read, and its SHA-256.
+        packages: versions of the libraries that shape the numbers.
+        machine: cores, python, numpy, system, processor.
+        file: name of the table.
+        sha256: of the table's bytes.
+    """
+
+    name: str
+    title: str
+    source: str
+    command: str
+    plan: dict[str, Any]
+    sizes: str
+    version: str
+    date: str
+    seconds: float
+    workers: int
+    lexicons: list[dict[str, Any]]
+    data: dict[str, str]
+    packages: dict[str, str]
+    machine: dict[str, Any]
+    file: str
+    sha256: str
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> ExperimentEntry:
+        """Read one entry of a manifest.
+
+        Raises:
+            StudyError: a field is missing, unknown or of the wrong type.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(found, dict) or set(found) != names:
+            raise StudyError("an entry of the manifest of experiments lacks or has too many fields")
+        texts = names - {"plan", "seconds", "workers", "lexicons", "data", "packages", "machine"}
+        kinds: dict[str, Any] = dict.fromkeys(texts, str)
+        kinds |= dict.fromkeys(("plan", "data", "packages", "machine"), dict)
+        kinds |= {"seconds": (int, float), "workers": int, "lexicons": list}
+        for name, kind in kinds.items():
+            if not isinstance(found[name], kind):
+                raise StudyError(f"field {name!r} of an experiment's entry has the wrong type")
+        if "/" in found["file"] or "\\" in found["file"]:
+            raise StudyError("the table of an experiment must lie beside its manifest")
+        return cls(**found)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedExperiment:
+    """How it was made, and its rows (columns `dpcore.study.utility.COLUMNS`)."""
+
+    entry: ExperimentEntry
+    table: pd.DataFrame
+
+    def rows(self, quantity: str, **where: object) -> pd.DataFrame:
+        """The rows of one quantity with these values in other columns."""
+        found = self.table[self.table["quantity"] == quantity]
+        for column, value in where.items():
+            found = found[found[column] == value]
+        return found
+
+
+def bundled_experiments() -> Path:
+    """The folder of the experiments that come with the laboratory."""
+    return bundled_data("results", MANIFEST) / FOLDER
+
+
+def read_experiments(folder: Path | None = None) -> tuple[ExperimentEntry, ...]:
+    """The entries of a folder's manifest.
+
+    Args:
+        folder: the bundled one if None.
+
+    Raises:
+        StudyError: there is no manifest, or it is damaged.
+    """
+    path = (folder or bundled_experiments()) / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"no recorded experiments in {path.parent} ({error.strerror})") from None
+    except ValueError:
+        raise StudyError(f"{path} is damaged: it is not JSON; record it again") from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
+    return tuple(ExperimentEntry.from_json(entry) for entry in found.get("experiments", []))
+
+
+def read_experiment(name: str, folder: Path | None = None) -> RecordedExperiment:
+    """One recorded experiment, checked.
+
+    Args:
+        name: of the experiment.
+        folder: the bundled one if None.
+
+    Raises:
+        StudyError: it was not recorded, or is damaged.
+        MissingPackageError: pandas or pyarrow is not installed.
+    """
+    folder = folder or bundled_experiments()
+    entries = {entry.name: entry for entry in read_experiments(folder)}
+    if name not in entries:
+        known = ", ".join(entries) or "none"
+        raise StudyError(f"no recorded experiment {name[:60]!r}; recorded are: {known}")
+    path = folder / entries[name].file
+    try:
+        if sha256_of_file(path) != entries[name].sha256:
+            raise StudyError(
+                f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
+            )
+        table = need_pandas().read_parquet(path)
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
+    return RecordedExperiment(entries[name], check_experiment(table))
+
+
+def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing."""
+    frame = need_pandas().DataFrame([{name: one.get(name) for name in COLUMNS} for one in rows])
+    frame = frame.reindex(columns=list(COLUMNS))
+    for name in _NUMBERS:
+        frame[name] = frame[name].astype("float64")
+    for name in _WHOLE:
+        frame[name] = frame[name].astype("Int64")
+    return frame
+
+
+def check_experiment(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as it is, if its columns and ranges are those of an experiment.
+
+    Raises:
+        StudyError: they are not.
+    """
+    if tuple(table.columns) != COLUMNS:
+        raise StudyError(f"a table of an experiment has the columns {', '.join(COLUMNS)}")
+    if not len(table) or any(table[name].dtype.kind != "f" for name in _NUMBERS):
+        raise StudyError("a table of an experiment needs rows, and numbers where numbers belong")
+    epsilons = table["epsilon"].dropna().to_numpy()
+    if not np.all((epsilons > 0) & np.isfinite(epsilons)):
+        raise StudyError("every ε of an experiment is finite and above 0")
+    shares = table.loc[table["quantity"].isin(_SHARES), "value"].to_numpy()
+    if not np.all((shares >= -1e-9) & (shares <= 1 + 1e-9)):
+        raise StudyError("a share outside 0 to 1 in a table of an experiment")
+    return table
+
+
+def write_experiment(entry: ExperimentEntry, table: pd.DataFrame, folder: Path) -> ExperimentEntry:
+    """Write a table, then its entry into the manifest, which replaces one of its name.
+
+    Args:
+        entry: its `file` and `sha256` are set here.
+        table: columns `COLUMNS`.
+        folder: made if it is not there.
+
+    Raises:
+        StudyError: the folder cannot be written, or its manifest is damaged.
+    """
+    check_experiment(table)
+    path = folder / f"{entry.name}.parquet"
+    try:
+        others = read_experiments(folder) if (folder / MANIFEST).exists() else ()
+        with replacing(path) as temporary:
+            table.to_parquet(temporary, index=False, compression="zstd")
+            temporary.chmod(0o644)
+        written = ExperimentEntry.from_json(
+            asdict(entry) | {"file": path.name, "sha256": sha256_of_file(path)}
+        )
+        entries = {other.name: other for other in others} | {entry.name: written}
+        facts = {
+            "format": _FORMAT,
+            "experiments": [asdict(entries[name]) for name in sorted(entries)],
+        }
+        write_text(folder / MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        (folder / MANIFEST).chmod(0o644)
+    except OSError as error:
+        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
+    return written

@@ -1,0 +1,179 @@
+"""The experiments with classifiers that are recorded, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcore.errors import StudyError
+from dpcore.study.definitions import STUDIES
+from dpcore.study.huang2024 import (
+    HUANG_DELTA,
+    HUANG_DIMENSION,
+    HUANG_NORM,
+    HUANG_TOTALS,
+    dummies,
+)
+from dpcore.study.parts import Settings
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.reported import HUANG_EPSILONS
+
+_TEM = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)
+_MADLIB = (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 30.0, 40.0)
+
+
+_FEWER = (0.05, 0.2, 1.0, 5.0, 10.0, 20.0)
+"""Of the paper's eight values: below ε = 1 nothing moves."""
+_LARGE = (50.0, 200.0, 1_000.0)
+"""Beyond the paper: where word-by-word text begins to teach anything."""
+_CLIP: Settings = (("clip_norm", HUANG_NORM),)
+_DELTA: Settings = (*_CLIP, ("delta", HUANG_DELTA))
+_SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment to be recorded.
+
+    Attributes:
+        title: for people.
+        source: paper and figures to be compared with; empty if none.
+        plan: what is done; its lexicons are keys of `dpcore.study.embeddings`, its data names of
+            files of the data folder.
+        sizes: how much of each corpus is used, in a sentence.
+    """
+
+    title: str
+    source: str
+    plan: Plan
+    sizes: str
+
+    @property
+    def name(self) -> str:
+        """What the command line takes."""
+        return self.plan.name
+
+
+def _carvalho() -> Experiment:
+    quarter, most = 1_000, 100
+    options: Settings = (
+        ("quarter", quarter),
+        ("most", most),
+        ("learners", ("averaged", "tf-idf")),
+    )
+    return Experiment(
+        "IMDb: utility and membership inference of TEM and Madlib",
+        "Carvalho et al. 2021, Figures 1a and 1b",
+        Plan(
+            "carvalho2021-figure-1",
+            "dpcore.study.carvalho2021:measure",
+            (Arm(""), Arm("tem", _TEM), Arm("madlib", _MADLIB)),
+            ("imdb",),
+            ("imdb.parquet",),
+            tuple(range(5)),
+            options,
+            together=True,
+        ),
+        f"In each of 5 trials {quarter:,} reviews in each of the quarters TR1, TR2, TE1, TE2 (the "
+        f"paper: 12,500), drawn anew, each cut to its first {most} words.",
+    )
+
+
+def _huang_arms(epsilons: tuple[float, ...], truncated: tuple[float, ...]) -> tuple[Arm, ...]:
+    """The mechanisms of Huang et al. 2024, with δ = 4^−300 and C = 1 as in `huang2024`."""
+    lows = (0.0, *(top for _, top in HUANG_TOTALS))
+    published = tuple(
+        Arm(
+            "trlaplace",
+            tuple(epsilon for epsilon in truncated if low < epsilon <= top),
+            (*_CLIP, *dummies(total)),
+            "trlaplace" if total == HUANG_DIMENSION else f"trlaplace, d′ = {total}",
+        )
+        for low, (total, top) in zip(lows, HUANG_TOTALS, strict=False)
+    )
+    return (
+        Arm(""),
+        Arm("gaussian-classical", epsilons, _DELTA),
+        Arm("gaussian", epsilons, _DELTA),
+        Arm("laplace", epsilons, _CLIP),
+        *published,
+        Arm("trlaplace-corrected", (1.0, 20.0, 200.0, 1_000.0), _DELTA),
+        Arm("madlib", epsilons),
+        Arm("mahalanobis", epsilons),
+        Arm("random-projection", epsilons),
+    )
+
+
+def _huang(key: str, title: str, test_split: str, sizes: tuple[int, int], most: int) -> Experiment:
+    training, testing = sizes
+    options: Settings = (
+        ("train", training),
+        ("test", testing),
+        ("test_split", test_split),
+        ("most", most),
+        ("rewritten", 100),
+        ("learners", ("averaged", "tf-idf")),
+    )
+    return Experiment(
+        f"{title}: accuracy and rewriting quality",
+        f"Huang et al. 2024, Figure 4 ({title})",
+        Plan(
+            f"huang2024-figure-4-{key}",
+            "dpcore.study.huang2024_utility:measure",
+            _huang_arms((*_FEWER, *_LARGE), (0.05, 0.5, 5.0, 10.0, 20.0)),
+            (key, f"{key}-bundled", f"{key}-random"),
+            (f"{key}.parquet",),
+            _SEEDS,
+            options,
+            together=True,
+        ),
+        f"For each of {len(_SEEDS)} seeds {training:,} training and {testing:,} test texts (the "
+        f"paper: {PAPER_SIZES[key]}), drawn anew, each cut to its first {most} words; 100 of the "
+        "test texts rewritten and compared.",
+    )
+
+
+def _rewriting() -> Experiment:
+    sentences = 200
+    return Experiment(
+        "Yelp: rewriting quality",
+        "Huang et al. 2024, Tables 1 to 3 (Yelp)",
+        Plan(
+            "huang2024-tables-yelp",
+            "dpcore.study.huang2024_utility:measure_rewriting",
+            _huang_arms((*HUANG_EPSILONS, *_LARGE), HUANG_EPSILONS),
+            ("yelp", "yelp-bundled", "yelp-random"),
+            ("yelp_sentences.parquet",),
+            _SEEDS,
+            (("split", "test"), ("rewritten", sentences), ("encoder", True)),
+            together=True,
+        ),
+        f"For each of {len(_SEEDS)} seeds {sentences} sentences of the test split (the paper: "
+        "2,174), drawn anew; the similarities of meaning on the first seed only.",
+    )
+
+
+PAPER_SIZES = {"sst2": "54,576 and 13,645 phrases", "agnews": "16,000 and 4,000"}
+"""Huang et al. 2024, Section 6.1."""
+
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one
+    for one in (
+        _carvalho(),
+        _huang("sst2", "SST-2", "test", (1_500, 400), 40),
+        _huang("agnews", "AG News", "test", (800, 300), 30),
+        _rewriting(),
+    )
+}
+"""By name, in the order in which they are shown."""
+
+
+def experiment_of(name: str) -> Experiment:
+    """The experiment of a name.
+
+    Raises:
+        StudyError: there is none; the message names those that there are.
+    """
+    if name not in EXPERIMENTS:
+        known = ", ".join((*STUDIES, *EXPERIMENTS))
+        raise StudyError(f"no study {name[:60]!r}; there are: {known}")
+    return EXPERIMENTS[name]

@@ -1,0 +1,72 @@
+"""What is true of the privacy of a curve, beside what it teaches: rows for each ε of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcore.attack.membership_bound import document_bound
+from dpcore.mechanisms.registry import create
+from dpcore.mechanisms.tem import TruncatedExponential
+from dpcore.mechanisms.tem_calibrated import TemCalibrated
+from dpcore.mechanisms.tem_loss import effective_epsilons
+from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
+from dpcore.mechanisms.truncation import worst_delta
+from dpcore.study.utility import Row, row
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.plan import Arm, Plan
+
+QUANTITIES = {
+    "claimed_loss": "claimed privacy loss between the two words that are farthest apart",
+    "document_auc": "largest AUC that the claim allows for a whole text; nothing if refuted",
+    "true_epsilon": "smallest ε that is true of all pairs of words and all outputs",
+    "true_delta": "exact δ at ε for the worst difference of two vectors",
+}
+"""The quantities; `variant` holds the status of the guarantee."""
+
+
+def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
+    """Rows of `QUANTITIES` for every lexicon, arm and ε of a plan.
+
+    Args:
+        plan: its option `most` is the number of words of a text.
+        lexicons: by the names that the plan uses.
+    """
+    tokens = dict(plan.options).get("most")
+    for name in plan.lexicons:
+        for arm in plan.arms:
+            if not arm.mechanism:
+                continue
+            mechanism = create(arm.mechanism, lexicons[name], dict(arm.settings))
+            own = {
+                "label": arm.name,
+                "mechanism": arm.mechanism,
+                "lexicon": name,
+                "data": plan.data[0],
+                "seed": plan.seeds[0],
+            }
+            for one in _of(mechanism, arm, tokens):
+                yield own | one
+
+
+def _of(mechanism: Mechanism, arm: Arm, tokens: int | None) -> Iterator[Row]:
+    diameter = mechanism.lexicon.extent.diameter
+    for epsilon in arm.epsilons:
+        promised = mechanism.guarantee(epsilon)
+        own: dict[str, Any] = {"epsilon": epsilon, "variant": str(promised.status)}
+        yield row("claimed_loss", promised.euclidean_loss(diameter), **own)
+        if tokens:
+            bound = document_bound(promised, tokens, diameter)
+            yield row("document_auc", bound.auc, count=tokens, **own)
+        if isinstance(mechanism, TruncatedLaplaceMechanism):
+            delta = worst_delta(mechanism.truncation(epsilon), mechanism.bound, mechanism.dimension)
+            yield row("true_delta", delta, **own)
+    if isinstance(mechanism, TruncatedExponential) and not isinstance(mechanism, TemCalibrated):
+        etas = [0.5 * epsilon for epsilon in arm.epsilons]
+        gammas = [mechanism.gamma(epsilon) for epsilon in arm.epsilons]
+        found = effective_epsilons(mechanism.lexicon, mechanism.metric, etas, gammas)
+        for epsilon, loss in zip(arm.epsilons, found, strict=True):
+            yield row("true_epsilon", loss.epsilon, epsilon=epsilon, variant="computed")

@@ -1,0 +1,58 @@
+"""Labelled corpora in parquet files: some texts of a split, drawn by a seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import MissingPackageError, StudyError
+from dpcore.learn.labelled import LabelledTexts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> LabelledTexts:
+    """Some texts of a split with their labels, in random order, without repetitions.
+
+    Args:
+        path: parquet with the columns text, label and split.
+        split: whose rows are read.
+        most: how many; all if there are fewer.
+        rng: chooses and orders.
+
+    Raises:
+        StudyError: the file is not such a file, or has no such rows.
+        CorpusError: the labels cannot be learned from.
+        MissingPackageError: pandas or pyarrow is not installed.
+    """
+    part = _rows(path, ["text", "label"], split, most, rng)
+    return LabelledTexts.of(part["text"].tolist(), part["label"].tolist())
+
+
+def plain_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> list[str]:
+    """Some texts of a split; as `labelled_rows`, without labels."""
+    return [str(text) for text in _rows(path, ["text"], split, most, rng)["text"]]
+
+
+def _rows(path: Path, columns: list[str], split: str, most: int, rng: np.random.Generator) -> Any:
+    try:
+        import pandas as pd
+        import pyarrow  # noqa: F401 - the engine that pandas uses
+    except ImportError as error:
+        raise MissingPackageError(
+            f"reading a corpus needs the package {error.name}; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+    wanted = [*columns, "split"]
+    try:
+        frame: Any = pd.read_parquet(path, columns=wanted)
+    except (OSError, ValueError):
+        raise StudyError(
+            f"{path} is not a parquet file with the columns {', '.join(wanted)}"
+        ) from None
+    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates("text")
+    if not len(frame):
+        raise StudyError(f"{path} has no rows of the split {split!r}")
+    return frame.iloc[rng.permutation(len(frame))[:most]]

@@ -1,0 +1,107 @@
+"""How much of a text is left after rewriting, at each ε: the texts that come out are compared.
+
+The comparison is with the text as it was written; so even without noise something is lost: words
+outside the vocabulary, which are never passed through, and some white space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
+from dpcore.measure.similarity import bleu, greedy_matching, rouge1, words_kept
+from dpcore.mechanisms.sweep import outputs_at
+from dpcore.noise.streams import generator
+from dpcore.rewrite.sentence import prepare
+from dpcore.study.plan import canonical
+from dpcore.study.utility import Row, row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.similarity_encoder import Encoder
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import Sentence
+
+QUANTITIES = {
+    "nw": "Nw: share of the words that stay",
+    "rouge1_recall": "ROUGE-1 recall",
+    "rouge1": "ROUGE-1 F1",
+    "bleu": "BLEU (0 to 100)",
+    "matching": "greedy matching of static vectors, F1",
+    "bert_style": "greedy matching of contextual vectors (BERTScore's formula), F1",
+    "cosine": "cosine of sentence vectors",
+}
+"""The quantities, and what they are called."""
+
+
+def rewriting(
+    texts: Sequence[str],
+    lexicon: Lexicon,
+    mechanism: Mechanism | None,
+    epsilons: Sequence[float],
+    seed: int,
+    encoder: Encoder | None = None,
+) -> Iterator[Row]:
+    """Rows of every quantity at each ε, from one noise draw of `seed`.
+
+    Args:
+        texts: as written; those without a word to protect are left out.
+        lexicon: of the mechanism; its vectors are those that are matched.
+        mechanism: None: the words stay, except that unknown ones have random stand-ins.
+        epsilons: of the mechanism.
+        seed: of all noise.
+        encoder: for the contextual quantities; without it they are left out.
+
+    Raises:
+        TextError: a text cannot be read.
+        EpsilonError: the mechanism does not have an ε.
+    """
+    limits: dict[str, Any] = {
+        "max_characters": MAX_FILE_CHARACTERS,
+        "max_tokens": MAX_FILE_TOKENS,
+    }
+    read = [(text, prepare(text, lexicon, **limits)) for text in texts if text.strip()]
+    read = [(text, sentence) for text, sentence in read if sentence.protected]
+    before = np.concatenate([sentence.words for _, sentence in read])
+    key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
+    rng = generator(seed, "rewritten text", *key)
+    inputs = np.where(before < 0, rng.integers(len(lexicon), size=before.size), before)
+    if mechanism is None:
+        yield from _compared(read, before, inputs, lexicon, encoder, None)
+        return
+    found = outputs_at(mechanism, rng, inputs, np.asarray(epsilons))
+    for e, epsilon in enumerate(epsilons):
+        yield from _compared(read, before, found[:, e], lexicon, encoder, epsilon)
+
+
+def _compared(
+    read: Sequence[tuple[str, Sentence]],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    lexicon: Lexicon,
+    encoder: Encoder | None,
+    epsilon: float | None,
+) -> Iterator[Row]:
+    """Every quantity at one ε."""
+    ends = np.cumsum([sentence.protected for _, sentence in read])[:-1]
+    parts = np.split(after, ends)
+    originals = [text for text, _ in read]
+    written = [s.write(part).text for (_, s), part in zip(read, parts, strict=True)]
+    own: dict[str, Any] = {"epsilon": epsilon, "count": len(read)}
+    yield row("nw", words_kept(before, after), epsilon=epsilon, count=before.size)
+    overlap = rouge1(originals, written)
+    yield row("rouge1_recall", overlap.recall.mean(), **own)
+    yield row("rouge1", overlap.f1.mean(), **own)
+    yield row("bleu", bleu(originals, written), **own)
+    known = [part[part >= 0] for part in np.split(before, ends)]
+    matched = greedy_matching(known, parts, lexicon.vectors).f1
+    yield row("matching", float(np.nanmean(matched)), **own)
+    if encoder is not None:
+        style, cosine = encoder.compare(originals, written)
+        yield row("bert_style", style.mean(), **own)
+        yield row("cosine", cosine.mean(), **own)
