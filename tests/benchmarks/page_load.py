@@ -1,6 +1,6 @@
 """Many people on one page at once: the server's time for a slider step, without a browser.
 
-Run: python -m tests.benchmarks.page_load [rewrite|deniability|neighbourhoods] [sessions ...]
+Run: python -m tests.benchmarks.page_load [rewrite|deniability|neighbourhoods|attacker] [sessions ...]
 
 Each session is a web socket of its own that steps the metric slider once a second. Its steps are
 timed from the request to the end of the script run; the bytes are those of one step. The first
@@ -23,7 +23,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.server import serve
 from tests.needs import ROOT
 
-PAGES = ("rewrite", "deniability", "neighbourhoods")
+PAGES = ("rewrite", "deniability", "neighbourhoods", "attacker")
 STEPS, WARM_UP = 20, 2
 SETTLE = 15.0  # seconds
 EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN  # another run follows by itself
