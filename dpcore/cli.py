@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from dpcore.attack import cli as attack
+    from dpcore.attack import language_cli as language
     from dpcore.audit import cli as audit
     from dpcore.lexicon import cli as lexicon
     from dpcore.measure import cli as measure
@@ -50,6 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, measure, audit, attack, study, lexicon):
+    for room in (mechanisms, rewrite, measure, audit, attack, language, study, lexicon):
         room.register(commands)
     return parser

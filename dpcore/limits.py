@@ -50,6 +50,7 @@ MIN_CLASS_TEXTS = 5  # of each class, in what is trained on and in what is teste
 MAX_ATTACK_WORDS = 50_000  # of a lexicon whose every word the attacker weighs: n²/2 distances
 MAX_ATTACK_PRIOR_WORDS = 200  # that a person lists as possible; each takes a law of its own
 MAX_ATTACK_OUTPUTS = 10_000  # drawn to estimate how often an attacker is right
+MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
 
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10

@@ -1,0 +1,166 @@
+"""What a guarantee adds up to over the words of a text, and over repeated releases.
+
+Independent noise on every word makes losses add up (basic composition; Dwork and Roth 2014,
+Theorem 3.16, and the same sum for metric privacy). Two texts of ℓ words, released r times, are
+told apart by at most r·Σ ε·d(w_i, v_i) under metric privacy and r·ℓ·ε between any two words, with
+r·ℓ·δ where there is a δ. A word that occurs twice is protected half as well: whoever knows that the
+two places hold one word sees two releases of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.attack.posterior import promised_losses
+from dpcore.errors import ParameterError
+from dpcore.guarantee import ApproximateLocalPrivacy
+from dpcore.limits import MAX_ATTACK_RELEASES, MAX_TEXT_TOKENS
+
+if TYPE_CHECKING:
+    from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class WordBudget:
+    """What is promised about one distinct word of a text.
+
+    Attributes:
+        word: index.
+        places: how often it stands in the text.
+        releases: places · r, how many independent outputs of it are seen.
+        nearest: the other word that is promised the smallest loss against it.
+        nearest_loss: that loss, over all releases: how well it hides behind its nearest word.
+        other: the word of the other text, or the word with the largest loss.
+        other_loss: the loss against it, over all releases.
+    """
+
+    word: int
+    places: int
+    releases: int
+    nearest: int
+    nearest_loss: float
+    other: int
+    other_loss: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is promised about a text.
+
+    Attributes:
+        words: one entry a distinct word, in the order of the text.
+        tokens: ℓ, protected places.
+        releases: r.
+        nearest_loss: the sum of all `nearest_loss`: against the text in which every word is
+            replaced by its nearest.
+        other_loss: the sum of all `other_loss`: against the other text, or the farthest one.
+        log_delta: ln of the sum of the δ; None without one.
+        statement: the promise for all places and releases, in one sentence.
+        status: proved, certified, conditional or refuted.
+    """
+
+    words: tuple[WordBudget, ...]
+    tokens: int
+    releases: int
+    nearest_loss: float
+    other_loss: float
+    log_delta: float | None
+    statement: str
+    status: str
+
+    @property
+    def nearest_success(self) -> float:
+        """The most that a guess between the text and its nearest one may be right, δ aside."""
+        return 1.0 / (1.0 + math.exp(-self.nearest_loss))
+
+    def rows(self, mechanism: Mechanism) -> list[dict[str, Any]]:
+        """One plain row a word."""
+        names = mechanism.lexicon.words
+        return [
+            {
+                "word": names[one.word],
+                "places": one.places,
+                "releases": one.releases,
+                "nearest": names[one.nearest],
+                "nearest_loss": one.nearest_loss,
+                "other": names[one.other],
+                "other_loss": one.other_loss,
+            }
+            for one in self.words
+        ]
+
+
+def budget(
+    mechanism: Mechanism,
+    words: Sequence[int],
+    epsilon: float,
+    *,
+    others: Sequence[int] | None = None,
+    releases: int = 1,
+) -> Budget:
+    """Add the losses up.
+
+    Args:
+        mechanism: with fresh independent noise for every place and release.
+        words: of the text, place by place; each one of the vocabulary.
+        epsilon: of every word.
+        others: the words of another text to be told apart from, place by place; if not given,
+            each word is compared with the one that is promised the largest loss.
+        releases: r, of the whole text.
+
+    Raises:
+        ParameterError: the text is empty or too long, the other text differs in length, or r is
+            out of range.
+        EpsilonError: ε is not admissible.
+    """
+    guarantee = mechanism.guarantee(epsilon)
+    entries = mechanism.check_words(list(words))
+    if not 1 <= entries.size <= MAX_TEXT_TOKENS:
+        raise ParameterError(f"a text has 1 to {MAX_TEXT_TOKENS} words, got {entries.size}")
+    if not 1 <= releases <= MAX_ATTACK_RELEASES:
+        raise ParameterError(f"releases must be 1 to {MAX_ATTACK_RELEASES}, got {releases}")
+    if others is not None and len(others) != entries.size:
+        raise ParameterError(
+            f"the other text must have {entries.size} words as well, got {len(others)}"
+        )
+    second = None if others is None else mechanism.check_words(list(others))
+    found = []
+    for word in dict.fromkeys(entries.tolist()):
+        at = np.flatnonzero(entries == word)
+        allowed = promised_losses(mechanism.lexicon, guarantee, word)
+        away = np.where(np.arange(allowed.size) == word, math.inf, allowed)
+        nearest = int(away.argmin())
+        count = int(at.size) * releases
+        if second is None:
+            other = int(allowed.argmax())
+            total = count * float(allowed[other])
+        else:
+            other = int(second[at[0]])
+            total = releases * float(allowed[second[at]].sum())
+        found.append(
+            WordBudget(
+                word, int(at.size), count, nearest, count * float(away[nearest]), other, total
+            )
+        )
+    return Budget(
+        words=tuple(found),
+        tokens=int(entries.size),
+        releases=releases,
+        nearest_loss=math.fsum(one.nearest_loss for one in found),
+        other_loss=math.fsum(one.other_loss for one in found),
+        log_delta=_log_delta(guarantee, int(entries.size) * releases),
+        statement=guarantee.for_tokens(int(entries.size) * releases),
+        status=str(guarantee.status),
+    )
+
+
+def _log_delta(guarantee: Guarantee, count: int) -> float | None:
+    if not isinstance(guarantee, ApproximateLocalPrivacy):
+        return None
+    return guarantee.log_delta + math.log(count)

@@ -1,0 +1,70 @@
+"""The command `language`: the counts behind the frequency prior and the context attacker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcore.mechanisms.cli import common_options, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcore.mechanisms.cli import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the command; the handlers take the parsed arguments and return an exit code."""
+    room = commands.add_parser("language", help="counts of words that an attacker knows")
+    actions = room.add_subparsers(required=True, metavar="action")
+    command = actions.add_parser("info", help="what was counted, and how well it predicts")
+    common_options(command)
+    command.set_defaults(handler=_info)
+    command = actions.add_parser("count", help="count the openly licensed texts again")
+    command.add_argument("--data", type=Path, required=True, help="folder of the texts")
+    command.add_argument("--out", type=Path, required=True, help="folder to write")
+    common_options(command)
+    command.set_defaults(handler=_count)
+
+
+def _info(options: argparse.Namespace) -> int:
+    from dpcore.attack.language import language, language_folder
+    from dpcore.lexicon.catalogue import load
+
+    lexicon = load(options.lexicon)
+    model = language(lexicon)
+    file = language_folder() / "manifest.json"
+    manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    top = [lexicon.words[i] for i in (-model.frequency).argsort(kind="stable")[:20]]
+    if options.json:
+        print_json(manifest | {"frequent": top})
+        return 0
+    print(f"{manifest['tokens']:,} tokens (weighted), {manifest['pairs']:,} pairs of words")
+    for source in manifest["sources"]:
+        times = f", counted {source['times']} times" if source["times"] > 1 else ""
+        print(f"  {source['credit']}, {source['licence']}: {source['used']}{times}")
+    held = manifest["held_out"]
+    print(
+        f"perplexity on {held['tokens']:,} held-out words: {held['perplexity']:.0f} "
+        f"(frequencies alone: {held['perplexity_unigram']:.0f})"
+    )
+    print("most frequent: " + ", ".join(top))
+    return 0
+
+
+def _count(options: argparse.Namespace) -> int:
+    from dpcore.attack.language_build import build
+    from dpcore.attack.language_counts import CountPlan
+    from dpcore.lexicon.catalogue import load
+    from dpcore.lexicon.terminal import progress_bars
+
+    lexicon = load(options.lexicon)
+    with progress_bars() as progress:
+        manifest = build(lexicon, options.data, options.out, CountPlan(), progress)
+    if options.json:
+        print_json(manifest)
+    else:
+        size = sum(file["bytes"] for file in manifest["files"].values())
+        print(f"{manifest['pairs']:,} pairs of words in {size:,} bytes, written to {options.out}")
+    return 0

@@ -1,0 +1,95 @@
+"""Counts of words and of neighbouring words, and the small file that holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.lexicon.cache import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IntArray = NDArray[np.int64]
+
+FILE = "bigrams.npz"
+LARGEST = 65_535
+"""Of a stored count."""
+
+
+@dataclass(frozen=True)
+class CountPlan:
+    """What decides the counts.
+
+    Attributes:
+        everyday: how many times an occurrence outside the encyclopedia counts.
+        least: a pair of words that counts less is left out.
+        discount: what the model takes off every count of a pair.
+    """
+
+    everyday: int = 8
+    least: int = 2
+    discount: float = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Counts over n words and the boundary of a sentence, which has the number n.
+
+    Attributes:
+        words: occurrences of each word, shape (n,).
+        contexts: occurrences before a known word or the end, shape (n + 1,).
+        continuations: different words before each word or the end, shape (n + 1,).
+        first: of each kept pair, ascending, shape (P,).
+        second: of each, ascending within one first word.
+        pairs: how often.
+    """
+
+    words: IntArray
+    contexts: IntArray
+    continuations: IntArray
+    first: IntArray
+    second: IntArray
+    pairs: IntArray
+
+
+def write_counts(path: Path, found: Counts) -> None:
+    """Write counts in a small file: rows of words as gaps, all integers."""
+    n = found.words.size
+    rows = np.bincount(found.first, minlength=n + 1)
+    gaps = np.diff(found.second, prepend=0)
+    starts = np.cumsum(rows) - rows
+    begins = starts[rows > 0]
+    gaps[begins] = found.second[begins]
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            words=found.words.astype(np.uint32),
+            contexts=found.contexts.astype(np.uint32),
+            continuations=found.continuations.astype(np.uint32),
+            rows=rows.astype(np.uint16),
+            gaps=gaps.astype(np.uint16),
+            pairs=found.pairs.astype(np.uint16),
+        )
+
+
+def read_counts(path: Path) -> Counts:
+    """Read what `write_counts` wrote."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name].astype(np.int64) for name in file.files}
+    rows = arrays["rows"]
+    first = np.repeat(np.arange(rows.size), rows)
+    total = np.cumsum(arrays["gaps"])
+    begins = np.cumsum(rows) - rows
+    before = np.concatenate(([0], total))[begins]
+    return Counts(
+        words=arrays["words"],
+        contexts=arrays["contexts"],
+        continuations=arrays["continuations"],
+        first=first,
+        second=total - np.repeat(before, rows),
+        pairs=arrays["pairs"],
+    )
