@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.audit.claims_adept import latent_profile
-from dpcore.audit.claims_clipped import published_trlaplace
+from dpcore.audit.claims_trlaplace import published_trlaplace
 from dpcore.audit.noise import worst_profile
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.clipped import (
@@ -91,7 +91,7 @@ def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.D
         else:
             more = {"clip_norm": settings.clip_norm}
             if key in _WITH_DELTA:
-                delta = min(settings.delta, 0.5)
+                delta = settings.delta
                 more["delta"] = delta
             mechanism = _CLIPPED[key](lexicon=lexicon, **more)  # type: ignore[arg-type]
         grid = _grid(epsilon, 2.0)

@@ -12,6 +12,7 @@ from dpcore.audit import claims_gumbel as gumbel
 from dpcore.audit import claims_noise as noise
 from dpcore.audit import claims_pixeldp as pixeldp
 from dpcore.audit import claims_tem as tem
+from dpcore.audit import claims_trlaplace as trlaplace
 from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
@@ -31,8 +32,8 @@ def _at_once(claim: Callable[[Lexicon, AuditSettings], Verdict]) -> Claim:
 CLAIMS: dict[str, Claim] = {
     "xu-theorem-1": gumbel.xu_theorem_1,
     "xu-lemma-1": _at_once(gumbel.xu_lemma_1),
-    "huang-theorem-3": _at_once(clipped.huang_theorem_3),
-    "huang-theorem-4": _at_once(clipped.huang_theorem_4),
+    "huang-theorem-3": _at_once(trlaplace.huang_theorem_3),
+    "huang-theorem-4": _at_once(trlaplace.huang_theorem_4),
     "adept-published": _at_once(adept.adept_published),
     "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
     "gaussian-classical": _at_once(clipped.gaussian_classical),
@@ -48,7 +49,7 @@ CLAIMS: dict[str, Claim] = {
     "pixeldp": _at_once(pixeldp.pixeldp_right),
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
-    "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
+    "trlaplace-corrected": _at_once(trlaplace.trlaplace_corrected),
     "adept-a": _at_once(adept.adept_l1_clip),
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),

@@ -53,6 +53,7 @@ def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
             "claimed epsilon": epsilon,
             "true epsilon": true,
             "true L1 sensitivity/C": 2 * math.sqrt(n),
+            "deviation/C": 2 * math.sqrt(2.0) / epsilon,
             "true delta at the claimed epsilon, at least": at[0],
             "misses of the best test at 5 % false alarms, at most": float(misses.high[0]),
             "misses that the claim allows at least": max(

@@ -1,4 +1,4 @@
-"""Claims about noise on clipped vectors: A6, A6b, A7 and TrLaplace (A8)."""
+"""Claims about noise on clipped vectors that is not cut off: A6, A6b and A7."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.noise import pair_profile, worst_pair, worst_profile
+from dpcore.audit.noise import worst_profile
 from dpcore.audit.profile import product, spread_shift
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.mechanisms.clipped import (
@@ -17,27 +17,34 @@ from dpcore.mechanisms.clipped import (
     ClippedLaplace,
 )
 from dpcore.mechanisms.gaussian import analytic_sigma, gaussian_log_delta
-from dpcore.mechanisms.trlaplace import TrLaplace, TrLaplaceCorrected
-from dpcore.mechanisms.truncation import worst_delta
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.clipped import ClippedMechanism
 
-_PAIR_WORDS = 1000  # words among which the least protected pair is searched
-_NAMES = ("epsilon", "clip_norm")
+SETTING_NAMES = ("epsilon", "clip_norm")
+"""The settings that all of these claims use."""
 
 
-def _verdict(
+def clipped_verdict(
     key: str,
     mechanism: ClippedMechanism,
     settings: AuditSettings,
-    names: tuple[str, ...] = _NAMES,
+    names: tuple[str, ...] = SETTING_NAMES,
     epsilon: float | None = None,
     **parts: object,
 ) -> Verdict:
+    """A verdict on noise for clipped vectors: what stands in each of them, and `parts`.
+
+    Args:
+        key: of the claim.
+        mechanism: the noise.
+        settings: of the audit.
+        names: the settings that the claim uses.
+        epsilon: at which it is audited, if not that of the settings.
+        parts: the other fields of the verdict.
+    """
     return Verdict(
         key=key,
         mechanism=mechanism.short,
@@ -59,7 +66,7 @@ def laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     shift = spread_shift(2 * mechanism.bound, lexicon.dimension, 1 / lexicon.dimension)
     profile = product(1 / mechanism.scale(settings.epsilon), math.inf, shift)
     at, below = (profile.delta(x * settings.epsilon) for x in (1.0, 0.0))
-    return _verdict(
+    return clipped_verdict(
         "laplace",
         mechanism,
         settings,
@@ -88,7 +95,7 @@ def l2_laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     plain = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
     d = lexicon.dimension
     ratio = math.sqrt(2.0) * plain / (math.sqrt(d + 1) * mechanism.scale(settings.epsilon))
-    return _verdict(
+    return clipped_verdict(
         "l2-laplace",
         mechanism,
         settings,
@@ -109,16 +116,14 @@ def l2_laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 
 def gaussian(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A7: Gaussian noise with the analytic σ."""
-    mechanism = ClippedGaussian(
-        lexicon=lexicon, clip_norm=settings.clip_norm, delta=min(settings.delta, 0.5)
-    )
+    mechanism = ClippedGaussian(lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta)
     return _gaussian(mechanism, settings, "gaussian", "Clipped Gaussian, analytic σ")
 
 
 def gaussian_classical(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A7: Gaussian noise with the textbook σ, a theorem for ε ≤ 1 only."""
     mechanism = ClippedGaussianClassical(
-        lexicon=lexicon, clip_norm=settings.clip_norm, delta=min(settings.delta, 0.5)
+        lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta
     )
     return _gaussian(mechanism, settings, "gaussian-classical", "Clipped Gaussian, classical σ")
 
@@ -131,11 +136,11 @@ def _gaussian(mechanism: ClippedGaussian, settings: AuditSettings, key: str, tit
     holds = true <= mechanism.delta * (1 + 1e-9)
     classical = isinstance(mechanism, ClippedGaussianClassical)
     conditions = (Condition("ε ≤ 1, as the theorem asks", epsilon <= 1),) if classical else ()
-    return _verdict(
+    return clipped_verdict(
         key,
         mechanism,
         settings,
-        (*_NAMES, "delta"),
+        (*SETTING_NAMES, "delta"),
         title=title,
         claim=f"(ε, δ) = ({epsilon:g}, {mechanism.delta:g}) between any two words.",
         source=mechanism.source,
@@ -150,151 +155,5 @@ def _gaussian(mechanism: ClippedGaussian, settings: AuditSettings, key: str, tit
             "claimed delta": mechanism.delta,
             "smallest sigma that holds": best,
             "sigma/C": sigma / mechanism.bound,
-        },
-    )
-
-
-def published_trlaplace(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, float]:
-    """TrLaplace as published, and ε or, where ε is beyond its range, half the largest."""
-    mechanism = TrLaplace(
-        lexicon=lexicon, clip_norm=settings.clip_norm, delta_root=settings.delta_root
-    )
-    high = mechanism.admissible.high
-    return mechanism, settings.epsilon if settings.epsilon < high else 0.5 * high
-
-
-def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8: the published truncation is claimed to be (ε, δ)-private."""
-    mechanism, epsilon = published_trlaplace(lexicon, settings)
-    d, bound = lexicon.dimension, mechanism.bound
-    noise = mechanism.truncation(epsilon)
-    true = worst_delta(noise, bound, d)
-    equal, single = (
-        product(noise.alpha, noise.cut, spread_shift(2 * bound, d, share)).delta(epsilon)
-        for share in (1.0 / d, 1.0)
-    )
-    pair = worst_pair(mechanism, epsilon, words=min(_PAIR_WORDS, len(lexicon)), seed=settings.seed)
-    words = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)
-    refuted = true > 0 and math.log(true) > mechanism.log_delta
-    numbers: dict[str, Number] = {
-        "claimed delta": mechanism.guarantee(epsilon).to_dict()["delta"],  # type: ignore[dict-item]
-        "ln claimed delta": mechanism.log_delta,
-        "true delta": true,
-        "true delta, equal spread": equal[0],
-        "true delta, one coordinate": single[0],
-        "true delta of two words' vectors": words[0],
-        "first word": lexicon.words[pair.word],
-        "second word": lexicon.words[pair.other],
-        "A": noise.cut,
-        "alpha": noise.alpha,
-        "largest epsilon": mechanism.admissible.high,
-    }
-    step = (
-        "The proof bounds the volume of the difference of two supports by a cube of side Δ∞; it is "
-        "(2A)^d − Π(2A − |v_i|)₊, because every coordinate moves the support at once."
-    )
-    return _verdict(
-        "huang-theorem-3",
-        mechanism,
-        settings,
-        (*_NAMES, "delta_root", "seed"),
-        epsilon,
-        title="TrLaplace, Theorem 3",
-        claim=f"Truncated Laplace noise is (ε, δ)-private at ε = {epsilon:g}, δ = "
-        f"{settings.delta_root:g}^{d}.",
-        source="Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3",
-        conditions=(
-            Condition(f"ε < 2·δ^(1/d)·√d = {mechanism.admissible.high:.4g}", True),
-            Condition("d = 1, where the volume in the proof is right", d == 1),
-        ),
-        computed=(
-            "The exact probability of a noisy vector that the other word could not have given, "
-            "1 − Π(1 − m(v_i)): for the worst difference of length 2C, and for the least protected "
-            f"pair among {pair.words:,} words."
-        ),
-        outcome=Outcome.REFUTED if refuted else Outcome.PROVED,
-        failing_step=step if refuted or d > 1 else "",
-        repair="trlaplace-corrected takes the cut that the exact δ asks for.",
-        numbers=numbers,
-    )
-
-
-def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8 corrected: the cut follows from the exact δ."""
-    mechanism = TrLaplaceCorrected(
-        lexicon=lexicon, clip_norm=settings.clip_norm, delta=min(settings.delta, 0.5)
-    )
-    noise = mechanism.truncation(settings.epsilon)
-    true = worst_delta(noise, mechanism.bound, lexicon.dimension)
-    plain = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
-    return _verdict(
-        "trlaplace-corrected",
-        mechanism,
-        settings,
-        (*_NAMES, "delta"),
-        title="TrLaplace, corrected",
-        claim=f"(ε, δ) = ({settings.epsilon:g}, {mechanism.delta:g}) between any two words.",
-        source=mechanism.source,
-        conditions=(
-            Condition(
-                "A ≥ 2C, where the worst difference is known", noise.cut >= 2 * mechanism.bound
-            ),
-        ),
-        computed="The exact δ of the worst difference of length 2C.",
-        outcome=Outcome.PROVED,
-        repair=(
-            "Within the common support the loss is at most α‖v‖₁ ≤ ε; outside it lies "
-            "1 − Π(1 − m(v_i)), at most δ for this cut."
-        ),
-        numbers={
-            "true delta": true,
-            "alpha·A": noise.alpha * noise.cut,
-            "deviation/C": noise.deviation / mechanism.bound,
-            "deviation/C of plain Laplace": math.sqrt(2) * plain / mechanism.bound,
-        },
-    )
-
-
-def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """A8: less variance than Laplace and Gaussian noise at δ ≤ e^−d."""
-    mechanism, epsilon = published_trlaplace(lexicon, settings)
-    d, bound = lexicon.dimension, mechanism.bound
-    own = mechanism.truncation(epsilon).deviation / bound
-    laplace_ = 2 * math.sqrt(2.0 * d) / epsilon
-    gaussian_ = math.sqrt(8.0 * (math.log(1.25) - mechanism.log_delta)) / epsilon
-    small = mechanism.log_delta <= -d
-    holds = own < laplace_ and (own < gaussian_ or not small)
-    log_delta = math.log(settings.delta)
-    right = TrLaplaceCorrected(
-        lexicon=lexicon, clip_norm=settings.clip_norm, delta=min(settings.delta, 0.5)
-    )
-    return _verdict(
-        "huang-theorem-4",
-        mechanism,
-        settings,
-        (*_NAMES, "delta_root", "delta"),
-        epsilon,
-        title="TrLaplace, Theorem 4",
-        claim="Less variance than Laplace and Gaussian noise, if δ ≤ e^−d.",
-        source="Huang, Yang, Habernal, Hu, Wang 2024, Theorem 4",
-        conditions=(
-            Condition("δ ≤ e^−d", small),
-            Condition("the mechanism of Theorem 3 is (ε, δ)-private", d == 1),
-        ),
-        computed="Standard deviation of a coordinate over C, for each mechanism.",
-        outcome=Outcome.PROVED if holds else Outcome.REFUTED,
-        failing_step=(
-            "The inequalities hold, but they compare noise that is not (ε, δ)-private with noise "
-            "that is; with the cut that privacy needs the advantage over Laplace all but vanishes."
-        ),
-        repair="At the δ below, analytic Gaussian noise is the smallest.",
-        numbers={
-            "as published (not private)": own,
-            "Laplace": laplace_,
-            "classical Gaussian at the published delta": gaussian_,
-            "delta of the next figures": settings.delta,
-            "corrected": right.truncation(epsilon).deviation / bound,
-            "L2-Laplace": 2.0 * math.sqrt(d + 1) / epsilon,
-            "analytic Gaussian": analytic_sigma(epsilon, log_delta, 2.0),
         },
     )

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 _BLOCK = 500  # draws of a word between two reports of progress
-_ONE_SIDED = "its probability of failing correct noise is"
 
 
 def noise_report(
@@ -98,7 +97,8 @@ def _sampler_verdict(
         conditions=conditions,
         computed=(
             f"{len(report.checks)} tests of length, projections and independence of "
-            f"{report.draws:,} noise vectors: {state}; {_ONE_SIDED} {report.error:g} in all."
+            f"{report.draws:,} noise vectors: {state}. Correct noise fails one of them "
+            f"with probability {report.error:g}."
         ),
         outcome=Outcome.PROVED if report.passed else Outcome.REFUTED,
         failing_step="" if report.passed else "The sampler does not have the density of the proof.",

@@ -72,6 +72,11 @@ REPAIRS: dict[str, tuple[str, ...]] = {
 """Claim to the claims that hold in its place, or that need less noise."""
 
 _COSTS: dict[str, str] = {
+    "xu-theorem-1": "b",
+    "huang-theorem-3": "deviation/C",
+    "huang-theorem-4": "as published (not private)",
+    "adept-published": "deviation/C",
+    "gaussian-classical": "sigma/C",
     "truncated-gumbel-repaired": "noise scale b",
     "trlaplace-corrected": "deviation/C",
     "gaussian": "sigma/C",
@@ -91,7 +96,7 @@ def headline(verdict: Verdict) -> tuple[str, Number]:
 
 
 def cost(verdict: Verdict) -> tuple[str, Number] | None:
-    """What a repaired mechanism costs: name and value of the figure, or None if it has none."""
+    """What a mechanism costs: name and value of the figure, or None if it has none."""
     name = _COSTS.get(verdict.key)
     if name is None or name not in verdict.numbers:
         return None
@@ -99,7 +104,10 @@ def cost(verdict: Verdict) -> tuple[str, Number] | None:
 
 
 def shown(value: Number) -> str:
-    """A figure of a verdict as text, four digits of a fraction."""
+    """A figure of a verdict as text: four digits, and what is missing to 1."""
     if isinstance(value, str):
         return value
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = f"{value:.4g}"
+    return f"1 − {1 - value:.2g}" if text == "1" and value < 1 - 1e-12 else text

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 
+LARGEST_DELTA = 0.5
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
     """What a page or a command may change about the table of claims.
@@ -47,9 +50,13 @@ class AuditSettings:
         """Refuse what no claim can be audited at."""
         if not 0 < self.epsilon < math.inf:
             raise ParameterError(f"epsilon must be a finite number > 0, got {self.epsilon}")
-        for name in ("delta", "delta_root"):
-            if not 0 < getattr(self, name) < 1:
-                raise ParameterError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        if not 0 < self.delta <= LARGEST_DELTA:
+            raise ParameterError(
+                f"delta must be > 0 and at most {LARGEST_DELTA}, got {self.delta}: use "
+                "a small one, such as 1e-5"
+            )
+        if not 0 < self.delta_root < 1:
+            raise ParameterError(f"delta_root must be between 0 and 1, got {self.delta_root}")
         if not 1 < self.edge < math.inf:
             raise ParameterError(f"edge must be a finite number > 1, got {self.edge}")
         if self.clip_norm is not None and not 0 < self.clip_norm < math.inf:

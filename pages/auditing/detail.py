@@ -71,7 +71,7 @@ def _verdict(found: Verdict) -> None:
     with right:
         st.markdown("**The figures**")
         table = figures_table(found)
-        _plain_table(table, "The figures of this verdict, by name")
+        _plain_table(table, "The figures of this verdict, by name", whole=True)
         csv_button("Figures as CSV", f"verdict_{found.key}", lambda: table, key="csv_verdict")
         if found.settings:
             st.markdown("**Computed at**")
@@ -83,8 +83,14 @@ def _said(title: str, text: str) -> None:
     st.text(text)
 
 
-def _plain_table(table: pd.DataFrame, alt: str) -> None:
-    st.dataframe(table, hide_index=True, placeholder="", alt=alt)
+def _plain_table(table: pd.DataFrame, alt: str, *, whole: bool = False) -> None:
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        height="content" if whole else "auto",
+        alt=alt,
+    )
 
 
 def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
@@ -96,7 +102,7 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     if len(table):
         st.subheader("What to use instead, and what it costs", anchor=False)
         _plain_table(table, "What holds in place of this claim, its verdict and its cost")
-        note("At the usual settings (ε = 1 where there is a choice). C is the norm of clipping.")
+        note("At the usual settings, and at the ε of each row. C is the norm of clipping.")
 
 
 def _reproduce(found: Verdict) -> None:

@@ -55,11 +55,15 @@ def conditions_table(verdict: Verdict) -> pd.DataFrame:
 
 
 def repairs_table(key: str, found: Sequence[Verdict]) -> pd.DataFrame:
-    """What holds in place of a claim, with its verdict and its cost."""
+    """A claim and what holds in its place, each with its verdict, its ε and its cost."""
+    known = {one.key: one for one in found}
     rows = []
-    for repair in REPAIRS.get(key, ()):
-        for one in found:
-            if one.key == repair:
-                name, value = cost(one) or ("no more noise: a condition, not a mechanism", "")
-                rows.append((one.title, signed(one), name, shown(value)))
-    return pd.DataFrame(rows, columns=["instead", "verdict", "cost", "value"])
+    for each in (key, *REPAIRS.get(key, ())):
+        one = known.get(each)
+        price = None if one is None else cost(one)
+        if one is None or (price is None and each == key):
+            continue
+        name, value = price or ("no more noise: a condition, not a mechanism", "")
+        at = one.settings.get("epsilon", "")
+        rows.append((one.title, signed(one), shown(at), name, shown(value)))
+    return pd.DataFrame(rows, columns=["mechanism", "verdict", "ε", "cost", "value"])

@@ -94,7 +94,7 @@ def test_one_claim_and_the_table(capsys, vectors):
         (["--mechanism", "truncated-gumbel", "--epsilon", "1"], "must be >"),
         (["--claim", "fermat"], "unknown claim 'fermat'"),
         (["--all", "--epsilon", "1"], "belong to --mechanism"),
-        (["--all", "--at", "delta=0"], "delta must be between"),
+        (["--all", "--at", "delta=0"], "delta must be > 0 and at most 0.5"),
         (["--all", "--at", "words=many"], "whole number"),
         (["--all", "--at", "colour=red"], "--at takes"),
     ],

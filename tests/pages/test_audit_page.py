@@ -103,11 +103,11 @@ def test_the_repairs_stand_with_their_cost(opened: Callable[..., AppTest]) -> No
     test = opened()
     test.selectbox(key="claim").set_value("adept-published").run()
     assert "ADePT, as published: ✘ refuted" in said(test)
-    instead = table(test, "instead")
-    assert instead["instead"].tolist() == [
-        "ADePT, clipped by the L1 norm", "ADePT, with the right scale", "ADePT, with round noise",
+    instead = table(test, "cost")
+    assert instead["mechanism"].tolist() == [
+        "ADePT, as published", "ADePT, clipped by the L1 norm", "ADePT, with the right scale", "ADePT, with round noise",
     ]  # fmt: skip
-    assert instead["value"].tolist() == ["2.828", "16", "11.49"]
+    assert instead["value"].tolist() == ["2.828", "2.828", "16", "11.49"]
 
 
 def test_a_claim_is_computed_at_other_settings(opened: Callable[..., AppTest]) -> None:
