@@ -51,6 +51,7 @@ MAX_ATTACK_WORDS = 50_000  # of a lexicon whose every word the attacker weighs: 
 MAX_ATTACK_PRIOR_WORDS = 200  # that a person lists as possible; each takes a law of its own
 MAX_ATTACK_OUTPUTS = 10_000  # drawn to estimate how often an attacker is right
 MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
+MAX_ATTACK_SHOWN = 100  # words that are named as the least protected
 
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10

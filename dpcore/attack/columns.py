@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
 
 
-def log_normalisers(spectrum: Spectrum, strength: float, cap: float) -> tuple[FloatArray, ...]:
+def log_normalisers(
+    spectrum: Spectrum, strength: float, cap: float
+) -> tuple[FloatArray, FloatArray]:
     """ln Σ_y exp(−min(s·D(w, y), c)) of every word, y = w included, and bounds on the errors."""
 
     def weight(distance: FloatArray) -> FloatArray:
@@ -51,6 +53,15 @@ class ExponentialColumns(Channel):
         self.mechanism: TruncatedExponential = mechanism
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, Metric.parse(mechanism.metric), progress)
+        self._last: tuple[float, FloatArray, FloatArray] | None = None
+
+    def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
+        """`log_normalisers` at η; those of the last η are kept."""
+        last = self._last
+        if last is None or last[0] != strength:
+            found = log_normalisers(self.spectrum, strength, self.mechanism.cap)
+            last = self._last = (strength, *found)
+        return last[1:]
 
     def strength(self, epsilon: float) -> float:
         """η at ε."""
@@ -74,7 +85,7 @@ class _SeenExponential(Seen):
         """The closed form."""
         channel = self._channel
         strength, cap = channel.strength(epsilon), channel.mechanism.cap
-        logs, errors = log_normalisers(channel.spectrum, strength, cap)
+        logs, errors = channel.normalisers(strength)
         logs = -np.minimum(strength * self._distances, cap) - logs
         return Likelihood(
             self._output, float(epsilon), channel.words, logs, errors + _ROUNDING, "closed form"
@@ -98,6 +109,13 @@ class RepairedColumns(Channel):
     def seen(self, output: int) -> Seen:
         """Prepare for one output."""
         return _SeenRepaired(self, int(self.mechanism.check_words([output])[0]))
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
+        strength = self.mechanism.strength(epsilon)
+        whole = self.whole * np.exp(-log_normalisers(self.spectrum, strength, math.inf)[0])
+        partial = np.cumsum(np.exp(-strength * self.near.distances), axis=1)
+        return np.asarray((self.weights / partial).sum(axis=1) + whole)
 
 
 class _SeenRepaired(Seen):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.mechanisms.cli import common_options, print_json
+from dpcore.mechanisms.cli import common_options, print_json, seed_option
 
 if TYPE_CHECKING:
     import argparse
@@ -26,6 +26,13 @@ def register(commands: Commands) -> None:
     command.add_argument("--out", type=Path, required=True, help="folder to write")
     common_options(command)
     command.set_defaults(handler=_count)
+    command = actions.add_parser("attack", help="try three attackers on held-out sentences again")
+    command.add_argument("--data", type=Path, required=True, help="folder of the texts")
+    command.add_argument("--out", type=Path, required=True, help="folder to write")
+    command.add_argument("--sentences", type=int, default=150, help="to try (default 150)")
+    seed_option(command, "of the sentences and of the noise (default 0)")
+    common_options(command)
+    command.set_defaults(handler=_attack)
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -67,4 +74,23 @@ def _count(options: argparse.Namespace) -> int:
     else:
         size = sum(file["bytes"] for file in manifest["files"].values())
         print(f"{manifest['pairs']:,} pairs of words in {size:,} bytes, written to {options.out}")
+    return 0
+
+
+def _attack(options: argparse.Namespace) -> int:
+    from dpcore.attack.trial import TrialPlan, run
+    from dpcore.lexicon.catalogue import load
+    from dpcore.lexicon.terminal import progress_bars
+
+    plan = TrialPlan(options.sentences, options.seed or 0)
+    with progress_bars() as progress:
+        result = run(load(options.lexicon), options.data, options.out, plan, progress)
+    if options.json:
+        print_json(result)
+        return 0
+    for row in result["rows"]:
+        print(
+            f"{row['mechanism']:<16}{row['epsilon']:>6g}  {row['words']:<8} {row['attacker']:<10}"
+            f"{row['share']:>7.1%}  ({row['low']:.1%} to {row['high']:.1%})"
+        )
     return 0

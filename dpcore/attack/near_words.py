@@ -31,6 +31,8 @@ class NearWords:
         self._vectors = lexicon.vectors
         table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(count, progress)
         self._indices = table.indices
+        self.distances = table.distances.astype(np.float64)
+        """Of the nearest words of every word, itself first, shape (n, count); right to 1e-7."""
 
     def of(self, output: int) -> tuple[IntArray, IntArray, FloatArray]:
         """The words that have `output` among their nearest.
