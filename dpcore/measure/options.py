@@ -47,7 +47,7 @@ def measuring_options(command: argparse.ArgumentParser) -> None:
     common_options(command)
 
 
-def _settings(options: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+def parse_settings(options: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
     """The settings of each mechanism; one that none of them has is refused."""
     from dpcore.mechanisms.registry import resolve
 
@@ -138,7 +138,7 @@ def prepare(
     if options.at_most is not None and options.corpus is None:
         raise ParameterError("--at-most is for the words of --corpus")
     names = list(dict.fromkeys(names))
-    settings = _settings(options.set, names)
+    settings = parse_settings(options.set, names)
     check_runs(options.runs)
     check_seed(options.seed or 0)
     lexicon = load(options.lexicon, progress=progress)
