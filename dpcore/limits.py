@@ -5,6 +5,7 @@ MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page
 MAX_TEXT_TOKENS = 200  # of a text typed into a page
 MAX_FILE_CHARACTERS = 50_000_000  # of a file rewritten by the command line
 MAX_FILE_TOKENS = 10_000_000  # of a file rewritten by the command line
+MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of any size
 
 # Lexicons
 MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 3,000,000)
@@ -45,6 +46,14 @@ MAX_WORKERS = 256  # processes of one machine
 
 # Learning
 MIN_CLASS_TEXTS = 5  # of each class, in what is trained on and in what is tested on
+MAX_LABELLED_BYTES = 5_000_000  # of an uploaded table of labelled texts
+MAX_LABELLED_ROWS = 50_000  # of such a table
+MAX_CLASSES = 20  # of the column of labels: more are names or numbers, not classes
+LIVE_TEXTS = 1_500  # of a live run, trained on and tested on; of a larger table a sample
+LIVE_WORDS = 60  # of a text of a live run, its first ones
+LIVE_EPSILONS = 10  # of a mechanism in a live run
+LIVE_SEEDS = 5  # of a live run
+MAX_LIVE_RUNS = 1  # live runs at a time for the pages; others wait
 
 # Attack
 MAX_ATTACK_WORDS = 50_000  # of a lexicon whose every word the attacker weighs: n²/2 distances
