@@ -6,6 +6,7 @@ extra with torch and transformers. Nothing is downloaded while it runs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -76,8 +77,9 @@ def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
+@functools.cache
 def load_encoder(threads: int = 1) -> Encoder:
-    """Load the encoder.
+    """The encoder; it is loaded once in a process.
 
     Args:
         threads: of torch.

@@ -10,18 +10,14 @@ learns from text that the (public) mechanism rewrote, and who knows the labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, Scores, attack
-from dpcore.attack.membership_roc import FEW, auc, rate_at, roc
-from dpcore.learn.bags import Bags
-from dpcore.learn.classifiers import Classifier, learner_of, train
-from dpcore.noise.streams import generator
+from dpcore.study.membership_trial import QUARTERS, membership_trial
 from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.utility import CLEAN, PRIVATE, Prepared, Row, kept, prepare, private, row
+from dpcore.study.rows import Prepared, Row, kept, prepare
+from dpcore.study.utility import private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +25,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
-
-QUARTERS = ("TR1", "TR2", "TE1", "TE2")
-ROC_RATES = tuple(float(f"{x:.4g}") for x in np.geomspace(1e-3, 1.0, 37))
-"""False-positive rates at which a ROC curve is kept."""
-AS_WRITTEN, STRONGER = "shadow on clean text, outputs", "shadow on private text, outputs and label"
-"""The attackers: as the appendix says, and one who uses all that is public."""
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
@@ -48,7 +38,9 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     if not cell.mechanism:
         clean = quarters["TR1"].bags, quarters["TE2"].bags
         return [
-            one for name in learners for one in _trial(quarters, *clean, name, cell, lexicon, None)
+            one
+            for name in learners
+            for one in membership_trial(quarters, *clean, name, cell.seed, lexicon, None)
         ]
     mechanism = sources.mechanism(cell)
     parts = quarters["TR1"].bags, quarters["TE2"].bags
@@ -57,7 +49,9 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     for e, epsilon in enumerate(cell.epsilons):
         rows.append(kept((parts[0], target[e]), (parts[1], shadow[e]), epsilon=epsilon))
         for name in learners:
-            rows += _trial(quarters, target[e], shadow[e], name, cell, lexicon, epsilon)
+            rows += membership_trial(
+                quarters, target[e], shadow[e], name, cell.seed, lexicon, epsilon
+            )
     return rows
 
 
@@ -72,70 +66,3 @@ def draw_quarters(path: Path, cell: Cell, lexicon: Lexicon) -> dict[str, Prepare
         for name, part in zip(names, (places[:size], places[size:]), strict=True):
             found[name] = prepare(corpus.part(part), lexicon, most)
     return found
-
-
-def _trial(
-    quarters: dict[str, Prepared],
-    target_texts: Bags,
-    shadow_texts: Bags,
-    name: str,
-    cell: Cell,
-    lexicon: Lexicon,
-    epsilon: float | None,
-) -> Iterator[Row]:
-    """Accuracy of a target, and what two attackers get out of it."""
-
-    def trained(bags: Bags, part: str) -> Classifier:
-        rng = generator(cell.seed, "learner", name, part)
-        return train(learner_of(name), bags, quarters[part].labels, lexicon.vectors, rng)
-
-    def answers(model: Classifier, *parts: str) -> tuple[Answers, Answers]:
-        first, second = (
-            Answers(model.probabilities(quarters[part].bags), quarters[part].labels)
-            for part in parts
-        )
-        return first, second
-
-    own: dict[str, Any] = {"epsilon": epsilon, "learner": name}
-    target = trained(target_texts, "TR1")
-    tests = quarters["TE1"]
-    size = len(tests.bags)
-    largest = int(np.bincount(quarters["TR1"].labels).argmax())
-    if epsilon is None:
-        yield row("majority", (tests.labels == largest).mean(), tested_on=CLEAN, count=size, **own)
-    yield row(
-        "accuracy", target.accuracy(tests.bags, tests.labels), tested_on=CLEAN, count=size, **own
-    )
-    seen = target.accuracy(quarters["TR1"].bags, quarters["TR1"].labels)
-    yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **own)
-    shadows = {AS_WRITTEN: trained(quarters["TE2"].bags, "TE2")}
-    if epsilon is not None:
-        share = target.accuracy(shadow_texts, quarters["TE2"].labels)
-        yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **own)
-    shadows[STRONGER] = trained(shadow_texts, "TE2")
-    for variant, shadow in shadows.items():
-        knowledge = Knowledge.OUTPUT if variant == AS_WRITTEN else Knowledge.LABEL
-        scores = attack(
-            AttackNetwork(knowledge),
-            answers(shadow, "TE2", "TE1"),
-            answers(target, "TR1", "TR2"),
-            generator(cell.seed, "attack", name, variant),
-        )
-        yield from _attack_rows(scores, {"variant": variant, **own})
-
-
-def _attack_rows(scores: Scores, own: dict[str, Any]) -> Iterator[Row]:
-    yield row("auc", auc(scores), count=scores.inside.size + scores.outside.size, **own)
-    for rate in FEW:
-        found = rate_at(scores, rate)
-        yield row(
-            "tpr",
-            found.true_positives,
-            at=rate,
-            low=found.low,
-            high=found.high,
-            count=found.inside,
-            **own,
-        )
-    for rate, share in zip(ROC_RATES, roc(scores, ROC_RATES).tolist(), strict=True):
-        yield row("roc", share, at=rate, count=scores.inside.size, **own)

@@ -16,7 +16,7 @@ from dpcore.errors import StudyError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
 from dpcore.study.results import MANIFEST, need_pandas
-from dpcore.study.utility import COLUMNS
+from dpcore.study.rows import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ class ExperimentEntry:
 
 @dataclass(frozen=True, eq=False)
 class RecordedExperiment:
-    """How it was made, and its rows (columns `dpcore.study.utility.COLUMNS`)."""
+    """How it was made, and its rows (columns `dpcore.study.rows.COLUMNS`)."""
 
     entry: ExperimentEntry
     table: pd.DataFrame

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from dpcore.noise.streams import generator
 from dpcore.study.reading_corpora import labelled_rows, plain_rows
 from dpcore.study.rewriting import rewriting
-from dpcore.study.utility import Row, baseline, prepare, trial
+from dpcore.study.rows import Row, prepare
+from dpcore.study.utility import baseline, trial
 
 if TYPE_CHECKING:
     from dpcore.study.plan import Cell

@@ -12,7 +12,7 @@ from dpcore.mechanisms.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.tem_loss import effective_epsilons
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.mechanisms.truncation import worst_delta
-from dpcore.study.utility import Row, row
+from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon

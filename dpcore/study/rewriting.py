@@ -17,7 +17,7 @@ from dpcore.mechanisms.sweep import outputs_at
 from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import prepare
 from dpcore.study.plan import canonical
-from dpcore.study.utility import Row, row
+from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,54 +2,31 @@
 
 A document is a bag of lexicon words (`dpcore.learn.bags`), cut to its first places. One noise draw
 a seed gives the private text at every ε of a grid (`dpcore.mechanisms.sweep`): for experiments
-only. Rows are tidy: one number a row, with what it is (`COLUMNS`).
+only. What comes out are the rows of `dpcore.study.rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.learn.bags import Bags, bags_of
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.sweep import outputs_at
 from dpcore.noise.streams import generator
+from dpcore.study.membership_trial import QUARTERS, membership_trial
 from dpcore.study.plan import canonical
+from dpcore.study.rewriting import rewriting
+from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, prepare, row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dpcore.learn.bags import Bags
     from dpcore.learn.labelled import LabelledTexts
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-
-Row = dict[str, Any]
-
-COLUMNS = (
-    "label", "mechanism", "epsilon", "lexicon", "data", "seed",
-    "learner", "tested_on", "variant", "quantity", "at", "value", "low", "high", "count",
-)  # fmt: skip
-"""One number a row. `label` names the curve; `epsilon` is None for the baseline (mechanism "");
-`learner` is of `dpcore.learn.classifiers.LEARNERS`; `tested_on` is "private" or "clean";
-`variant` tells kinds of one quantity apart (the attacker's); `at` is the abscissa of a quantity
-that is itself a curve (false-positive rate of "roc" and "tpr"); `value` with an interval of its
-own (`low`, `high`) where it has one, and the number of texts or words behind it (`count`)."""
-
-PRIVATE, CLEAN = "private", "clean"
-
-
-def row(quantity: str, value: float, **more: Any) -> Row:
-    """One row of the columns that a task fills; absent ones are None or empty."""
-    blank: Row = dict.fromkeys(("epsilon", "at", "low", "high", "count"))
-    blank |= dict.fromkeys(("learner", "tested_on", "variant"), "")
-    unknown = set(more) - set(blank)
-    if unknown:
-        raise KeyError(f"no column {', '.join(sorted(unknown))}")
-    return blank | more | {"quantity": quantity, "value": float(value)}
 
 
 @dataclass(frozen=True)
@@ -59,23 +36,14 @@ class Protocol:
     Attributes:
         learners: names of `dpcore.learn.classifiers.LEARNERS`.
         most: protected places of a text that are kept, its first ones; None keeps all.
+        rewritten: test texts whose rewriting is compared with the original; 0 leaves it out.
+        attack: whether membership is inferred too, with halves of both parts as the quarters.
     """
 
     learners: tuple[str, ...] = ("averaged", "tf-idf")
     most: int | None = 200
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Labelled texts as bags over one lexicon."""
-
-    bags: Bags
-    labels: NDArray[np.int64]
-
-
-def prepare(corpus: LabelledTexts, lexicon: Lexicon, most: int | None) -> Prepared:
-    """Read labelled texts over a lexicon."""
-    return Prepared(bags_of(corpus.texts, lexicon, most), corpus.labels)
+    rewritten: int = 0
+    attack: bool = False
 
 
 def evaluate(
@@ -101,21 +69,77 @@ def evaluate(
         progress: called with (stage, done, total) within a seed.
 
     Yields:
-        Rows of `COLUMNS` but `lexicon` and `data`: quantities accuracy, nw, majority.
+        Rows of `dpcore.study.rows.COLUMNS` but `lexicon` and `data`: quantities accuracy, nw and
+        majority; with `rewritten` those of `dpcore.study.rewriting`; with `attack` those of
+        `ATTACKS`.
 
     Raises:
         EpsilonError: the mechanism does not have an ε.
     """
-    train_on, test_on = (prepare(part, lexicon, protocol.most) for part in (training, testing))
+    parts = tuple(prepare(part, lexicon, protocol.most) for part in (training, testing))
+    texts = testing.texts[: protocol.rewritten]
+    own = dict.fromkeys(("label", "mechanism"), mechanism.short if mechanism else "")
     for seed in seeds:
-        own = {"label": mechanism.short if mechanism else "baseline", "seed": seed}
-        own["mechanism"] = mechanism.key if mechanism else ""
-        if mechanism is None:
-            found: Iterator[Row] = baseline(train_on, test_on, lexicon, protocol.learners, seed)
-        else:
-            found = trial(train_on, test_on, mechanism, epsilons, protocol.learners, seed, progress)
-        for one in found:
-            yield own | one
+        for one in _of_seed(parts, texts, lexicon, mechanism, epsilons, seed, protocol, progress):
+            yield own | {"seed": seed, "label": own["label"] or "baseline"} | one
+
+
+def _of_seed(
+    parts: tuple[Prepared, ...],
+    texts: Sequence[str],
+    lexicon: Lexicon,
+    mechanism: Mechanism | None,
+    epsilons: Sequence[float],
+    seed: int,
+    protocol: Protocol,
+    progress: Progress,
+) -> Iterator[Row]:
+    """All that a protocol asks for, under one seed."""
+    train_on, test_on = parts
+    names = protocol.learners
+    if mechanism is None:
+        yield from baseline(train_on, test_on, lexicon, names, seed)
+    else:
+        yield from trial(train_on, test_on, mechanism, epsilons, names, seed, progress)
+    if texts:
+        compared = rewriting(texts, lexicon, mechanism, epsilons, seed)
+        yield from (one for one in compared if one["quantity"] != "nw" or mechanism is None)
+    if protocol.attack:
+        found = attacked(train_on, test_on, lexicon, mechanism, epsilons, names, seed, progress)
+        yield from (one for one in found if one["quantity"] in ATTACKS)
+
+
+ATTACKS = ("auc", "tpr", "roc")
+"""Quantities of an attack on membership."""
+
+
+def attacked(
+    train_on: Prepared,
+    test_on: Prepared,
+    lexicon: Lexicon,
+    mechanism: Mechanism | None,
+    epsilons: Sequence[float],
+    learners: Sequence[str],
+    seed: int,
+    progress: Progress = silent,
+) -> Iterator[Row]:
+    """Membership inference with halves of both parts as TR1, TR2, TE1, TE2, drawn by the seed."""
+    quarters: dict[str, Prepared] = {}
+    for part, names in ((train_on, QUARTERS[:2]), (test_on, QUARTERS[2:])):
+        order = generator(seed, "quarters", names[0]).permutation(len(part.bags))
+        for name, rows in zip(names, np.array_split(order, 2), strict=True):
+            quarters[name] = Prepared(part.bags.part(rows), part.labels[rows])
+    clean = quarters["TR1"].bags, quarters["TE2"].bags
+    if mechanism is None:
+        for name in learners:
+            yield from membership_trial(quarters, *clean, name, seed, lexicon, None)
+        return
+    target, shadow = private(mechanism, clean, epsilons, seed, progress)
+    for e, epsilon in enumerate(epsilons):
+        for name in learners:
+            yield from membership_trial(
+                quarters, target[e], shadow[e], name, seed, lexicon, epsilon
+            )
 
 
 def baseline(
@@ -185,10 +209,3 @@ def private(
         [bags.with_words(found[:, e]) for e in range(len(epsilons))]
         for bags, found in zip(parts, np.split(after, ends), strict=True)
     ]
-
-
-def kept(*pairs: tuple[Bags, Bags], epsilon: float | None = None) -> Row:
-    """Nw counted in text: the share of all places whose word stayed."""
-    same = sum(int((before.words == after.words).sum()) for before, after in pairs)
-    total = sum(before.words.size for before, _ in pairs)
-    return row("nw", same / max(total, 1), epsilon=epsilon, count=total)

@@ -1,0 +1,50 @@
+"""Means over trials with their intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over trials; `low` and `high` are NaN for a single trial."""
+
+    mean: float
+    low: float
+    high: float
+    trials: int
+
+
+def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
+    """Mean with Student's t-interval: trials are taken as independent and about normal.
+
+    Args:
+        values: one of each trial, shape (k,); NaN is refused.
+        level: coverage, above 0 and below 1.
+
+    Raises:
+        ParameterError: there is no value, one is not finite, or the level is out of range.
+    """
+    from scipy.stats import t
+
+    found = np.asarray(values, dtype=np.float64).reshape(-1)
+    if not (found.size and np.isfinite(found).all()):
+        raise ParameterError("a mean needs at least one value, all of them finite numbers")
+    if not 0 < level < 1:
+        raise ParameterError(f"a level of coverage must be above 0 and below 1, got {level}")
+    mean = float(found.mean())
+    if found.size == 1:
+        return Mean(mean, np.nan, np.nan, 1)
+    error = float(found.std(ddof=1)) / np.sqrt(found.size)
+    half = float(t.isf(0.5 * (1 - level), found.size - 1)) * error
+    return Mean(mean, mean - half, mean + half, int(found.size))

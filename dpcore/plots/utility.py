@@ -1,0 +1,169 @@
+"""Accuracy, attacker's AUC and similarity against ε: means with bands, baselines across."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.style import GREY, faint, style_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
+"""One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
+
+TITLES = {
+    "accuracy": "accuracy",
+    "auc": "attacker's AUC (0.5: guessing)",
+    "nw": "Nw: share of words that stay",
+    "rouge1": "ROUGE-1 F1",
+    "rouge1_recall": "ROUGE-1 recall",
+    "bleu": "BLEU",
+    "matching": "greedy matching of static vectors",
+    "bert_style": "matching of contextual vectors",
+    "cosine": "cosine of sentence vectors",
+}
+_TOP = 90
+_HEIGHT = 420
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line across the figure.
+
+    Attributes:
+        name: what it is.
+        value: where.
+        dash: Plotly's name of its dash.
+    """
+
+    name: str
+    value: float
+    dash: str = "dash"
+
+
+def utility_figure(
+    table: pd.DataFrame, quantity: str, axis_title: str, lines: Sequence[Line] = ()
+) -> go.Figure:
+    """Draw means with their intervals against ε.
+
+    Args:
+        table: the columns `COLUMNS`; a curve whose ε means another thing than its neighbour's
+            belongs on another figure.
+        quantity: a key of `TITLES`; names the y axis.
+        axis_title: of the ε axis.
+        lines: baselines.
+    """
+    import plotly.graph_objects as go
+
+    traces: list[Any] = []
+    for curve, rows in table.groupby("curve", sort=False):
+        traces += _curve(go, str(curve), rows)
+    span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
+    traces += across(go, span, lines)
+    ends = [math.log10(end) for end in span]
+    pad = 0.03 * max(ends[1] - ends[0], 0.1)
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
+            dragmode=False,
+            showlegend=True,
+            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            xaxis=axis(
+                axis_title, type="log", dtick=1, range=[ends[0] - pad, ends[1] + pad],
+                fixedrange=True,
+            ),
+            yaxis=axis(TITLES[quantity], fixedrange=True),
+        ),
+    )  # fmt: skip
+
+
+def across(go: Any, span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
+    """Traces of straight lines from one end of the x axis to the other."""
+    return [
+        go.Scatter(
+            x=list(span),
+            y=[line.value, line.value],
+            name=line.name,
+            mode="lines",
+            line={"color": GREY, "dash": line.dash, "width": 1.5},
+            hovertemplate=f"{line.name}: %{{y:.3f}}<extra></extra>",
+        )
+        for line in lines
+    ]
+
+
+def _curve(go: Any, curve: str, rows: pd.DataFrame) -> list[Any]:
+    """A band, if there is one, and the means."""
+    style = style_of(str(rows["mechanism"].iloc[0]))
+    x = rows["epsilon"].tolist()
+    traces = []
+    banded = rows.dropna(subset=["low", "high"])
+    if len(banded) > 1:
+        edge = {
+            "mode": "lines",
+            "line": {"width": 0},
+            "hoverinfo": "skip",
+            "showlegend": False,
+            "legendgroup": curve,
+        }
+        at = banded["epsilon"].tolist()
+        traces += [
+            go.Scatter(x=at, y=banded["low"].tolist(), **edge),
+            go.Scatter(
+                x=at,
+                y=banded["high"].tolist(),
+                fill="tonexty",
+                fillcolor=faint(style.colour),
+                **edge,
+            ),
+        ]
+    trials = int(rows["trials"].max())
+    traces.append(
+        go.Scatter(
+            x=x,
+            y=rows["mean"].tolist(),
+            name=curve,
+            legendgroup=curve,
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2.5},
+            marker={"symbol": style.marker, "size": 8},
+            hovertemplate=f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {trials}",
+        )
+    )
+    return traces
+
+
+def utility_caption(
+    table: pd.DataFrame, quantity: str, lines: Sequence[Line] = (), trials_of: str = "trials"
+) -> str:
+    """What to see: the ends of every curve, the bands, the baselines.
+
+    Args:
+        table: as for `utility_figure`.
+        quantity: as there.
+        lines: as there.
+        trials_of: what is repeated.
+    """
+    said = []
+    for curve, rows in table.groupby("curve", sort=False):
+        first, last = rows.iloc[0], rows.iloc[-1]
+        said.append(
+            f"{curve}: {first['mean']:.3g} at ε = {number(first['epsilon'])}, "
+            f"{last['mean']:.3g} at ε = {number(last['epsilon'])}"
+        )
+    said += [f"{line.name}: {line.value:.3g}" for line in lines]
+    trials = int(table["trials"].max())
+    band = (
+        f"Bands are 95 % intervals of the mean over {trials} {trials_of}."
+        if trials > 1
+        else "One trial, so no bands."
+    )
+    return "\n".join([f"Mean {TITLES[quantity]}.", *said, band])

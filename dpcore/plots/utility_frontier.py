@@ -1,0 +1,97 @@
+"""Privacy against utility: one mark a mechanism and ε, those that another beats faded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plots.layout import axis, base_layout
+from dpcore.plots.style import GREY, style_of
+from dpcore.plots.utility import Line, across
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
+"""One row a curve and ε: two numbers, and whether another row is at least as good in both."""
+
+_FADED, _TOP, _HEIGHT = 0.28, 90, 420
+
+
+def frontier_figure(
+    table: pd.DataFrame, private_title: str, useful_title: str, lines: Sequence[Line] = ()
+) -> go.Figure:
+    """Draw what is useful over what an attacker gets: up and to the left is better.
+
+    Args:
+        table: the columns `COLUMNS`.
+        private_title: of the x axis; less is better.
+        useful_title: of the y axis; more is better.
+        lines: baselines of what is useful.
+    """
+    import plotly.graph_objects as go
+
+    traces: list[Any] = []
+    best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
+    traces.append(
+        go.Scatter(
+            x=best["private"].tolist(),
+            y=best["useful"].tolist(),
+            name="frontier: no other is better in both",
+            mode="lines",
+            line={"color": GREY, "width": 1, "shape": "hv"},
+            hoverinfo="skip",
+        )
+    )
+    for curve, rows in table.groupby("curve", sort=False):
+        style = style_of(str(rows["mechanism"].iloc[0]))
+        traces.append(
+            go.Scatter(
+                x=rows["private"].tolist(),
+                y=rows["useful"].tolist(),
+                customdata=[f"{value:.4g}" for value in rows["epsilon"]],
+                name=str(curve),
+                mode="markers",
+                marker={
+                    "symbol": style.marker,
+                    "size": 11,
+                    "color": style.colour,
+                    "opacity": [_FADED if worse else 1.0 for worse in rows["dominated"]],
+                },
+                hovertemplate="%{y:.3f} at %{x:.3f}, ε = %{customdata}",
+            )
+        )
+    span = [float(table["private"].min()), float(table["private"].max())]
+    traces += across(go, span, lines)
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
+            dragmode=False,
+            showlegend=True,
+            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            xaxis=axis(private_title, fixedrange=True),
+            yaxis=axis(useful_title, fixedrange=True),
+        ),
+    )
+
+
+def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> str:
+    """How many marks each mechanism has on the frontier.
+
+    Args:
+        table: as for `frontier_figure`.
+        private: what the x axis counts.
+        useful: what the y axis counts.
+    """
+    best = table[~table["dominated"]]
+    counts = [
+        f"{curve} {int((~rows['dominated']).sum())} of {len(rows)}"
+        for curve, rows in table.groupby("curve", sort=False)
+    ]
+    return (
+        f"Up ({useful}) and to the left ({private}) is better. {len(best)} of {len(table)} marks "
+        f"are beaten by no other; the rest are faded. On the frontier: {', '.join(counts)}."
+    )

@@ -1,0 +1,126 @@
+"""Curves, baselines and the frontier of an experiment, from its tidy rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import StudyError
+from dpcore.learn.intervals import mean_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.learn.intervals import Mean
+
+SHARES = {
+    "accuracy",
+    "accuracy on what it learned",
+    "auc",
+    "majority",
+    "nw",
+    "roc",
+    "rouge1",
+    "rouge1_recall",
+    "tpr",
+}
+"""Quantities between 0 and 1: their bands are cut there."""
+CURVE_COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
+
+
+def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
+    """The rows of one quantity with these values in other columns."""
+    found = table[table["quantity"] == quantity]
+    for column, value in where.items():
+        found = found[found[column] == value]
+    return found
+
+
+def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
+    """Mean over seeds at each ε with a 95 % t-interval, one curve a label.
+
+    Args:
+        table: rows with the columns `dpcore.study.rows.COLUMNS`.
+        quantity: such as accuracy, auc, nw.
+        where: values of other columns, such as learner="averaged", tested_on="clean".
+
+    Returns:
+        Columns `CURVE_COLUMNS`, ε ascending; `low` and `high` are NaN where there is one trial.
+        Arms of one mechanism that differ in the number of dummy dimensions are one curve.
+    """
+    import pandas as pd
+
+    rows = chosen(table, quantity, **where)
+    rows = rows[rows["epsilon"].notna()]
+    rows = rows.assign(curve=[str(label).partition(", d′")[0] for label in rows["label"]])
+    found = []
+    keys = ["curve", "mechanism", "epsilon"]
+    for (curve, mechanism, epsilon), part in rows.groupby(keys, sort=False):
+        mean = _mean(part, quantity)
+        values = (curve, mechanism, epsilon, mean.mean, mean.low, mean.high, mean.trials)
+        found.append(dict(zip(CURVE_COLUMNS, values, strict=True)))
+    made = pd.DataFrame(found, columns=list(CURVE_COLUMNS))
+    order = {name: place for place, name in enumerate(made["curve"].unique())}
+    place = made["curve"].map(order)
+    made = made.assign(place=place).sort_values(["place", "epsilon"], kind="stable")
+    return made.drop(columns="place").reset_index(drop=True)
+
+
+def baseline(table: pd.DataFrame, quantity: str, **where: Any) -> Mean:
+    """Mean over seeds of a quantity of the rows without a mechanism.
+
+    Raises:
+        StudyError: there is none.
+    """
+    rows = chosen(table, quantity, **where)
+    rows = rows[rows["epsilon"].isna()]
+    if not len(rows):
+        raise StudyError(f"the results hold no baseline of {quantity}")
+    return _mean(rows, quantity)
+
+
+def _mean(rows: pd.DataFrame, quantity: str) -> Mean:
+    from dataclasses import replace
+
+    by_seed = rows.groupby("seed")["value"].mean().to_numpy(dtype=np.float64)
+    found = mean_interval(by_seed)
+    if quantity not in SHARES or found.trials == 1:
+        return found
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+
+
+def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
+    """Which points are dominated: another is at least as private and as useful, and better in one.
+
+    Args:
+        points: one row a mechanism and ε.
+        private: column of which less is better, such as the attacker's AUC or Nw.
+        useful: column of which more is better, such as accuracy.
+
+    Returns:
+        The rows with a finite number in both, and a column `dominated`.
+    """
+    cost, gain = (points[name].to_numpy(dtype=np.float64) for name in (private, useful))
+    whole = np.isfinite(cost) & np.isfinite(gain)
+    kept, cost, gain = points[whole], cost[whole], gain[whole]
+    better = (cost[:, None] >= cost) & (gain[:, None] <= gain)
+    strictly = (cost[:, None] > cost) | (gain[:, None] < gain)
+    return kept.assign(dominated=(better & strictly).any(axis=1))
+
+
+def joined(
+    table: pd.DataFrame, private: tuple[str, dict[str, Any]], useful: tuple[str, dict[str, Any]]
+) -> pd.DataFrame:
+    """One row a curve and ε with two quantities beside each other: the points of a frontier.
+
+    Args:
+        table: rows of an experiment.
+        private: quantity and where, as for `curves`; its mean becomes the column `private`.
+        useful: the same, for the column `useful`.
+    """
+    left, right = (curves(table, name, **where) for name, where in (private, useful))
+    keys = ["curve", "mechanism", "epsilon"]
+    left = left[[*keys, "mean"]].rename(columns={"mean": "private"})
+    right = right[[*keys, "mean"]].rename(columns={"mean": "useful"})
+    return left.merge(right, on=keys)
