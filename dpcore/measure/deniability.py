@@ -6,7 +6,7 @@ directions for additive mechanisms; and the papers' protocol (independent runs, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dpcore.measure.counting import FloatArray
     from dpcore.measure.figures import Figures
+    from dpcore.measure.summary import Summary
     from dpcore.measure.words import Selection
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -50,6 +51,8 @@ class Deniability:
         epsilons: shape (E,).
         runs: R of Sw.
         figures: Nw, Sw and effective number with their errors, shape (k, E) each.
+        summaries: by quantity, what `dpcore.measure.summary.summarise` was asked for, which keeps
+            it here: a page asks again at every step of a slider.
     """
 
     mechanism: str
@@ -58,6 +61,7 @@ class Deniability:
     epsilons: FloatArray
     runs: int
     figures: Figures
+    summaries: dict[str, Summary] = field(default_factory=dict, init=False, repr=False)
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row a word and ε, words in the order of the selection.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ BANDS = (0.05, 0.25, 0.75, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """One quantity over the words of a selection, at each ε; arrays of shape (E,).
+    """One quantity over the words of a selection, at each ε; read-only arrays of shape (E,).
 
     Words count by their weights (tokens of a corpus). A quantile is the value of a word: the
     smallest one that at least this share of the weight does not exceed.
@@ -47,11 +47,28 @@ class Summary:
     worst_word: IntArray
     bands: FloatArray
 
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: all who ask share them."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
 
 def summarise(found: Deniability, quantity: str) -> Summary:
-    """One quantity of a measurement over its words."""
+    """One quantity of a measurement over its words, computed once for each measurement.
+
+    Raises:
+        ParameterError: there is no such quantity.
+    """
     if quantity not in QUANTITIES:
         raise ParameterError(f"quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}")
+    if quantity not in found.summaries:
+        found.summaries[quantity] = _summary(found, quantity)
+    return found.summaries[quantity]
+
+
+def _summary(found: Deniability, quantity: str) -> Summary:
     figures, weights = found.figures, found.selection.weights
     values: FloatArray = getattr(figures, quantity)
     total = weights.sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import faint, name_tag, short_name, style_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import plotly.graph_objects as go
     from numpy.typing import NDArray
@@ -144,12 +146,32 @@ def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, at: float) 
         HTML to stand directly below the figure.
     """
     scale = math.log if logarithm else math.log10
-    here = table[table["epsilon"] == at]
-    rings = [
-        (value if quantity == "nw" else math.log10(max(value, 1.0)), style_of(str(key)).colour)
-        for key, value in zip(here["mechanism"], here["mean"].tolist(), strict=True)
-    ]
+    rings = []
+    for key, row in rows_at(table, at, ("mean",)).items():
+        if row is not None:
+            mean = row["mean"] if quantity == "nw" else math.log10(max(row["mean"], 1.0))
+            rings.append((mean, style_of(key).colour))
     return mark(curves_frame(table, quantity, logarithm), scale(at), rings)
+
+
+def rows_at(
+    table: pd.DataFrame, at: float, columns: Sequence[str]
+) -> dict[str, dict[str, Any] | None]:
+    """The row of each mechanism at one ε, or None, in the order of the table.
+
+    It reads single cells: a step of a slider does not wait for pandas to cut tables.
+
+    Args:
+        table: the columns `COLUMNS`.
+        at: ε.
+        columns: those that are wanted.
+    """
+    mechanisms = [str(key) for key in table["mechanism"].tolist()]
+    found: dict[str, dict[str, Any] | None] = dict.fromkeys(mechanisms)
+    cells = {name: table[name].array for name in columns}
+    for i in np.flatnonzero(table["epsilon"].to_numpy() == at).tolist():
+        found[mechanisms[i]] = {name: column[i] for name, column in cells.items()}
+    return found
 
 
 def _places(epsilons: pd.Series, logarithm: bool) -> FloatArray:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcore.plots.deniability import rows_at
 from dpcore.plots.layout import number
 from dpcore.plots.style import short_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_SAID = ("mean", "standard_error", "q05", "q95", "worst", "worst_word", "method")
 _WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
 
 
@@ -49,13 +51,11 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
     runs = float(table["runs"].max())
     what = _WHAT[quantity] + _runs(quantity, runs)
     said = []
-    for key, rows in table.groupby("mechanism", sort=False):
-        here = rows[rows["epsilon"] == at]
-        name = short_name(str(key))
-        if here.empty:
+    for key, row in rows_at(table, at, _SAID).items():
+        name = short_name(key)
+        if row is None:
             said.append(f"{name} is not defined there.")
             continue
-        row = here.iloc[0]
         error = (
             "exact" if row["method"] == "exact" else f"± {2 * row['standard_error']:.2g} (2 s.e.)"
         )

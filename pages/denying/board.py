@@ -18,7 +18,7 @@ from pages.denying.comparing import comparison
 from pages.denying.moving import VIEWS, fragment_of, moved
 from pages.denying.tables import curve_table, line_table, table_at
 from pages.denying.views import views
-from pages.shared.figure import show_figure
+from pages.shared.figure import still_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
@@ -26,9 +26,11 @@ from pages.shared.slider import epsilon_slider
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    from streamlit.delta_generator import DeltaGenerator
 
     from pages.denying.curves import Curve
     from pages.denying.views import Scene
+    from pages.shared.figure import Still
     from pages.shared.groups import Group
 
 NOMINAL, EQUAL = "nominal ε", "calibrated: equal mean Nw"
@@ -83,8 +85,7 @@ def board(scene: Scene) -> None:
         for group in GROUPS:
             members = [c for c in scene.curves if c.mechanism.meaning in group.meanings]
             if members:
-                part = _part(group, members, scene.pinned, BANDS[band], every)
-                st.fragment(_group, key=fragment_of(group))(part)
+                _group(_part(group, members, scene.pinned, BANDS[band], every))
     st.fragment(views, key=VIEWS)(scene)
 
 
@@ -116,37 +117,49 @@ def _part(
 
 
 def _group(part: Part) -> None:
-    """Slider, two figures and a table of one group."""
+    """Slider, two figures and a table of one group; only what shows its ε is in the fragment."""
     group = part.group
     st.subheader(group.title, anchor=False)
     _say_delta(part.curves)
-    mechanisms = [curve.mechanism for curve in part.curves]
-    with st.container(gap=None):
-        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
-    at = group.epsilon(value)
+    top = st.container(gap=None)
+    places = {}
     for quantity, column in zip(part.figures, st.columns(2), strict=True):
-        table = part.tables[quantity]
         with column:
-            show_figure(
+            places[quantity] = still_figure(
                 part.figures[quantity],
-                curves_caption(table, quantity, group.reading(value), at),
-                table,
+                part.alts[quantity],
+                part.tables[quantity],
                 f"{quantity}_{group.name}",
-                alt=part.alts[quantity],
-                mark=curves_mark(table, quantity, group.logarithm, at),
             )
     if part.pinned:
         kinds = ("solid", "dotted")
         drawn = [f"{word} {kind}" for word, kind in zip(part.pinned, kinds, strict=False)]
         st.text(f"Drawn bold: {', '.join(drawn)}.")
-    st.dataframe(
+    below = st.container()
+    note(" ".join(_method(curve) for curve in part.curves))
+    with top:
+        st.fragment(_moving, key=fragment_of(group))(part, places, below)
+
+
+def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:
+    """The slider, and what is said at its ε; the marks of the figures and the table with it."""
+    group = part.group
+    with st.container(gap=None):
+        mechanisms = [curve.mechanism for curve in part.curves]
+        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
+    at = group.epsilon(value)
+    for quantity, table in part.tables.items():
+        places[quantity].show(
+            curves_caption(table, quantity, group.reading(value), at),
+            curves_mark(table, quantity, group.logarithm, at),
+        )
+    below.dataframe(
         table_at(part.curves, part.pinned, at),
         hide_index=True,
         placeholder="",
         column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
         alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
     )
-    note(" ".join(_method(curve) for curve in part.curves))
 
 
 def _say_delta(curves: list[Curve]) -> None:

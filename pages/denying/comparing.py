@@ -10,7 +10,7 @@ from dpcore.plots.equal_nw import equal_alt, equal_caption, equal_figure, equal_
 from dpcore.plots.style import short_name
 from pages.denying.moving import moved
 from pages.denying.tables import equal_table, read_table
-from pages.shared.figure import show_figure
+from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
+    from streamlit.delta_generator import DeltaGenerator
 
     from pages.denying.curves import Curve
+    from pages.shared.figure import Still
 
 _FRAGMENT = "compared"
 _QUANTITIES = ("sw", "effective")
@@ -49,16 +50,36 @@ def comparison(curves: Sequence[Curve]) -> None:
     )
     table = equal_table(curves)
     runs = curves[0].found.runs
-    figures = {quantity: equal_figure(table, quantity, runs) for quantity in _QUANTITIES}
-    st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, figures)
+    top = st.container()
+    places = {}
+    for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
+        with column:
+            places[quantity] = still_figure(
+                equal_figure(table, quantity, runs),
+                equal_alt(table, quantity, runs),
+                table,
+                f"{quantity}_at_equal_nw",
+            )
+    below = st.container()
+    note(
+        "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
+        "different things, and protect different pairs of words. ε is read on a straight line in "
+        "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
+        "it certainly lies (by two standard errors). An empty row: the mean Nw of this mechanism "
+        "never has the value at a measured ε; several rows: its Nw is not monotone."
+    )
+    with top:
+        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, places, below)
 
 
 def _moving(
     curves: list[Curve],
     reference: Curve,
     table: pd.DataFrame,
-    figures: dict[str, go.Figure],
+    places: dict[str, Still],
+    below: DeltaGenerator,
 ) -> None:
+    """The slider of the reference, and what is said at its ε."""
     mechanism, runs = reference.mechanism, reference.found.runs
     group = group_of(mechanism.meaning)
     with st.container(gap=None):
@@ -69,32 +90,23 @@ def _moving(
             f"{mechanism.short} is not defined at {group.reading(value)}: move the slider.",
             icon=":material/info:",
         )
+        for place in places.values():
+            place.clear()
+        below.empty()
         return
     read, nw = read_table(curves, reference, at)
     st.markdown(f"**{mechanism.short}** at {group.reading(value)}: the mean Nw is **{nw:.4g}**.")
-    for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
-        with column:
-            show_figure(
-                figures[quantity],
-                equal_caption(read, nw, quantity),
-                table,
-                f"{quantity}_at_equal_nw",
-                alt=equal_alt(table, quantity, runs),
-                mark=equal_mark(table, read, quantity, runs, nw),
-            )
+    for quantity, place in places.items():
+        place.show(
+            equal_caption(read, nw, quantity),
+            equal_mark(table, read, quantity, runs, nw),
+        )
     shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
     number = st.column_config.NumberColumn(format="%.4g")
-    st.dataframe(
+    below.dataframe(
         shown,
         hide_index=True,
         placeholder="",
         column_config=dict.fromkeys(list(_COLUMNS.values())[1:], number),
         alt=f"ε of each mechanism at which the mean Nw is {nw:.3g}",
-    )
-    note(
-        "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
-        "different things, and protect different pairs of words. ε is read on a straight line in "
-        "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
-        "it certainly lies (by two standard errors). An empty row: the mean Nw of this mechanism "
-        "never has the value at a measured ε; several rows: its Nw is not monotone."
     )

@@ -1,7 +1,8 @@
-"""What a step of a slider runs again: its own group, and a view below that shows numbers at ε.
+"""What a step of a slider runs again: what shows the ε of its group, and no figure.
 
-Each group is a fragment of its own, and so are the views; a fragment that is not named stands
-still, and a chart in a fragment that runs is not drawn again if it comes out the same.
+Each slider is in a fragment of its own, which draws into places that the page keeps for it. To
+rerun two fragments by name takes a second run, so that is done only for an open view below that
+shows numbers at ε.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ AT_EPSILON = ("Word by word", "Link and command")
 
 
 def fragment_of(group: Group) -> str:
-    """Name of the fragment of a group."""
+    """Name of the fragment that holds the slider of a group."""
     return f"curves_{group.name}"
 
 
@@ -31,8 +32,8 @@ def moved(fragment: str) -> Callable[[], None]:
     """What to do when a slider in this fragment has moved."""
 
     def run() -> None:
-        below = [VIEWS] if st.session_state.get(OPEN_VIEW) in AT_EPSILON else []
-        st.rerun([fragment, *below])
+        if st.session_state.get(OPEN_VIEW) in AT_EPSILON:
+            st.rerun([fragment, VIEWS])
 
     return run
 

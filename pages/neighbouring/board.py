@@ -10,19 +10,23 @@ import streamlit as st
 from dpcore.plots.distances import distance_caption, noise_mark
 from dpcore.plots.pair import pair_alt, pair_caption, pair_mark
 from pages.neighbouring.maps import View, choose_view, show_map
-from pages.neighbouring.measuring import measured
-from pages.neighbouring.moving import COMPARED, MAP, SLIDERS, STRIP, VIEWS, readings, sliders
+from pages.neighbouring.measuring import found_so_far, measure, steps_left
+from pages.neighbouring.moving import MOVING, VIEWS, readings, sliders
 from pages.neighbouring.session import follow
-from pages.neighbouring.tables import noise_table, pair_table
+from pages.neighbouring.tables import noise_table, noisy, pair_table
 from pages.neighbouring.views import views
 from pages.neighbouring.words import neighbour_lists
 from pages.shared.downloads import csv_button
-from pages.shared.figure import show_figure
+from pages.shared.figure import still_figure
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from dpcore.mechanisms.mechanism import Mechanism
-    from pages.neighbouring.bench import PairBench
+    from dpcore.plots.distances import Strip
+    from pages.neighbouring.bench import Measured, PairBench
+    from pages.shared.figure import Still
 
 _MARK = "The colour of the mechanism, as in the figures."
 # Name: label, width in pixels, explanation.
@@ -71,19 +75,32 @@ class Scene:
         mechanisms: those that are shown.
         view: of the map.
         lexicon: its name in the catalogue.
+        mapped: the one of `mechanisms` whose outputs are on the map.
     """
 
     bench: PairBench
     mechanisms: tuple[Mechanism, ...]
     view: View
     lexicon: str
+    mapped: Mechanism
 
 
-@st.fragment
+@dataclass(frozen=True)
+class Places:
+    """Where the fragment of the sliders draws what moves: map, strip, table and curves.
+
+    The curves are absent as long as nothing is measured.
+    """
+
+    map: DeltaGenerator
+    noise: Still
+    table: DeltaGenerator
+    staying: Still | None
+
+
 def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     """Sliders, map, strip, table and views; a step of a slider runs only what shows its ε."""
-    follow(bench)
-    st.fragment(sliders, key=SLIDERS)(mechanisms)
+    top = st.container()
     st.subheader("Where the output falls", anchor=False)
     view = choose_view()
     shorts = {m.short: m for m in mechanisms}
@@ -96,57 +113,65 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
         bind="query-params",
         help="The larger a filled mark, the likelier that word is to come out.",
     )
-    scene = Scene(bench, tuple(mechanisms), view, lexicon)
+    scene = Scene(bench, tuple(mechanisms), view, lexicon, shorts.get(picked, mechanisms[0]))
     wide, narrow = st.columns([3, 1])
     with wide:
-        st.fragment(_map, key=MAP)(scene, shorts.get(picked, mechanisms[0]))
+        map_place = st.container()
     with narrow:
         neighbour_lists(bench)
     st.subheader("The true distances", anchor=False)
-    st.fragment(_strip, key=STRIP)(scene)
-    st.subheader("The same ε, two words", anchor=False)
-    st.fragment(_compared, key=COMPARED)(scene)
-    st.fragment(views, key=VIEWS)(scene)
-
-
-def _map(scene: Scene, mechanism: Mechanism) -> None:
-    follow(scene.bench)
-    epsilons, said = readings([mechanism])
-    epsilon = epsilons[mechanism.key]
-    if epsilon not in mechanism.admissible:
-        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
-    show_map(scene.bench, scene.view, mechanism, epsilon, said[mechanism.key])
-
-
-def _strip(scene: Scene) -> None:
-    bench, mechanisms = scene.bench, list(scene.mechanisms)
-    titles, found = noise_table(mechanisms, readings(mechanisms)[0])
-    strip = bench.strip(titles)
-    show_figure(
-        strip.figure,
-        distance_caption(strip, found if titles else None),
-        bench.distances(),
-        "distances",
-        alt=strip.alt,
-        mark=noise_mark(strip, found),
-    )
+    strip = bench.strip(noisy(mechanisms))
+    noise = still_figure(strip.figure, strip.alt, bench.distances(), "distances")
     note(
         "Noise is added in all dimensions at once, so that it may be longer than every distance "
         "and still leave the word where it is: only what it moves *towards another word* counts. "
         "An arrow at an end of the axis stands for noise beyond it."
     )
+    st.subheader("The same ε, two words", anchor=False)
+    table_place, measuring = st.container(), st.container()
+    left = steps_left(bench, mechanisms)
+    found = found_so_far(bench, mechanisms)
+    staying = _compared(bench, found) if found else None
+    places = Places(map_place, noise, table_place, staying)
+    with top:
+        st.fragment(_moving, key=MOVING)(scene, strip, found, places)
+    with measuring:
+        measure(bench, mechanisms)
+    if steps_left(bench, mechanisms) != left:
+        st.rerun()  # what is drawn above knows nothing of it yet
+    st.fragment(views, key=VIEWS)(scene)
 
 
-def _compared(scene: Scene) -> None:
-    bench, mechanisms = scene.bench, list(scene.mechanisms)
-    found = measured(bench, mechanisms)
-    if not found:
-        return
-    epsilons, _ = readings(mechanisms)
+def _compared(bench: PairBench, found: list[Measured]) -> Still:
+    """What is said of both words at every ε."""
     everything = bench.together(found)
+    csv_button("All ε as CSV", "two_words", lambda: everything, key="csv_pair")
+    note(
+        "**Attacker**: sees the output, knows that it came from one of two words, and takes the "
+        "likelier one; 0.5 is guessing. A range is what the estimate leaves: its lower end is an "
+        "attacker who learnt from one half of the noise directions, tried on the other half; its "
+        "upper end is right or too high on average. ± is two standard errors."
+    )
+    return still_figure(bench.pair_figure(found), pair_alt(everything), everything, "staying")
+
+
+def _moving(scene: Scene, strip: Strip, found: list[Measured], places: Places) -> None:
+    """The sliders, and all that is shown at their ε."""
+    bench, mechanisms = scene.bench, list(scene.mechanisms)
+    follow(bench)
+    sliders(mechanisms)
+    epsilons, said = readings(mechanisms)
+    with places.map:
+        _map(scene, epsilons, said)
+    noise = noise_table(mechanisms, epsilons)
+    places.noise.show(
+        distance_caption(strip, noise if strip.titles else None), noise_mark(strip, noise)
+    )
     here = pair_table(found, epsilons)
-    if len(here):
-        st.dataframe(
+    if not len(here):
+        places.table.empty()
+    else:
+        places.table.dataframe(
             here,
             hide_index=True,
             placeholder="",
@@ -160,18 +185,14 @@ def _compared(scene: Scene) -> None:
             alt="Nw, Sw, distance of the output and success of an attacker for both words under "
             "each mechanism at the chosen ε",
         )
-    csv_button("All ε as CSV", "two_words", lambda: everything, key="csv_pair")
-    note(
-        "**Attacker**: sees the output, knows that it came from one of two words, and takes the "
-        "likelier one; 0.5 is guessing. A range is what the estimate leaves: its lower end is an "
-        "attacker who learnt from one half of the noise directions, tried on the other half; its "
-        "upper end is right or too high on average. ± is two standard errors."
-    )
-    show_figure(
-        bench.pair_figure(found),
-        pair_caption(everything, epsilons),
-        everything,
-        "staying",
-        alt=pair_alt(everything),
-        mark=pair_mark(everything, epsilons),
-    )
+    if places.staying is not None:
+        everything = bench.together(found)
+        places.staying.show(pair_caption(everything, epsilons), pair_mark(everything, epsilons))
+
+
+def _map(scene: Scene, epsilons: dict[str, float], said: dict[str, str]) -> None:
+    mechanism = scene.mapped
+    epsilon = epsilons[mechanism.key]
+    if epsilon not in mechanism.admissible:
+        note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
+    show_map(scene.bench, scene.view, mechanism, epsilon, said[mechanism.key])

@@ -22,29 +22,28 @@ AHEAD = "measure-pair-ahead"
 _STOPPED = "neighbouring_stopped"
 
 
-def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
-    """What is found for each mechanism, once measured; a stop leaves what is there and says so."""
+def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
+    """What is found for each mechanism of which anything is measured."""
+    tables = [bench.table(m) for m in mechanisms]
+    return [table for table in tables if table is not None]
+
+
+def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
+    """How many steps are still to be measured; another session may have measured the same pair."""
+    return sum(len(bench.missing(m)) for m in mechanisms)
+
+
+def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
+    """Measure what is missing; a stop leaves what is there and says so.
+
+    To be called outside fragments: a click on a button in a fragment waits for the end of the run.
+    """
     if st.session_state.get(_STOPPED) is not bench:
         st.session_state.pop(_STOPPED, None)
     waiting = [(m, i) for m in mechanisms for i in bench.missing(m)]
-    # All mechanisms advance together, so that a stop leaves something of each.
-    waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
-    if waiting and _STOPPED not in st.session_state:
-        place = st.empty()
-        with place.container():
-            st.button(
-                "Stop and show what is there",
-                key="stop_pair",
-                icon=":material/stop_circle:",
-                on_click=_stop,
-                args=(bench,),
-                help="Keeps the ε that are measured.",
-            )
-            for mechanism, step in timed("Measuring the two words", waiting):
-                bench.measure(mechanism, step)
-        place.empty()
-        waiting = []
-    if waiting:
+    if not waiting:
+        return
+    if _STOPPED in st.session_state:
         names = ", ".join(dict.fromkeys(m.short for m, _ in waiting))
         st.warning("Stopped: not every ε is measured.", icon=":material/stop_circle:")
         note(f"Incomplete: {names}.")
@@ -55,8 +54,19 @@ def measured(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
             on_click=_go_on,
             help="Measures the ε that are missing.",
         )
-    tables = [bench.table(m) for m in mechanisms]
-    return [table for table in tables if table is not None]
+        return
+    # All mechanisms advance together, so that a stop leaves something of each.
+    waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
+    st.button(
+        "Stop and show what is there",
+        key="stop_pair",
+        icon=":material/stop_circle:",
+        on_click=_stop,
+        args=(bench,),
+        help="Keeps the ε that are measured.",
+    )
+    for mechanism, step in timed("Measuring the two words", waiting):
+        bench.measure(mechanism, step)
 
 
 def measure_ahead(

@@ -1,4 +1,8 @@
-"""What a step of a slider runs again: the fragments below that show numbers at ε, and no other."""
+"""What a step of a slider runs again: one fragment, which draws all that shows the ε.
+
+It draws into places that the page keeps for it, so that nothing else runs; to rerun two fragments
+by name takes a second run, so that is done only for an open view that shows numbers at ε.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,7 @@ from pages.shared.slider import epsilon_slider
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
-SLIDERS, MAP, STRIP, COMPARED, VIEWS = (
-    f"pair_{name}" for name in ("sliders", "map", "strip", "compared", "views")
-)
+MOVING, VIEWS = "pair_moving", "pair_views"
 OPEN_VIEW = "more"
 AT_EPSILON = "Link and command"
 """The view that shows numbers at the ε of the sliders."""
@@ -42,5 +44,5 @@ def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, s
 
 
 def _moved() -> None:
-    below = [VIEWS] if st.session_state.get(OPEN_VIEW) == AT_EPSILON else []
-    st.rerun([SLIDERS, MAP, STRIP, COMPARED, *below])
+    if st.session_state.get(OPEN_VIEW) == AT_EPSILON:
+        st.rerun([MOVING, VIEWS])

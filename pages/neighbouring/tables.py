@@ -117,26 +117,20 @@ def swatch(mechanism: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
 
 
-def noise_table(
-    mechanisms: list[Mechanism], epsilons: dict[str, float]
-) -> tuple[tuple[str, ...], pd.DataFrame]:
-    """Length of the noise of those mechanisms that add it to vectors.
+def noisy(mechanisms: list[Mechanism]) -> tuple[str, ...]:
+    """Names of those mechanisms that add noise to vectors, at whatever ε."""
+    return tuple(name_tag(mechanism.key) for mechanism in mechanisms if _noise(mechanism))
 
-    Returns:
-        Their names, at whatever ε, and the columns `NOISE_COLUMNS` of those defined at their ε.
-    """
-    titles, rows = [], []
+
+def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
+    """Length of their noise: the columns `NOISE_COLUMNS`, one row for each defined at its ε."""
+    rows = []
     for mechanism in mechanisms:
-        radii = _noise(mechanism)
-        if not radii:
-            continue
-        name = name_tag(mechanism.key)
-        titles.append(name)
-        found = radii.get(epsilons[mechanism.key])
+        found = _noise(mechanism).get(epsilons[mechanism.key])
         if found is not None:
             colour = style_of(mechanism.key).colour
-            rows.append((name, colour, found.low, found.median, found.high))
-    return tuple(titles), pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
+            rows.append((name_tag(mechanism.key), colour, found.low, found.median, found.high))
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
 
 
 def _noise(mechanism: Mechanism) -> dict[float, NoiseRadius]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import plotly.graph_objects as go
+    from streamlit.delta_generator import DeltaGenerator
 
 
 def show_figure(
@@ -21,27 +23,65 @@ def show_figure(
     table: pd.DataFrame,
     name: str,
     on_click: Callable[[], None] | None = None,
-    *,
-    alt: str | None = None,
-    mark: str | None = None,
 ) -> None:
     """Draw a figure with all that belongs to it.
 
     Args:
         figure: from `dpcore.plots`.
-        caption: what to see in it, computed from the same numbers.
+        caption: what to see in it, computed from the same numbers; it is the text alternative too.
         table: the numbers.
         name: of the files and of the elements' keys.
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` tells which.
-        alt: its text alternative; the caption if None. Where the caption moves with a slider and
-            the figure does not, one that stands still spares drawing the figure again.
-        mark: HTML from `dpcore.plots.mark` that is laid over the figure.
+    """
+    _chart(figure, name, caption, on_click)
+    st.text(caption)
+    _numbers(table, name, caption)
+
+
+@dataclass(frozen=True)
+class Still:
+    """Beside a figure that stands still: where what moves with a slider is drawn."""
+
+    _mark: DeltaGenerator
+    _caption: DeltaGenerator
+
+    def show(self, caption: str, mark: str) -> None:
+        """Draw what moves, in the fragment of the slider, each time that it runs.
+
+        Args:
+            caption: what to see in the figure now.
+            mark: HTML from `dpcore.plots.mark` that is laid over the figure.
+        """
+        self._mark.html(mark)
+        self._caption.text(caption)
+
+    def clear(self) -> None:
+        """Draw nothing; also keeps the places for a later step, which cannot make new ones."""
+        self._mark.empty()
+        self._caption.empty()
+
+
+def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
+    """Draw a figure that is the same at every step of a slider, outside the slider's fragment.
+
+    Args:
+        figure: from `dpcore.plots`.
+        alt: its text alternative, with nothing in it that moves.
+        table: the numbers.
+        name: of the files and of the elements' keys.
+
+    Returns:
+        Where its mark and its caption are to be drawn.
     """
     with st.container(gap=None):
-        _chart(figure, name, caption if alt is None else alt, on_click)
-        if mark is not None:
-            st.html(mark)
-    st.text(caption)
+        _chart(figure, name, alt, None)
+        mark = st.container()
+    caption = st.container()
+    st.fragment(_numbers)(table, name, alt)
+    return Still(mark, caption)
+
+
+def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
     with st.container(horizontal=True):
         csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
         shown = st.toggle(
@@ -51,7 +91,7 @@ def show_figure(
             "camera sign that appears on it.",
         )
     if shown:
-        st.dataframe(table, hide_index=True, placeholder="", alt=caption)
+        st.dataframe(table, hide_index=True, placeholder="", alt=alt)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:

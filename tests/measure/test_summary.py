@@ -46,6 +46,19 @@ def test_the_worst_word_is_the_least_deniable(found):
         assert row["worst"] == getattr(figures, row["quantity"])[place, e]
 
 
+def test_it_is_computed_once_and_never_for_another_measurement(found):
+    once = summarise(found, "nw")
+    assert summarise(found, "nw") is once
+    with pytest.raises(ValueError, match="read-only"):
+        once.mean[0] = 0.0
+    other = weighted(found, np.arange(1.0, 10.0))
+    assert summarise(other, "nw") is not once
+    assert not np.array_equal(summarise(other, "nw").mean, once.mean)
+    figures = dataclasses.replace(found.figures, nw=found.figures.nw / 2)
+    halved = dataclasses.replace(found, figures=figures)
+    assert summarise(halved, "nw").mean == pytest.approx(once.mean / 2)
+
+
 def test_one_word_has_no_deviation_and_infinity_is_none(small):
     madlib = create("madlib", small)
     one = measure(madlib, named(small, ["w2"]), [1e-3], runs=2)

@@ -1,0 +1,86 @@
+"""What the tests of pages under `AppTest` share: opening a page, reading it, a slider's step."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
+
+from tests.needs import ROOT
+
+Screen = dict[tuple[int, ...], tuple[str, str, bytes]]
+"""What is on the screen, by place: the fragment that drew it, its kind, and all that it says."""
+
+_SAYING = ("text", "markdown", "html", "heading", "alert", "code", "dataframe", "plotly_chart")
+
+
+def open_page(page: str, **state: object) -> AppTest:
+    """A page of a session that holds some state already."""
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    test.switch_page(f"pages/{page}.py")
+    for name, value in state.items():
+        test.session_state[name] = value
+    return test.run()
+
+
+def step(test: AppTest, slider: str, value: float, fragment: str) -> AppTest:
+    """Move a slider as a browser does: it asks for its fragment, where `AppTest` runs the page.
+
+    A browser also writes the value into the address.
+    """
+    test.select_slider(key=slider).set_value(value)
+    test.query_params[slider] = f"{value:g}"
+    asked = partial(RerunData, fragment_id_queue=test._fragment_storage.resolve_target(fragment))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local_script_runner, "RerunData", asked)
+        return test.run()
+
+
+def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[AppTest, Screen]:
+    """A run of a page, and the screen after it.
+
+    Args:
+        run: opens the page, or makes a step.
+        before: the screen that a step of a fragment found; what this fragment had drawn and does
+            not draw again is gone then, and all else stays.
+    """
+    messages: list[ForwardMsg] = []
+    parse = local_script_runner.parse_tree_from_messages
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            local_script_runner,
+            "parse_tree_from_messages",
+            lambda given: messages.extend(given) or parse(given),
+        )
+        test = run()
+    assert not test.exception, test.exception
+    drawn: Screen = {}
+    for message in messages:
+        element = message.delta.new_element
+        kind = element.WhichOneof("type") if message.delta.HasField("new_element") else None
+        place = tuple(message.metadata.delta_path)
+        if kind == "empty":
+            drawn = {one: it for one, it in drawn.items() if one[: len(place)] != place}
+        elif kind == "code" and element.code.code_text.startswith("?"):
+            link = str(sorted(parse_qsl(element.code.code_text[1:])))  # in whatever order
+            drawn[place] = (message.delta.fragment_id, kind, link.encode())
+        elif kind in _SAYING:
+            said = getattr(element, kind).SerializeToString(deterministic=True)
+            drawn[place] = (message.delta.fragment_id, kind, said)
+    again = {fragment for fragment, _, _ in drawn.values()}
+    kept = {place: one for place, one in (before or {}).items() if one[0] not in again}
+    return test, kept | drawn
+
+
+def figures(test: AppTest) -> list[dict[str, Any]]:
+    assert not test.exception, test.exception
+    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
+
+
+def said(test: AppTest) -> str:
+    return " ".join(str(element.value) for element in test.text)
