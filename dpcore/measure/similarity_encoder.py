@@ -51,26 +51,24 @@ class Encoder:
                 found.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
         return found
 
-    def compare(
-        self, references: Sequence[str], candidates: Sequence[str]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Two similarities of each text with its original.
 
-        Args:
-            references: the originals, k texts.
-            candidates: the rewritten texts.
+def compare(
+    left: Sequence[NDArray[np.float32]], right: Sequence[NDArray[np.float32]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two similarities of each text with its original.
 
-        Returns:
-            F1 of greedy matching of the last hidden states (the formula of BERTScore, Zhang et al.
-            2020, with this encoder and without rescaling or weights), and the cosine of the mean
-            piece vectors; shape (k,) each.
-        """
-        left, right = self.pieces(references), self.pieces(candidates)
-        style = [greedy(a @ b.T)[2] for a, b in zip(left, right, strict=True)]
-        cosines = [
-            _cosine(a.mean(axis=0), b.mean(axis=0)) for a, b in zip(left, right, strict=True)
-        ]
-        return np.array(style), np.array(cosines)
+    Args:
+        left: `Encoder.pieces` of k originals.
+        right: of the rewritten texts.
+
+    Returns:
+        F1 of greedy matching of the last hidden states (the formula of BERTScore, Zhang et al.
+        2020, with this encoder and without rescaling or weights), and the cosine of the mean
+        piece vectors; shape (k,) each.
+    """
+    style = [greedy(a @ b.T)[2] for a, b in zip(left, right, strict=True)]
+    cosines = [_cosine(a.mean(axis=0), b.mean(axis=0)) for a, b in zip(left, right, strict=True)]
+    return np.array(style), np.array(cosines)
 
 
 def _cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:

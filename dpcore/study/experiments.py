@@ -144,11 +144,11 @@ def _rewriting() -> Experiment:
             ("yelp", "yelp-bundled", "yelp-random"),
             ("yelp_sentences.parquet",),
             _SEEDS,
-            (("split", "test"), ("rewritten", sentences), ("encoder", True)),
+            (("split", "test"), ("rewritten", sentences), ("encoder", ("yelp",))),
             together=True,
         ),
         f"For each of {len(_SEEDS)} seeds {sentences} sentences of the test split (the paper: "
-        "2,174), drawn anew; the similarities of meaning on the first seed only.",
+        "2,174), drawn anew; the similarities of meaning with GloVe and on the first seed only.",
     )
 
 

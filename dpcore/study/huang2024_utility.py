@@ -47,14 +47,14 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:
     """Quality of rewritten sentences alone.
 
-    Options: `split`, `rewritten` (sentences), `encoder` (whether similarity of meaning is measured
-    too; only the first seed, which is enough for its small deviation between draws).
+    Options: `split`, `rewritten` (sentences), `encoder` (lexicons with which similarity of meaning
+    is measured too, on the first seed).
     """
     lexicon, path = sources.lexicon(cell.lexicon), sources.file(cell.data)
     rng = generator(cell.seed, "sentences", cell.data)
     texts = plain_rows(path, str(cell.option("split")), int(cell.option("rewritten")), rng)
     encoder = None
-    if cell.option("encoder") and cell.seed == 0:
+    if cell.lexicon in cell.option("encoder") and cell.seed == 0:
         from dpcore.measure.similarity_encoder import load_encoder
 
         encoder = load_encoder()

@@ -71,12 +71,17 @@ def rewriting(
     key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
     rng = generator(seed, "rewritten text", *key)
     inputs = np.where(before < 0, rng.integers(len(lexicon), size=before.size), before)
+    meanings = encoder.pieces([text for text, _ in read]) if encoder else []
     if mechanism is None:
-        yield from _compared(read, before, inputs, lexicon, encoder, None)
+        yield from _compared(read, before, inputs, lexicon, None)
+        if encoder:
+            yield from _meanings(read, inputs, encoder, meanings, None)
         return
     found = outputs_at(mechanism, rng, inputs, np.asarray(epsilons))
     for e, epsilon in enumerate(epsilons):
-        yield from _compared(read, before, found[:, e], lexicon, encoder, epsilon)
+        yield from _compared(read, before, found[:, e], lexicon, epsilon)
+        if encoder:
+            yield from _meanings(read, found[:, e], encoder, meanings, epsilon)
 
 
 def _compared(
@@ -84,14 +89,11 @@ def _compared(
     before: NDArray[np.int64],
     after: NDArray[np.int64],
     lexicon: Lexicon,
-    encoder: Encoder | None,
     epsilon: float | None,
 ) -> Iterator[Row]:
-    """Every quantity at one ε."""
-    ends = np.cumsum([sentence.protected for _, sentence in read])[:-1]
-    parts = np.split(after, ends)
+    """Every quantity at one ε but those of meaning."""
+    ends, parts, written = _written(read, after)
     originals = [text for text, _ in read]
-    written = [s.write(part).text for (_, s), part in zip(read, parts, strict=True)]
     own: dict[str, Any] = {"epsilon": epsilon, "count": len(read)}
     yield row("nw", words_kept(before, after), epsilon=epsilon, count=before.size)
     overlap = rouge1(originals, written)
@@ -101,7 +103,27 @@ def _compared(
     known = [part[part >= 0] for part in np.split(before, ends)]
     matched = greedy_matching(known, parts, lexicon.vectors).f1
     yield row("matching", float(np.nanmean(matched)), **own)
-    if encoder is not None:
-        style, cosine = encoder.compare(originals, written)
-        yield row("bert_style", style.mean(), **own)
-        yield row("cosine", cosine.mean(), **own)
+
+
+def _meanings(
+    read: Sequence[tuple[str, Sentence]],
+    after: NDArray[np.int64],
+    encoder: Encoder,
+    meanings: Sequence[NDArray[np.float32]],
+    epsilon: float | None,
+) -> Iterator[Row]:
+    """The quantities that an encoder gives, at one ε."""
+    from dpcore.measure.similarity_encoder import compare
+
+    style, cosine = compare(meanings, encoder.pieces(_written(read, after)[2]))
+    yield row("bert_style", style.mean(), epsilon=epsilon, count=len(read))
+    yield row("cosine", cosine.mean(), epsilon=epsilon, count=len(read))
+
+
+def _written(
+    read: Sequence[tuple[str, Sentence]], after: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], list[str]]:
+    """Where each text ends, its words after rewriting, and what is written."""
+    ends = np.cumsum([sentence.protected for _, sentence in read])[:-1]
+    parts = np.split(after, ends)
+    return ends, parts, [s.write(part).text for (_, s), part in zip(read, parts, strict=True)]
