@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.attack.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS
@@ -124,10 +125,9 @@ class Game:
     @cached_property
     def _log_laws(self) -> FloatArray:
         """ln P(y|w) of every candidate, shape (k, n); −∞ where P is 0."""
-        n = len(self.mechanism.lexicon)
-        laws = [self.mechanism.law(w, [self.epsilon]).dense(n)[0] for w in self.candidates]
-        with np.errstate(divide="ignore"):
-            return np.log(np.stack(laws))
+        rows = Rows(self.mechanism, np.array(self.candidates))
+        places = np.searchsorted(rows.words, self.candidates)
+        return np.asarray(rows.laws(self.epsilon)[0][places])
 
 
 def _normalised(log_weights: FloatArray) -> FloatArray:
@@ -135,5 +135,5 @@ def _normalised(log_weights: FloatArray) -> FloatArray:
     top = log_weights.max()
     if top == -np.inf:
         return np.full(log_weights.size, 1.0 / log_weights.size)
-    weights: FloatArray = np.exp(log_weights - top)
-    return weights / weights.sum()
+    weights = np.exp(log_weights - top)
+    return np.asarray(weights / weights.sum())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.posterior import promised_losses
+from dpcore.attack.posterior import promised_loss, promised_losses
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, paired_distances
 
 if TYPE_CHECKING:
-    from dpcore.attack.channel import Likelihood
+    from dpcore.attack.channel import FloatArray, Likelihood
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
 
@@ -61,17 +61,23 @@ def odds(
     """
     if first == second:
         raise ParameterError("odds are between two different words, got one word twice")
-    allowed = promised_losses(lexicon, guarantee, first)
-    return _odds(lexicon, likelihood, first, second, float(allowed[second]))
+    claimed = promised_loss(lexicon, guarantee, first, second)
+    return _odds(lexicon, likelihood, first, second, claimed)
 
 
-def worst_odds(lexicon: Lexicon, likelihood: Likelihood, guarantee: Guarantee, word: int) -> Odds:
+def worst_odds(
+    lexicon: Lexicon,
+    likelihood: Likelihood,
+    guarantee: Guarantee,
+    word: int,
+    far: FloatArray | None = None,
+) -> Odds:
     """The word that this output separates from `word` by the largest share of the claim.
 
     With `word` the output itself this is, for TEM, the worst pair of all for this output: a
-    truncated metric obeys the triangle inequality.
+    truncated metric obeys the triangle inequality. `far` is as for `promised_losses`.
     """
-    allowed = promised_losses(lexicon, guarantee, word)[likelihood.words]
+    allowed = promised_losses(lexicon, guarantee, word, far)[likelihood.words]
     ratio = np.abs(likelihood.of(word) - likelihood.logs)
     # An entry that is not resolved proves nothing.
     ratio = np.where(np.isfinite(ratio), np.maximum(ratio - likelihood.errors, 0.0), 0.0)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances
 
 if TYPE_CHECKING:
     from dpcore.attack.channel import Likelihood
@@ -164,26 +164,61 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
     return Posterior(likelihood, prior, probability, top + math.log(total), error)
 
 
-def promised_losses(lexicon: Lexicon, guarantee: Guarantee, word: int) -> FloatArray:
-    """The loss that a guarantee allows between a word and every word, shape (n,); 0 for itself."""
+def promised_distances(lexicon: Lexicon, guarantee: Guarantee, word: int) -> FloatArray:
+    """Distances of all words from one, in the metric that the guarantee speaks of, shape (n,)."""
     vectors = lexicon.vectors
+    return distances(vectors, vectors[[word]], _metric(guarantee)[0])[0]
+
+
+def promised_losses(
+    lexicon: Lexicon, guarantee: Guarantee, word: int, far: FloatArray | None = None
+) -> FloatArray:
+    """The loss that a guarantee allows between a word and every word, shape (n,); 0 for itself.
+
+    Args:
+        lexicon: words.
+        guarantee: of a mechanism over it.
+        word: index.
+        far: `promised_distances`, if known: they are the same at every ε.
+    """
+    if far is None:
+        far = promised_distances(lexicon, guarantee, word)
+    if _metric(guarantee)[1]:
+        return np.asarray(guarantee.epsilon * far)
+    return np.array([guarantee.euclidean_loss(float(d)) for d in far.tolist()])
+
+
+def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: int) -> float:
+    """The loss that a guarantee allows between two words."""
+    vectors = lexicon.vectors
+    metric, own = _metric(guarantee)
+    far = float(paired_distances(vectors[[first]], vectors[[second]], metric)[0])
+    return guarantee.epsilon * far if own else guarantee.euclidean_loss(far)
+
+
+def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
+    """The metric of a guarantee, and whether losses are ε times distances in it."""
     if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
-        metric = Metric.parse(guarantee.metric)
-        own = distances(vectors, vectors[[word]], metric)[0]
-        return np.asarray(guarantee.epsilon * own)
-    far = distances(vectors, vectors[[word]])[0]
-    return np.array([guarantee.euclidean_loss(float(d)) for d in far])
+        return Metric.parse(guarantee.metric), True
+    return Metric.EUCLIDEAN, False
 
 
-def posterior_bound(lexicon: Lexicon, guarantee: Guarantee, prior: Prior, word: int) -> float:
+def posterior_bound(
+    lexicon: Lexicon,
+    guarantee: Guarantee,
+    prior: Prior,
+    word: int,
+    far: FloatArray | None = None,
+) -> float:
     """The largest posterior of a word that the guarantee allows, whatever comes out.
 
-    1 where the guarantee has a δ: then an output may exist that gives the word away.
+    1 where the guarantee has a δ: then an output may exist that gives the word away. `far` is as
+    for `promised_losses`.
     """
     before = float(prior.probability[word])
     if isinstance(guarantee, ApproximateLocalPrivacy) or not before > 0:
         return 1.0 if before > 0 else 0.0
-    allowed = np.exp(-promised_losses(lexicon, guarantee, word))
+    allowed = np.exp(-promised_losses(lexicon, guarantee, word, far))
     return min(1.0, before / float(prior.probability @ allowed))
 
 
