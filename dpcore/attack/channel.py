@@ -123,7 +123,7 @@ def open_channel(
     if not mechanism.exact_law:
         raise ParameterError(
             f"{mechanism.short} has no exact law, so no exact posterior: take the "
-            "nearest-neighbour attacker, or a mechanism such as tem"
+            "nearest-neighbour attacker (`attack --nearest`), or a mechanism such as tem"
         )
     n = len(mechanism.lexicon)
     if words is None and n <= MAX_ATTACK_PRIOR_WORDS:

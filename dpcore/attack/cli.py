@@ -1,9 +1,10 @@
-"""The command `attack`: two words, where their outputs go, and who tells them apart."""
+"""The command `attack`: two words and who tells them apart, or one output and what it tells."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcore.attack import output_cli
 from dpcore.errors import ParameterError
 from dpcore.measure.options import head, parse_epsilons, prepare
 from dpcore.mechanisms.cli import common_options, print_json, seed_option
@@ -20,9 +21,11 @@ _DIRECTIONS = 400
 def register(commands: Commands) -> None:
     """Add the command; the handler takes the parsed arguments and returns an exit code."""
     command = commands.add_parser(
-        "attack", help="two words: distance of the output, and success of the Bayes attacker"
+        "attack", help="what an attacker learns from one output, or about two words"
     )
-    command.add_argument("--words", required=True, metavar="A,B", help="two different words")
+    about = command.add_mutually_exclusive_group(required=True)
+    about.add_argument("--words", metavar="A,B", help="two different words to be told apart")
+    about.add_argument("--output", metavar="WORD", help="one released word")
     command.add_argument(
         "--mechanism", action="append", required=True, help="a name from `mechanisms`; repeatable"
     )
@@ -41,12 +44,15 @@ def register(commands: Commands) -> None:
         help="a parameter, of every mechanism named that has it; may be repeated",
     )
     command.add_argument("--runs", type=int, default=1000, help="R of Sw (default 1000)")
-    seed_option(command, "of Nw and Sw where they are measured (default 0)")
+    output_cli.options_of(command)
+    seed_option(command, "of whatever is measured by drawing (default 0)")
     common_options(command)
     command.set_defaults(handler=_attack, corpus=None, sample=None, at_most=None)
 
 
 def _attack(options: argparse.Namespace) -> int:
+    if options.output is not None:
+        return output_cli.attack(options)
     from dpcore.attack.compare import compare
     from dpcore.lexicon.terminal import progress_bars
     from dpcore.measure.pair import Pair

@@ -7,6 +7,8 @@ import pytest
 
 from dpcore import cli
 from dpcore.attack.compare import compare
+from dpcore.attack.context import context_prior
+from dpcore.attack.output_cli import prior_of
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.registry import create
@@ -48,6 +50,95 @@ def test_the_table_names_both_words(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
     assert cli.main(["attack", "--words", words, "--mechanism", "tem", "--epsilon", "3"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def output(capsys: pytest.CaptureFixture[str], *more: str, name: str = "tem", epsilon: str = "2"):
+    arguments = ["attack", "--output", "garage", "--mechanism", name, "--epsilon", epsilon]
+    assert cli.main([*arguments, *more, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_list_of_possible_words(capsys: pytest.CaptureFixture[str]) -> None:
+    prior = "monday=0.5, garage=0.25, car=0.25"
+    found = output(capsys, "--prior", prior, "--outputs", "2", epsilon="1,2")
+    lexicon, tem = load(), create("tem", load())
+    assert [row["epsilon"] for row in found["attacks"]] == [1.0, 2.0]
+    for row in found["attacks"]:
+        words = {"monday": 0.5, "garage": 0.25, "car": 0.25}
+        joint = {
+            word: p
+            * tem.law(lexicon.index(word), [row["epsilon"]]).probability(lexicon.index("garage"))
+            for word, p in words.items()
+        }
+        for one in row["candidates"]:
+            true = joint[one["word"]] / sum(joint.values())
+            assert one["posterior"] == pytest.approx(true, rel=1e-9)
+            assert one["posterior"] <= one["bound"]
+        assert row["overall"]["exact"]
+        assert row["worst_odds"]["word"] == "garage"
+        assert not row["worst_odds"]["broken"]
+    assert found["prior"]["words"] == 3
+    assert found["output"] == "garage"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left", "right"),
+    [
+        ("See you on _ night.", "on", "night"),
+        ("_ night", None, "night"),
+        ("Stop! _ it", None, "it"),
+        ("it is _", "is", None),
+        ("it is _. No", "is", None),
+    ],
+)
+def test_context_between_known_words(sentence: str, left: str | None, right: str | None) -> None:
+    lexicon = load()
+    found = prior_of(lexicon, "context", sentence)
+    assert np.array_equal(found.probability, context_prior(lexicon, left, right).probability)
+
+
+def test_the_nearest_neighbour_attacker(capsys: pytest.CaptureFixture[str]) -> None:
+    prior = ["--prior", "monday, car", "--nearest"]
+    row = output(capsys, *prior, name="madlib", epsilon="10")["attacks"][0]
+    assert row["guess"] == "car"
+    assert 0.5 < row["overall"]["value"] < 1
+    assert row["overall"]["words"] == 2
+
+
+def test_the_table_of_an_output(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--output", "garage", "--mechanism", "tem", "--epsilon", "2"]
+    assert cli.main([*arguments, "--prior", "monday,garage", "--outputs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "guesses 'garage'" in said
+    assert "right over all outputs" in said
+    assert cli.main([*arguments, "--prior", "monday,garage", "--nearest"]) == 0
+    assert "standard error" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--prior", "monday=0.5"], "must sum to 1, got 0.5"),
+        (["--prior", "monday=nan"], "part 1 of the prior"),
+        (["--prior", "context"], "needs --sentence with one _"),
+        (["--prior", "context", "--sentence", "_ and _"], "needs --sentence with one _"),
+        (["--sentence", "x _"], "--sentence is for --prior context"),
+        (["--prior", "monday,garage", "--top", "0"], "--top"),
+        (["--prior", "qqzzyyxx=1"], "qqzzyyxx"),
+        (["--mechanism", "madlib", "--epsilon", "madlib=3"], "attack --nearest"),
+        (["--mechanism", "truncated-gumbel"], "must be > 16"),
+    ],
+)
+def test_refusals_about_an_output(
+    capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    arguments = ["attack", "--output", "garage", "--mechanism", "tem", "--epsilon", "2"]
+    if "madlib" in more:
+        arguments += ["--prior", "monday,garage"]
+    assert cli.main([*arguments, *more]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
