@@ -167,7 +167,7 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
 def promised_distances(lexicon: Lexicon, guarantee: Guarantee, word: int) -> FloatArray:
     """Distances of all words from one, in the metric that the guarantee speaks of, shape (n,)."""
     vectors = lexicon.vectors
-    return distances(vectors, vectors[[word]], _metric(guarantee)[0])[0]
+    return np.asarray(distances(vectors, vectors[[word]], _metric(guarantee)[0])[0])
 
 
 def promised_losses(
@@ -193,7 +193,7 @@ def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: in
     vectors = lexicon.vectors
     metric, own = _metric(guarantee)
     far = float(paired_distances(vectors[[first]], vectors[[second]], metric)[0])
-    return guarantee.epsilon * far if own else guarantee.euclidean_loss(far)
+    return float(guarantee.epsilon * far if own else guarantee.euclidean_loss(far))
 
 
 def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
