@@ -45,12 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
     from dpcore.study import cli as study
+    from dpcore.study import privatize_cli as privatize
 
     parser = argparse.ArgumentParser(
         prog="python -m dpcore", description="Word-level differential privacy from the shell."
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, measure, audit, attack, language, study, lexicon):
+    for room in (mechanisms, rewrite, privatize, measure, audit, attack, language, study, lexicon):
         room.register(commands)
     return parser

@@ -63,11 +63,12 @@ def check_text(
         )
 
 
-def decode(data: bytes) -> str:
+def decode(data: bytes, first: int = 0) -> str:
     """Decode the bytes of a text file.
 
     Args:
         data: UTF-8, with or without a byte order mark.
+        first: bytes of the file before these.
 
     Returns:
         The text, without the byte order mark.
@@ -76,15 +77,16 @@ def decode(data: bytes) -> str:
         TextError: The bytes are not UTF-8; the message names the first offending byte, counted
             from 1.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if first == 0 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise TextError("the file begins like UTF-16 text; UTF-8 is needed: save it as UTF-8")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8" if first else "utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts from behind a byte order mark.
-        skipped = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        marked = first == 0 and data.startswith(codecs.BOM_UTF8)
+        skipped = len(codecs.BOM_UTF8) if marked else 0
         position = error.start + (skipped if len(error.object) < len(data) else 0)
         raise TextError(
             f"the file is not UTF-8 text: byte 0x{data[position]:02X} at position "
-            f"{position + 1:,} does not fit; save it as UTF-8 and try again"
+            f"{first + position + 1:,} does not fit; save it as UTF-8 and try again"
         ) from None

@@ -38,6 +38,18 @@ def register(commands: Commands) -> None:
     command.add_argument(
         "--draw", type=int, default=0, metavar="N", help="which draw of the seed (default 0)"
     )
+    rewriting_options(command)
+    command.add_argument(
+        "--approximate-search",
+        action="store_true",
+        help="release through an approximate index: faster on large lexicons, and refused where "
+        "it would break the guarantee",
+    )
+    command.set_defaults(handler=_rewrite)
+
+
+def rewriting_options(command: argparse.ArgumentParser) -> None:
+    """What becomes of unknown words, function words and capital letters."""
     command.add_argument(
         "--unknown",
         default="replace",
@@ -53,13 +65,6 @@ def register(commands: Commands) -> None:
         choices=("keep", "sentence"),
         help="capital letters: keep their pattern, or only at sentence beginnings (default keep)",
     )
-    command.add_argument(
-        "--approximate-search",
-        action="store_true",
-        help="release through an approximate index: faster on large lexicons, and refused where "
-        "it would break the guarantee",
-    )
-    command.set_defaults(handler=_rewrite)
 
 
 def _read(options: argparse.Namespace) -> str:

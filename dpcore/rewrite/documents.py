@@ -86,6 +86,7 @@ def encode_all(
     keep_stop_words: bool = False,
     case_policy: CasePolicy = CasePolicy.KEEP,
     for_text: bool = True,
+    first: int = 0,
 ) -> Documents:
     """Read documents: tokens, roles, lexicon indices. A blank document has no words.
 
@@ -96,13 +97,14 @@ def encode_all(
         keep_stop_words: release function words unchanged.
         case_policy: what is released about capital letters.
         for_text: keep what `Documents.texts` needs; without, a word takes 8 bytes.
+        first: number of documents before these, for messages.
 
     Raises:
         TextError: a word is refused by the policy; the message names the document by its number.
     """
     encodings: list[Encoding] = []
     words: list[IntArray] = []
-    for number, text in enumerate(texts, start=1):
+    for number, text in enumerate(texts, start=first + 1):
         try:
             found = encode(
                 tokenize(text),

@@ -48,7 +48,7 @@ class Sources:
         Raises:
             LexiconError: it is not there, or is another one.
         """
-        return _lexicon(dict(self.lexicons)[name])
+        return open_lexicon(dict(self.lexicons)[name])
 
     def file(self, key: str) -> Path:
         """The path of a file whose bytes were checked.
@@ -137,7 +137,12 @@ def _of_file(path: Path) -> Place:
 
 
 @lru_cache(maxsize=_KEPT)
-def _lexicon(place: Place) -> Lexicon:
+def open_lexicon(place: Place) -> Lexicon:
+    """A lexicon that `ship` wrote, mapped and checked; once in each process.
+
+    Raises:
+        LexiconError: it is not there, or is another one.
+    """
     from dpcore.lexicon.stored import read_manifest, read_stored
 
     folder = Path(place.path)
@@ -153,7 +158,7 @@ def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
 
     from dpcore.mechanisms.registry import create
 
-    return create(name, _lexicon(place), dict(json.loads(settings)))
+    return create(name, open_lexicon(place), dict(json.loads(settings)))
 
 
 @lru_cache(maxsize=_KEPT)
