@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.attack.membership_bound import document_bound
@@ -17,7 +17,7 @@ from dpcore.study.rows import Row, row
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.plan import Arm, Plan
+    from dpcore.study.plan import Plan
 
 QUANTITIES = {
     "claimed_loss": "claimed privacy loss between the two words that are farthest apart",
@@ -48,13 +48,24 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
                 "data": plan.data[0],
                 "seed": plan.seeds[0],
             }
-            for one in _of(mechanism, arm, tokens):
+            for one in claimed_rows(mechanism, arm.epsilons, tokens):
+                yield own | one
+            for one in _computed(mechanism, arm.epsilons):
                 yield own | one
 
 
-def _of(mechanism: Mechanism, arm: Arm, tokens: int | None) -> Iterator[Row]:
+def claimed_rows(
+    mechanism: Mechanism, epsilons: Sequence[float], tokens: int | None = None
+) -> Iterator[Row]:
+    """What is known at once: claimed loss and its status, and where there is a formula the true δ.
+
+    Args:
+        mechanism: whose promise it is.
+        epsilons: that it has.
+        tokens: words of a text whose membership is bounded; None leaves that out.
+    """
     diameter = mechanism.lexicon.extent.diameter
-    for epsilon in arm.epsilons:
+    for epsilon in epsilons:
         promised = mechanism.guarantee(epsilon)
         own: dict[str, Any] = {"epsilon": epsilon, "variant": str(promised.status)}
         yield row("claimed_loss", promised.euclidean_loss(diameter), **own)
@@ -64,9 +75,13 @@ def _of(mechanism: Mechanism, arm: Arm, tokens: int | None) -> Iterator[Row]:
         if isinstance(mechanism, TruncatedLaplaceMechanism):
             delta = worst_delta(mechanism.truncation(epsilon), mechanism.bound, mechanism.dimension)
             yield row("true_delta", delta, **own)
+
+
+def _computed(mechanism: Mechanism, epsilons: Sequence[float]) -> Iterator[Row]:
+    """What takes a look at all pairs of words."""
     if isinstance(mechanism, TruncatedExponential) and not isinstance(mechanism, TemCalibrated):
-        etas = [0.5 * epsilon for epsilon in arm.epsilons]
-        gammas = [mechanism.gamma(epsilon) for epsilon in arm.epsilons]
+        etas = [0.5 * epsilon for epsilon in epsilons]
+        gammas = [mechanism.gamma(epsilon) for epsilon in epsilons]
         found = effective_epsilons(mechanism.lexicon, mechanism.metric, etas, gammas)
-        for epsilon, loss in zip(arm.epsilons, found, strict=True):
+        for epsilon, loss in zip(epsilons, found, strict=True):
             yield row("true_epsilon", loss.epsilon, epsilon=epsilon, variant="computed")

@@ -1,0 +1,221 @@
+"""One trial of labelled texts: one noise draw, and all that is measured of its texts.
+
+The draw is what costs, so everything is measured of the same private texts: accuracy under one or
+several labellings, words kept, and membership inference, whose four quarters are halves of what
+is trained on and of what is tested on. Only the similarity of rewritten texts has a draw of its
+own, of a few texts (`dpcore.study.rewriting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.learn.bags import Bags
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.noise.streams import generator
+from dpcore.rewrite.documents import encode_all
+from dpcore.study.membership_trial import QUARTERS, membership_trial
+from dpcore.study.rewriting import rewriting
+from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, row
+from dpcore.study.utility import private
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcore.learn.classifiers import Classifier
+    from dpcore.learn.labelled import LabelledTexts
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.documents import Documents
+
+ATTACKS = ("auc", "tpr", "roc")
+"""Quantities of membership inference."""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Texts that are trained on and texts that are tested on, read over one lexicon.
+
+    Attributes:
+        training: what is trained on.
+        testing: what is tested on.
+        labels: by labelling, the classes of both.
+        classes: by labelling, the names of the classes.
+        originals: the texts that are tested on, as they were written.
+    """
+
+    training: Documents
+    testing: Documents
+    labels: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+    classes: Mapping[str, tuple[str, ...]]
+    originals: tuple[str, ...]
+
+    @property
+    def bags(self) -> tuple[Bags, Bags]:
+        """Both parts as bags of words."""
+        n = len(self.training.lexicon)
+        first, second = (Bags(d.words, d.offsets, n) for d in (self.training, self.testing))
+        return first, second
+
+
+def read_material(
+    labellings: Mapping[str, tuple[LabelledTexts, LabelledTexts]], lexicon: Lexicon
+) -> Material:
+    """Read labelled texts over a lexicon.
+
+    Args:
+        labellings: by name, what is trained on and what is tested on; all of the same texts.
+        lexicon: the vocabulary.
+    """
+    training, testing = next(iter(labellings.values()))
+    return Material(
+        encode_all(training.texts, lexicon),
+        encode_all(testing.texts, lexicon),
+        {name: (a.labels, b.labels) for name, (a, b) in labellings.items()},
+        {name: a.classes for name, (a, _) in labellings.items()},
+        testing.texts,
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is measured.
+
+    Attributes:
+        learners: names of `dpcore.learn.classifiers.LEARNERS`.
+        attacked: those of them whose training texts are inferred.
+        compared: test texts whose rewriting is compared with the original; 0 for none.
+    """
+
+    learners: tuple[str, ...] = ("averaged", "tf-idf")
+    attacked: tuple[str, ...] = ()
+    compared: int = 0
+
+
+Watch = Callable[[str, str, float | None, "Classifier", "Bags"], None]
+"""Called with labelling, learner, ε, the trained classifier and the test texts that it faces."""
+
+
+def labelled_trial(
+    material: Material,
+    mechanism: Mechanism | None,
+    epsilons: Sequence[float],
+    seed: int,
+    wanted: Wanted,
+    watch: Watch | None = None,
+    progress: Progress = silent,
+) -> Iterator[Row]:
+    """All that is wanted, at each ε of a mechanism, or of the texts as they stand.
+
+    Args:
+        material: texts over the lexicon of the mechanism.
+        mechanism: None for the baselines.
+        epsilons: of the mechanism; none for the baselines.
+        seed: of all noise, of the networks and of the quarters.
+        wanted: what is measured.
+        watch: sees every classifier.
+        progress: called with (stage, done, total) while the texts are rewritten.
+
+    Yields:
+        Rows of `dpcore.study.rows.COLUMNS`; `data` names the labelling, if it is about one.
+
+    Raises:
+        EpsilonError: the mechanism does not have an ε.
+        CorpusError: a quarter has texts of one class alone.
+        MissingPackageError: scikit-learn or a similarity's package is not installed.
+    """
+    trained_on, tested_on = clean = material.bags
+    draws: list[tuple[float | None, tuple[Bags, Bags]]] = [(None, clean)]
+    if mechanism is not None:
+        found = private(mechanism, clean, epsilons, seed, progress)
+        draws = [(e, (a, b)) for e, a, b in zip(epsilons, *found, strict=True)]
+    for epsilon, (texts, tests) in draws:
+        if epsilon is not None:
+            yield kept((trained_on, texts), (tested_on, tests), epsilon=epsilon)
+        for name in material.labels:
+            for one in _learned(material, name, texts, tests, epsilon, seed, wanted, watch):
+                yield one | {"data": name}
+            for one in _attacked(material, name, texts, tests, epsilon, seed, wanted.attacked):
+                if one["quantity"] in ATTACKS:
+                    yield one | {"data": name}
+    if wanted.compared:
+        some = material.originals[: wanted.compared]
+        for one in rewriting(some, material.training.lexicon, mechanism, epsilons, seed):
+            if mechanism is None or one["quantity"] != "nw":
+                yield one
+
+
+def _learned(
+    material: Material,
+    name: str,
+    texts: Bags,
+    tests: Bags,
+    epsilon: float | None,
+    seed: int,
+    wanted: Wanted,
+    watch: Watch | None,
+) -> Iterator[Row]:
+    """Accuracy of every classifier on clean and on private test texts."""
+    labels, true = material.labels[name]
+    vectors = material.training.lexicon.vectors
+    faced = {CLEAN: material.bags[1]} | ({} if epsilon is None else {PRIVATE: tests})
+    if epsilon is None:
+        share = (true == np.bincount(labels).argmax()).mean()
+        yield row("majority", share, tested_on=CLEAN, count=true.size)
+    for learner in wanted.learners:
+        rng = generator(seed, "learner", learner)
+        model = train(learner_of(learner), texts, labels, vectors, rng)
+        for where, bags in faced.items():
+            yield row(
+                "accuracy",
+                model.accuracy(bags, true),
+                epsilon=epsilon,
+                learner=learner,
+                tested_on=where,
+                count=true.size,
+            )
+        if watch is not None:
+            watch(name, learner, epsilon, model, tests)
+
+
+def _attacked(
+    material: Material,
+    name: str,
+    texts: Bags,
+    tests: Bags,
+    epsilon: float | None,
+    seed: int,
+    learners: Sequence[str],
+) -> Iterator[Row]:
+    """Membership inference on halves of both parts, each class divided alike."""
+    if not learners:
+        return
+    quarters: dict[str, Prepared] = {}
+    private_part: dict[str, Bags] = {}
+    parts = zip(material.bags, (texts, tests), material.labels[name], strict=True)
+    for (bags, rewritten, labels), names in zip(parts, (QUARTERS[:2], QUARTERS[2:]), strict=True):
+        rng = generator(seed, "quarters", name, names[0])
+        for quarter, rows in zip(names, halves(labels, rng), strict=True):
+            quarters[quarter] = Prepared(bags.part(rows), labels[rows])
+            private_part[quarter] = rewritten.part(rows)
+    lexicon = material.training.lexicon
+    for learner in learners:
+        yield from membership_trial(
+            quarters, private_part["TR1"], private_part["TE2"], learner, seed, lexicon, epsilon
+        )
+
+
+def halves(
+    labels: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two halves of the places of some texts, in each of which every class has its share."""
+    order = rng.permutation(labels.size)
+    order = order[np.argsort(labels[order], kind="stable")]
+    return order[::2], order[1::2]

@@ -1,0 +1,239 @@
+"""A study of a person's own choice: a few mechanisms on the teaching corpus or on their own texts.
+
+The texts travel inside the job, within this process or through a pipe: they are written to no
+file, and nothing of them is left when the worker ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import ParameterError
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.labelled import LabelledTexts
+from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
+from dpcore.noise.streams import generator
+from dpcore.rewrite.assembly import assemble
+from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+from dpcore.study.plan import Arm, Cell, Plan, canonical
+from dpcore.study.privacy_rows import claimed_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.classifiers import Classifier
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.labelled_trial import Material
+    from dpcore.study.rows import Row
+
+JOB = "dpcore.study.live:perform"
+TEST_SHARE = 0.3
+_COMPARED = 30  # test texts whose rewriting is compared
+_EXAMPLES = 5  # of each mechanism and ε
+
+
+@dataclass(frozen=True)
+class Live:
+    """What is to be measured.
+
+    Attributes:
+        texts: all texts with their labels; each seed divides them anew.
+        labelling: what the labels are about.
+        arms: mechanisms with settings and ε; the baseline is added.
+        lexicon: name in the catalogue.
+        seeds: number of trials, from 0 on.
+        learner: name of a classifier.
+        attack: whether membership is inferred too.
+
+    Raises:
+        ParameterError: nothing to do, or more than `limits` allow.
+    """
+
+    texts: LabelledTexts
+    labelling: str
+    arms: tuple[Arm, ...]
+    lexicon: str = "default"
+    seeds: int = 1
+    learner: str = "averaged"
+    attack: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the size of the work."""
+        learner_of(self.learner)
+        if not (self.arms and all(arm.epsilons for arm in self.arms)):
+            raise ParameterError("choose at least one mechanism, with an ε that it has")
+        most = max(len(arm.epsilons) for arm in self.arms)
+        if not (1 <= self.seeds <= LIVE_SEEDS and most <= LIVE_EPSILONS):
+            raise ParameterError(
+                f"a live run has 1 to {LIVE_SEEDS} trials and at most {LIVE_EPSILONS} values of ε "
+                f"for each mechanism, got {self.seeds} and {most}"
+            )
+
+    @property
+    def plan(self) -> Plan:
+        """Its cells: trial by trial, the baseline first."""
+        return Plan(
+            "live",
+            "dpcore.study.live:measure",
+            (Arm(""), *self.arms),
+            (self.lexicon,),
+            seeds=tuple(range(self.seeds)),
+            options=(
+                ("labelling", self.labelling),
+                ("learners", (self.learner,)),
+                ("attacked", (self.learner,) if self.attack else ()),
+            ),
+            together=True,
+        )
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """One JSON object a cell, with all that its worker needs."""
+        labels = [self.texts.classes[label] for label in self.texts.labels.tolist()]
+        carried = {"texts": list(self.texts.texts), "labels": labels}
+        return [{"cell": cell.to_json()} | carried for cell in self.plan.cells()]
+
+
+def shortened(
+    texts: LabelledTexts, most: int = LIVE_TEXTS, words: int = LIVE_WORDS
+) -> LabelledTexts:
+    """The first words of the first texts: what a live run has time for."""
+    part = texts if len(texts) <= most else texts.part(range(most))
+    cut = tuple(" ".join(text.split()[:words]) for text in part.texts)
+    return LabelledTexts(cut, part.labels, part.classes)
+
+
+def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
+    """Texts of the teaching corpus with the labels of one labelling.
+
+    Args:
+        labelling: "sentiment" or "topic".
+        most: how many; messages and reviews take turns.
+
+    Raises:
+        ParameterError: there is no such labelling.
+    """
+    corpus = teaching_corpus()
+    labels = corpus.labels(labelling)
+    half = len(corpus) // 2
+    order = [i for pair in zip(range(half), range(half, 2 * half), strict=True) for i in pair]
+    order = order[:most]
+    return LabelledTexts.of([corpus.texts[i] for i in order], [labels[i] for i in order])
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What came with a job."""
+
+    texts: LabelledTexts
+
+    def lexicon(self, name: str) -> Lexicon:
+        """A lexicon of the catalogue, kept by this process."""
+        return _lexicon(name)
+
+    def mechanism(self, cell: Cell) -> Mechanism | None:
+        """The mechanism of a cell, kept with what it computed; None for the baseline."""
+        if not cell.mechanism:
+            return None
+        return _mechanism(cell.mechanism, cell.lexicon, canonical(cell.settings))
+
+
+def perform(job: dict[str, Any]) -> dict[str, Any]:
+    """Do one of `Live.jobs`: its rows, and of the first trial examples of wrong answers.
+
+    Raises:
+        DpcoreError: as `dpcore.study.labelled_trial.labelled_trial`.
+    """
+    cell = Cell.from_json(job["cell"])
+    examples: list[dict[str, Any]] = []
+    found = measure(cell, Carried(LabelledTexts.of(job["texts"], job["labels"])), examples)
+    own: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
+    own |= {"data": "", "seed": cell.seed}
+    return {"rows": [own | one for one in found], "examples": examples}
+
+
+def measure(
+    cell: Cell, carried: Carried, examples: list[dict[str, Any]] | None = None
+) -> list[Row]:
+    """One trial of one mechanism at all its ε, or of the baseline.
+
+    Args:
+        cell: with the options that `Live.plan` gives.
+        carried: the texts, and where lexicons and mechanisms are from.
+        examples: of the first trial, filled with texts that a classifier of the clean texts gets
+            right and one of the private texts wrong.
+    """
+    name = str(cell.option("labelling"))
+    parts = carried.texts.split(TEST_SHARE, cell.shared_generator("split"))
+    material = read_material({name: parts}, carried.lexicon(cell.lexicon))
+    mechanism = carried.mechanism(cell)
+    wanted = Wanted(
+        tuple(cell.option("learners")), tuple(cell.option("attacked")), compared=_COMPARED
+    )
+    watch = None
+    if mechanism is not None and examples is not None and cell.seed == 0:
+        watch = _Watching(material, name, wanted.learners[0], cell, examples)
+    rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
+    if mechanism is not None and cell.seed == 0:
+        rows += claimed_rows(mechanism, cell.epsilons)
+    return rows
+
+
+class _Watching:
+    """Notes texts that are right when clean, and wrong when private."""
+
+    def __init__(
+        self, material: Material, name: str, learner: str, cell: Cell, out: list[dict[str, Any]]
+    ) -> None:
+        self._material, self._name, self._cell, self._out = material, name, cell, out
+        labels = material.labels[name][0]
+        lexicon = material.training.lexicon
+        rng = generator(cell.seed, "learner", learner)
+        clean = train(learner_of(learner), material.bags[0], labels, lexicon.vectors, rng)
+        self._right = clean.predict(material.bags[1]) == material.labels[name][1]
+
+    def __call__(
+        self, _name: str, _learner: str, epsilon: float | None, model: Classifier, tests: Bags
+    ) -> None:
+        material = self._material
+        true, classes = material.labels[self._name][1], material.classes[self._name]
+        guessed = model.predict(tests)
+        places = (self._right & (guessed != true)).nonzero()[0][:_EXAMPLES]
+        for i in places.tolist():
+            self._out.append(
+                {
+                    "label": self._cell.label,
+                    "epsilon": epsilon,
+                    "original": material.originals[i],
+                    "private": self._written(i, tests.words),
+                    "true": classes[true[i]],
+                    "guessed": classes[guessed[i]],
+                }
+            )
+
+    def _written(self, i: int, words: NDArray[np.int64]) -> str:
+        testing = self._material.testing
+        place = slice(*testing.offsets[i : i + 2].tolist())
+        names = testing.lexicon.words
+        return assemble(testing.encodings[i], [names[w] for w in words[place].tolist()])
+
+
+@lru_cache(maxsize=2)
+def _lexicon(name: str) -> Lexicon:
+    from dpcore.lexicon.catalogue import load
+
+    return load(name)
+
+
+@lru_cache(maxsize=32)
+def _mechanism(key: str, lexicon: str, settings: str) -> Mechanism:
+    import json
+
+    from dpcore.mechanisms.registry import create
+
+    return create(key, _lexicon(lexicon), dict(json.loads(settings)))
