@@ -231,6 +231,8 @@ def _print(row: dict[str, Any]) -> None:
               + (" (broken)" if worst["broken"] else ""))  # fmt: skip
     if "overall" in row:
         overall = row["overall"]
-        how = "exact" if overall["exact"] else f"{overall['low']:.4f} to {overall['high']:.4f}"
+        how = (
+            "all outputs" if overall["exact"] else f"{overall['low']:.4f} to {overall['high']:.4f}"
+        )
         print(f"  right over all outputs: {overall['value']:.4f} ({how}); blind: "
               f"{overall['blind']:.3g}")  # fmt: skip

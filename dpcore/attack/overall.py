@@ -2,8 +2,10 @@
 
     S = Σ_y max_w π(w)·P(y | w) = E_y[max_w π(w | y)]
 
-For a list of words all outputs are summed. Over a whole lexicon outputs are drawn as they would
-come out, and the mean of max_w π(w | y), itself exact, is an unbiased estimate of S: better than
+For a list of words all outputs are summed. For TEM under a uniform prior the best guess is always
+the output itself: min(D, γ) is a metric, so |ln Z_w − ln Z_y| ≤ η·min(D(w, y), γ), hence
+P(y | w) ≤ P(y | y), and S is the mean of P(w | w). Otherwise outputs are drawn as they would come
+out, and the mean of max_w π(w | y), itself exact, is an unbiased estimate of S: better than
 counting right guesses, whose mean it is. It lies between 0 and 1, so the empirical Bernstein bound
 of Maurer and Pontil 2009 (Theorem 4), taken on both sides, holds at any number of draws.
 """
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.attack.columns import ExponentialColumns
 from dpcore.attack.posterior import posterior
 from dpcore.attack.rows import Rows
 from dpcore.errors import ParameterError
@@ -36,10 +39,10 @@ class Overall:
 
     Attributes:
         value: S, or its estimate.
-        low: lower end of a 95 % interval; `value` if exact.
+        low: lower end of a 95 % interval; if exact, `value` up to the error of the computation.
         high: upper end.
-        exact: whether all outputs were summed.
-        outputs: how many were, or how many were drawn.
+        exact: whether all outputs are in it.
+        outputs: how many are, or how many were drawn.
         blind: success of an attacker who sees nothing: the largest prior.
     """
 
@@ -82,6 +85,11 @@ def overall_success(
         logs = channel.laws(value)[0] + prior.logs[channel.words][:, None]
         found = float(np.exp(logs.max(axis=0)).sum())
         return Overall(found, found, found, True, logs.shape[1], blind)
+    if isinstance(channel, ExponentialColumns) and blind == prior.probability.min():
+        logs, errors = channel.normalisers(channel.strength(value))
+        found = float(np.exp(-logs).mean())
+        margin = found * float(np.expm1(errors.max()))
+        return Overall(found, found - margin, found + margin, True, logs.size, blind)
     if not 2 <= outputs <= MAX_ATTACK_OUTPUTS:
         raise ParameterError(
             f"outputs to draw must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}"

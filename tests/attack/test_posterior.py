@@ -184,10 +184,21 @@ def test_success_over_a_list_is_the_sum_over_all_outputs(tem, laws) -> None:
         overall_success(open_channel(tem, [3]), prior, EPSILON)
 
 
-def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws) -> None:
-    prior = uniform(LEXICON)
+def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(tem, laws) -> None:
     channel = open_channel(tem)
-    true = laws.max(axis=0).sum() / 250
+    for epsilon in (0.3, EPSILON, 6.0):
+        rows = np.stack([tem.law(w, [epsilon]).probabilities[0] for w in range(250)])
+        true = rows.max(axis=0).sum() / 250
+        found = overall_success(channel, uniform(LEXICON), epsilon)
+        assert found.exact
+        assert found.low <= true <= found.high
+        assert found.high - found.low < 1e-3 * true
+
+
+def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng) -> None:
+    prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
+    channel = open_channel(tem)
+    true = (prior.probability[:, None] * laws).max(axis=0).sum()
     draws = 4000
     found = overall_success(channel, prior, EPSILON, outputs=draws, seed=1)
     assert not found.exact
