@@ -10,6 +10,8 @@ from dpcore.errors import StudyError
 from dpcore.learn.intervals import mean_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from dpcore.learn.intervals import Mean
@@ -124,3 +126,33 @@ def joined(
     left = left[[*keys, "mean"]].rename(columns={"mean": "private"})
     right = right[[*keys, "mean"]].rename(columns={"mean": "useful"})
     return left.merge(right, on=keys)
+
+
+def roc_curves(
+    table: pd.DataFrame, picks: Sequence[tuple[str, float | None]], **where: Any
+) -> pd.DataFrame:
+    """Mean ROC over trials of some curves, each at one ε, for `dpcore.plots.utility_roc`.
+
+    Args:
+        table: rows of an experiment.
+        picks: label of a curve and its ε; None for the model of clean text.
+        where: learner, variant …, as for `curves`.
+
+    Returns:
+        Columns curve, mechanism, epsilon, at, mean, low, high; false-positive rates ascending.
+        The interval is Student's over trials, at each rate by itself.
+    """
+    import pandas as pd
+
+    rows = chosen(table, "roc", **where)
+    found = []
+    for label, epsilon in picks:
+        of = rows[rows["epsilon"].isna() if epsilon is None else rows["epsilon"] == epsilon]
+        of = of[of["label"] == label]
+        name = "without privacy" if epsilon is None else f"{label}, ε = {epsilon:g}"
+        for rate, part in of.groupby("at"):
+            mean = _mean(part, "roc")
+            mechanism = str(part["mechanism"].iloc[0])
+            found.append((name, mechanism, epsilon, rate, mean.mean, mean.low, mean.high))
+    columns = ["curve", "mechanism", "epsilon", "at", "mean", "low", "high"]
+    return pd.DataFrame(found, columns=columns)

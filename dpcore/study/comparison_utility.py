@@ -1,0 +1,29 @@
+"""Paper against measurement for every recorded experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.study.comparison_accuracy import accuracy_rows
+from dpcore.study.comparison_carvalho import carvalho_rows
+from dpcore.study.comparison_rewriting import table_rows
+
+if TYPE_CHECKING:
+    from dpcore.study.comparison_row import Row
+    from dpcore.study.experiment_results import RecordedExperiment
+
+
+def compare_experiment(recorded: RecordedExperiment) -> tuple[Row, ...]:
+    """The rows of a recorded experiment; empty for one that reproduces no paper.
+
+    Raises:
+        StudyError: the result lacks a curve or an ε that is compared.
+    """
+    name = recorded.entry.name
+    if name.startswith("carvalho2021-"):
+        return carvalho_rows(recorded)
+    if name.startswith("huang2024-tables-"):
+        return table_rows(recorded)
+    if name.startswith("huang2024-figure-4-"):
+        return accuracy_rows(recorded)
+    return ()
