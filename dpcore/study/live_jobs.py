@@ -1,0 +1,164 @@
+"""Live runs for the pages: each in a process of its own, a few at a time, with partial results.
+
+The process starts with the first cell and ends with the last, or as soon as the run is stopped; it
+has one thread and a low priority, so that the pages stay quick. A run that nobody holds any more
+stops by itself. Only the rows, and a few texts to look at, come back; nothing is kept in a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError
+from dpcore.limits import MAX_LIVE_RUNS
+from dpcore.study.executors import Processes
+
+if TYPE_CHECKING:
+    from dpcore.study.executors import Executor
+    from dpcore.study.live import Live
+    from dpcore.study.rows import Row
+
+_GENTLY = "dpcore.study.live_jobs:perform_gently"
+_PRIORITY = 10  # of 19
+
+_slots = threading.BoundedSemaphore(MAX_LIVE_RUNS)
+
+
+class LiveRun:
+    """A person's run: how far it is, and what is there already."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        weakref.finalize(self, run.stop)  # also when the server ends
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended: well, with an error, or stopped."""
+        return self._run.ended.is_set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self._run.stopping.is_set()
+
+    @property
+    def error(self) -> str | None:
+        """Why it ended early, in a sentence that can be shown; None if it did not."""
+        return self._run.error
+
+    @property
+    def finished(self) -> int:
+        """Cells that are done."""
+        return self._run.finished
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the cells that are done."""
+        return tuple(self._run.rows)
+
+    @property
+    def examples(self) -> tuple[dict[str, Any], ...]:
+        """Texts that were read wrongly (`dpcore.study.live.perform`)."""
+        return tuple(self._run.examples)
+
+    def progress(self) -> tuple[float, str]:
+        """How far it is, from 0 to 1, and a sentence with the time left if that is known."""
+        return self._run.progress()
+
+    def stop(self) -> None:
+        """End it, in the middle of a cell if there is one; what is done stays."""
+        self._run.stop()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it has ended, at most this long; whether it has."""
+        return self._run.ended.wait(seconds)
+
+
+def start(live: Live, executor: Executor | None = None) -> LiveRun:
+    """Begin a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are at work.
+
+    Args:
+        live: what is to be measured.
+        executor: does the work; a process of its own if None.
+    """
+    run = _Run(live, executor or Processes(1))
+    handle = LiveRun(run)
+    threading.Thread(target=run.work, daemon=True, name="live run").start()
+    return handle
+
+
+def perform_gently(job: dict[str, Any]) -> dict[str, Any]:
+    """`dpcore.study.live.perform` in a process that leaves the pages their time."""
+    from dpcore.study.live import perform
+
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+    return perform(job)
+
+
+class _Run:
+    """The thread that listens to the worker, and what it has heard."""
+
+    def __init__(self, live: Live, executor: Executor) -> None:
+        self.rows: list[Row] = []
+        self.examples: list[dict[str, Any]] = []
+        self.finished = 0
+        self.error: str | None = None
+        self.ended, self.stopping = threading.Event(), threading.Event()
+        self._jobs, self._executor = live.jobs(), executor
+        self._total = len(self._jobs)
+        self._begun: float | None = None
+
+    def work(self) -> None:
+        try:
+            while not _slots.acquire(timeout=0.1):
+                if self.stopping.is_set():
+                    return
+            try:
+                self._work()
+            finally:
+                _slots.release()
+        except DpcoreError as error:
+            if not self.stopping.is_set():  # then the loss of the worker is no news
+                self.error = str(error)
+        except OSError as error:
+            self.error = f"the run cannot be done here ({error.strerror})"
+        finally:
+            self._jobs.clear()  # with the texts
+            self.ended.set()
+
+    def _work(self) -> None:
+        if self.stopping.is_set():
+            return
+        self._begun = time.monotonic()
+        with self._executor as executor:
+            for _, found in executor.run(_GENTLY, iter(self._jobs)):
+                self.rows += found["rows"]
+                self.examples += found["examples"]
+                self.finished += 1
+                if self.stopping.is_set():
+                    return
+
+    def stop(self) -> None:
+        if not self.ended.is_set():
+            self.stopping.set()
+            if self._begun is not None:
+                self._executor.__exit__(None, None, None)  # ends the worker under its job
+
+    def progress(self) -> tuple[float, str]:
+        done, total = self.finished, self._total
+        if self._begun is None:
+            return 0.0, "Waiting: another run is at work, yours is next in turn"
+        spent = time.monotonic() - self._begun
+        said = f"{done} of {total} parts done after {spent:.0f} s"
+        if done > 1:  # the first is the baseline, which takes less than the others
+            left = spent / done * (total - done)
+            said += (
+                f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
+            )
+        return done / total, said
