@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,16 @@ def plain_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> l
 
 
 def _rows(path: Path, columns: list[str], split: str, most: int, rng: np.random.Generator) -> Any:
+    frame = _frame(path, (*columns, "split"))
+    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates("text")
+    if not len(frame):
+        raise StudyError(f"{path} has no rows of the split {split!r}")
+    return frame.iloc[rng.permutation(len(frame))[:most]]
+
+
+@functools.lru_cache(maxsize=2)
+def _frame(path: Path, columns: tuple[str, ...]) -> Any:
+    """The columns of a file, kept for the next cell of a worker."""
     try:
         import pandas as pd
         import pyarrow  # noqa: F401 - the engine that pandas uses
@@ -45,14 +56,9 @@ def _rows(path: Path, columns: list[str], split: str, most: int, rng: np.random.
             f"reading a corpus needs the package {error.name}; install what the app needs with: "
             "pip install -r requirements.txt"
         ) from error
-    wanted = [*columns, "split"]
     try:
-        frame: Any = pd.read_parquet(path, columns=wanted)
+        return pd.read_parquet(path, columns=list(columns))
     except (OSError, ValueError):
         raise StudyError(
-            f"{path} is not a parquet file with the columns {', '.join(wanted)}"
+            f"{path} is not a parquet file with the columns {', '.join(columns)}"
         ) from None
-    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates("text")
-    if not len(frame):
-        raise StudyError(f"{path} has no rows of the split {split!r}")
-    return frame.iloc[rng.permutation(len(frame))[:most]]
