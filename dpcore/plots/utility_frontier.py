@@ -20,7 +20,12 @@ _FADED, _TOP, _HEIGHT = 0.28, 90, 420
 
 
 def frontier_figure(
-    table: pd.DataFrame, private_title: str, useful_title: str, lines: Sequence[Line] = ()
+    table: pd.DataFrame,
+    private_title: str,
+    useful_title: str,
+    lines: Sequence[Line] = (),
+    *,
+    logarithm: bool = False,
 ) -> go.Figure:
     """Draw what is useful over what an attacker gets: up and to the left is better.
 
@@ -29,6 +34,7 @@ def frontier_figure(
         private_title: of the x axis; less is better.
         useful_title: of the y axis; more is better.
         lines: baselines of what is useful.
+        logarithm: whether the x axis is logarithmic.
     """
     import plotly.graph_objects as go
 
@@ -72,7 +78,7 @@ def frontier_figure(
             dragmode=False,
             showlegend=True,
             legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-            xaxis=axis(private_title, fixedrange=True),
+            xaxis=axis(private_title, fixedrange=True, **({"type": "log"} if logarithm else {})),
             yaxis=axis(useful_title, fixedrange=True),
         ),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.intervals import mean_interval
-from dpcore.study.utility_summary import chosen
+from dpcore.study.utility_summary import chosen, curve_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
     if len(before) < 2:
         raise StudyError("an interval needs the baseline of at least two seeds")
     rows = rows[rows["epsilon"].notna()]
-    rows = rows.assign(curve=[str(label).partition(", d′")[0] for label in rows["label"]])
+    rows = rows.assign(curve=rows["label"].map(curve_name))
     found = []
     for (curve, mechanism), part in rows.groupby(["curve", "mechanism"], sort=False):
         epsilons, losses = _losses(part, before)

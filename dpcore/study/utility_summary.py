@@ -39,6 +39,11 @@ def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     return found
 
 
+def curve_name(label: str) -> str:
+    """The curve that an arm belongs to: arms that differ in dummy dimensions alone are one."""
+    return str(label).partition(", d′")[0]
+
+
 def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     """Mean over seeds at each ε with a 95 % t-interval, one curve a label.
 
@@ -55,7 +60,7 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
 
     rows = chosen(table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
-    rows = rows.assign(curve=[str(label).partition(", d′")[0] for label in rows["label"]])
+    rows = rows.assign(curve=rows["label"].map(curve_name))
     found = []
     keys = ["curve", "mechanism", "epsilon"]
     for (curve, mechanism, epsilon), part in rows.groupby(keys, sort=False):
