@@ -26,7 +26,7 @@ def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
     before, after = float(best["prior"]), float(best["posterior"])
     return (
         f"Seen “{seen}”: {chance_text(after)} that it was “{best['word']}”. Before it was seen: "
-        f"{chance_text(before)}. The promise would allow up to {chance_text(bound)}."
+        f"{chance_text(before)}. At most, by the promise: {chance_text(bound)}."
     )
 
 
@@ -52,6 +52,25 @@ def change_text(prior: float, posterior: float) -> str:
     if not prior > 0:
         return "was impossible"
     return times_text(math.log(posterior / prior) if posterior > 0 else -math.inf)
+
+
+def success_sentence(value: float, low: float, high: float, outputs: int, blind: float) -> str:
+    """How often the attacker's best guess is right, over all words and outputs.
+
+    Args:
+        value: the probability, or its estimate.
+        low: lower end of its 95 % interval; `value` if it is exact.
+        high: upper end.
+        outputs: how many were summed or drawn.
+        blind: success of whoever sees nothing.
+    """
+    how = f"summed over all {outputs:,} outputs"
+    if low < high:
+        how = f"{outputs:,} outputs drawn, 95 % interval {100 * low:.3g} to {100 * high:.3g} in 100"
+    return (
+        f"The best guess is right in {chance_text(value)} cases ({how}). Whoever sees nothing and "
+        f"names the likeliest word is right in {chance_text(blind)}."
+    )
 
 
 def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, broken: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION
@@ -46,43 +46,56 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     """
     import plotly.graph_objects as go
 
-    panels = list(dict.fromkeys(table["when"].tolist()))
-    order = [mark for mark in dict.fromkeys(table["mark"].tolist()) if mark != REST]
-    figure = go.Figure(
-        layout=base_layout(
+    panels = _panels(table)
+    order = list(dict.fromkeys(one.mark for rows in panels.values() for one in rows))
+    order = [mark for mark in order if mark != REST]
+    axes: dict[str, object] = {}
+    traces = []
+    for place, rows in enumerate(panels.values()):
+        suffix = "" if place == 0 else str(place + 1)
+        traces.append(_squares(rows, order, suffix))
+        shared: dict[str, Any] = {"visible": False, "constrain": "domain", "fixedrange": True}
+        axes[f"xaxis{suffix}"] = axis(domain=list(_domain(place, len(panels))), **shared)
+        axes[f"yaxis{suffix}"] = axis(
+            autorange="reversed", scaleanchor=f"x{suffix}", anchor=f"x{suffix}", **shared
+        )
+    return go.Figure(
+        traces,
+        base_layout(
             height=_HEIGHT,
             margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
             dragmode=False,
-            annotations=[_title(panel, place, len(panels)) for place, panel in enumerate(panels)],
-        )
+            annotations=[_title(panel, i, len(panels)) for i, panel in enumerate(panels)],
+            **axes,
+        ),
     )
-    for place, panel in enumerate(panels):
-        suffix = "" if place == 0 else str(place + 1)
-        rows = table[table["when"] == panel]
-        figure.add_trace(_squares(rows, order, suffix))
-        low, high = _domain(place, len(panels))
-        figure.layout[f"xaxis{suffix}"] = axis(
-            visible=False, domain=[low, high], constrain="domain", fixedrange=True
-        )
-        figure.layout[f"yaxis{suffix}"] = axis(
-            visible=False,
-            autorange="reversed",
-            scaleanchor=f"x{suffix}",
-            constrain="domain",
-            fixedrange=True,
-            anchor=f"x{suffix}",
-        )
-    return figure
 
 
-def _squares(rows: pd.DataFrame, order: list[str], suffix: str) -> go.Heatmap:
+class _Row(NamedTuple):
+    mark: str
+    word: str
+    cases: int
+
+
+def _panels(table: pd.DataFrame) -> dict[str, list[_Row]]:
+    """The rows of each panel, from whole columns: a step of a slider does not wait for pandas."""
+    found: dict[str, list[_Row]] = {}
+    columns = (table[name].tolist() for name in COLUMNS)
+    for when, mark, word, count in zip(*columns, strict=True):
+        found.setdefault(str(when), []).append(_Row(str(mark), str(word), int(count)))
+    return found
+
+
+def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
     import plotly.graph_objects as go
 
-    levels, marks, words = [], [], []
-    for mark, word, count in zip(rows["mark"], rows["word"], rows["count"], strict=True):
-        levels += [0 if mark == REST else order.index(mark) + 1] * int(count)
-        marks += ["" if mark == REST else mark] * int(count)
-        words += [plain(word)] * int(count)
+    levels: list[int] = []
+    marks: list[str] = []
+    words: list[str] = []
+    for mark, word, count in rows:
+        levels += [0 if mark == REST else order.index(mark) + 1] * count
+        marks += ["" if mark == REST else mark] * count
+        words += [plain(word)] * count
     return go.Heatmap(
         z=_by_rows(levels),
         text=_by_rows(marks),
@@ -145,19 +158,21 @@ def icon_caption(table: pd.DataFrame, seen: str) -> str:
         table: the columns `COLUMNS`, with both panels.
         seen: what the attacker has seen, in words.
     """
-    after, before = (table[table["when"] == when] for when in (AFTER, BEFORE))
-    return f"Of 100 cases in which {seen} is seen: {_cases(after)}. Before: {_cases(before)}."
+    panels = _panels(table)
+    return (
+        f"Of 100 cases in which {seen} is seen: {_cases(panels[AFTER])}. Before: "
+        f"{_cases(panels[BEFORE])}."
+    )
 
 
-def _cases(rows: pd.DataFrame) -> str:
-    counts = [int(count) for count in rows["count"]]
-    marks = rows["mark"].tolist()
-    if len(counts) > 1 and REST not in marks and max(counts) - min(counts) <= 1:
+def _cases(rows: list[_Row]) -> str:
+    counts = [one.cases for one in rows]
+    if len(rows) > 1 and all(one.mark != REST for one in rows) and max(counts) - min(counts) <= 1:
         each = f"{min(counts)} or {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
-        return f"each of the {len(counts)} words in {each}"
+        return f"each of the {len(rows)} words in {each}"
     said = [
         f"{OTHER} in {count}" if mark == REST else f"“{word}” ({mark}) in {count}"
-        for mark, word, count in zip(marks, rows["word"], counts, strict=True)
+        for mark, word, count in rows
         if count > 0
     ]
     return ", ".join(said)

@@ -27,7 +27,7 @@ def chance_text(probability: float) -> str:
         return f"1 in {count_text(-math.log(probability))}"
     rest = 1 - probability
     if rest * _MOST < 1:
-        return f"more than {_MOST - 1:,.0f} in {_MOST:,.0f}"
+        return "almost certain"
     of = float(f"{1 / rest:.3g}")
     return f"{of - 1:,.0f} in {of:,.0f}"
 

@@ -44,7 +44,7 @@ ICONS = pd.DataFrame(
         (0.99, "99 in 100"),
         (0.996, "249 in 250"),
         (1 - 1e-5, "99,999 in 100,000"),
-        (1 - 1e-9, "more than 999,999 in 1,000,000"),
+        (1 - 1e-9, "almost certain"),
         (1.0, "100 in 100"),
     ],
 )
@@ -134,8 +134,8 @@ BELIEFS = pd.DataFrame(
 
 def test_the_odds_card_speaks_everyday_words() -> None:
     assert guess_sentence(BELIEFS, "garage", 0.9998) == (
-        "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. The "
-        "promise would allow up to 4,999 in 5,000."
+        "Seen “garage”: 34 in 100 that it was “garage”. Before it was seen: 1 in 25,000. At "
+        "most, by the promise: 4,999 in 5,000."
     )
     assert others_sentence(BELIEFS, 1391.7) == (
         "The next likeliest word is “truck”, 1 in 4,080. All in all as much doubt as between "

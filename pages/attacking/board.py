@@ -1,0 +1,76 @@
+"""The slider of ε and the views; a step of the slider runs the open view alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.measure.density import neighbourhood
+from dpcore.plots.captions import epsilon_reading
+from pages.attacking.budget_view import budget_view
+from pages.attacking.choosing import START_EPSILON, output_now
+from pages.attacking.exposed_view import exposed_view
+from pages.attacking.files_view import files_view
+from pages.attacking.game_view import game_view
+from pages.attacking.output_view import output_view
+from pages.attacking.scene import Scene
+from pages.attacking.sentence_view import sentence_view
+from pages.shared.bench import memo
+from pages.shared.groups import group_of
+from pages.shared.messages import note, refuse
+from pages.shared.slider import epsilon_slider
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+OPEN_VIEW = "view"
+OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED, FILES = (
+    "One output",
+    "Guess the word",
+    "A sentence",
+    "Budget",
+    "Least protected",
+    "Link and command",
+)
+_VIEWS = {
+    OUTPUT: output_view,
+    GAME: game_view,
+    SENTENCE: sentence_view,
+    BUDGET: budget_view,
+    EXPOSED: exposed_view,
+    FILES: files_view,
+}
+
+
+@st.fragment
+def board(mechanism: Mechanism, lexicon: str) -> None:
+    """Draw the slider and the open view."""
+    group = group_of(mechanism.meaning)
+    with st.container(gap=None):
+        value = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+        near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
+        note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
+    scene = Scene(mechanism, value, lexicon)
+    try:
+        mechanism.check_epsilon(scene.epsilon)
+    except DpcoreError as error:
+        refuse("The mechanism is not defined at this ε: move the slider.", error)
+        return
+    tabs = st.tabs(list(_VIEWS), key=OPEN_VIEW, bind="query-params", on_change="rerun")
+    for tab, view in zip(tabs, _VIEWS.values(), strict=True):
+        if tab.open:
+            with tab:
+                view(scene)
+
+
+def _nearest(words: Lexicon, name: str) -> float:
+    """Distance of a word to its nearest neighbour."""
+    held: dict[tuple[str, str], float] = st.session_state.setdefault("attack_nearest", {})
+    return memo(
+        held,
+        (words.fingerprint, name),
+        lambda: neighbourhood(words, words.index(name), 1).nearest,
+    )

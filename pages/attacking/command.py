@@ -1,0 +1,54 @@
+"""The command lines that print the numbers of the Attacker page."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from pages.attacking.believing import AROUND, LIST
+
+if TYPE_CHECKING:
+    from pages.attacking.believing import Belief
+    from pages.attacking.scene import Scene
+
+
+def posterior_command(
+    scene: Scene, seen: str, belief: Belief, pair: tuple[str, str], count: int
+) -> str:
+    """The command that prints what the attacker believes after one output.
+
+    Args:
+        scene: mechanism and ε.
+        seen: the output.
+        belief: the prior.
+        pair: the two words whose odds are shown.
+        count: how many words are listed.
+    """
+    parts = [f"--output {shlex.quote(seen)}", f"--prior {shlex.quote(_prior(belief))}"]
+    if belief.kind == AROUND:
+        before, after = belief.around
+        parts.append(f"--sentence {shlex.quote(f'{before} ___ {after}'.strip())}")
+    if pair[0] != pair[1]:
+        parts.append(f"--pair {shlex.quote(','.join(pair))}")
+    return f"{attack(scene)} {' '.join(parts)} --top {count}"
+
+
+def attack(scene: Scene) -> str:
+    """The beginning of every command: mechanism, settings, ε and lexicon."""
+    mechanism = scene.mechanism
+    defaults = mechanism.parameters()
+    parts = [f"python -m dpcore attack --mechanism {mechanism.key} --epsilon {scene.epsilon!r}"]
+    parts += [
+        f"--set {shlex.quote(f'{name}={value}')}"
+        for name, value in mechanism.settings().items()
+        if value != defaults[name]["default"]
+    ]
+    return " ".join([*parts, f"--lexicon {shlex.quote(scene.lexicon)}"])
+
+
+def _prior(belief: Belief) -> str:
+    if belief.kind == LIST:
+        return " ".join(belief.text.split())
+    if belief.kind == AROUND:
+        return "context"
+    return {0: "uniform", 100: "frequency"}.get(belief.share, f"frequency:{belief.share / 100:g}")

@@ -1,0 +1,125 @@
+"""One output: what it was before, what the attacker believes now, and what was promised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.plots.attack_captions import (
+    guess_sentence,
+    others_sentence,
+    success_sentence,
+    worst_sentence,
+)
+from dpcore.plots.attack_icons import icon_caption, icon_figure
+from dpcore.plots.attack_words import chance_text
+from dpcore.plots.captions import odds_sentence
+from dpcore.plots.odds import odds_figure
+from pages.attacking.believing import LIST, choose_belief
+from pages.attacking.choosing import choose_output, choose_pair
+from pages.attacking.nearest_view import nearest_view
+from pages.attacking.tables import belief_icons, belief_table, listed_table, odds_table
+from pages.attacking.weighing import OUTPUTS, known_success, look, measure_success
+from pages.attacking.words import plain_label, say_unknown
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.progress import Reporter
+
+if TYPE_CHECKING:
+    from pages.attacking.believing import Belief
+    from pages.attacking.scene import Scene
+    from pages.attacking.weighing import Look
+
+
+def output_view(scene: Scene) -> None:
+    """Draw the choice of the output and of the prior, the odds card, and the posterior."""
+    if not scene.mechanism.exact_law:
+        nearest_view(scene)
+        return
+    words = scene.words
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        output = choose_output(words)
+        pair = choose_pair(words)
+    say_unknown(words)
+    belief = choose_belief()
+    try:
+        found = look(scene, output, belief, pair)
+    except DpcoreError as error:
+        refuse("The attacker cannot work with this.", error)
+        return
+    if found is None:
+        return
+    seen = words.words[output]
+    left, right = st.columns(2)
+    with left, st.container(border=True):
+        _card(scene, found, seen)
+    with right:
+        icons = belief_icons(words, found)
+        numbers = belief_table(words, found)
+        show_figure(icon_figure(icons), icon_caption(icons, f"“{seen}”"), numbers, "posterior")
+    st.subheader("The likeliest words", anchor=False)
+    st.dataframe(
+        listed_table(words, found),
+        hide_index=True,
+        placeholder="",
+        alt=f"The likeliest words once “{seen}” is seen, with their chances before and after",
+    )
+    note(
+        f"Before: {found.prior}. Probabilities: {found.method}, right to {found.error:.1g} of "
+        "their size."
+    )
+    _two_words(scene, found)
+    _overall(scene, belief)
+
+
+def _card(scene: Scene, found: Look, seen: str) -> None:
+    names = scene.words.words
+    best = found.top[0]
+    st.text(f"“{seen}” came out of {scene.reading}.")
+    with st.container(horizontal=True):
+        said = plain_label(f"now: it was “{names[best.word]}”")
+        st.metric(said, chance_text(best.posterior), width="content")
+        st.metric("before it was seen", chance_text(best.prior), width="content")
+    table = belief_table(scene.words, found)
+    st.text(guess_sentence(table, seen, found.bound))
+    st.text(others_sentence(table, found.effective))
+
+
+def _two_words(scene: Scene, found: Look) -> None:
+    words = scene.words
+    if found.odds is not None:
+        st.subheader("This word or that one?", anchor=False)
+        table = odds_table(scene, found)
+        show_figure(odds_figure(table), odds_sentence(table.iloc[0]), table, "odds")
+    worst = found.worst
+    st.text(
+        worst_sentence(
+            words.words[worst.first],
+            words.words[worst.second],
+            worst.log_ratio,
+            worst.claimed,
+            broken=worst.broken,
+        )
+    )
+
+
+def _overall(scene: Scene, belief: Belief) -> None:
+    st.subheader("Over all words and outputs", anchor=False)
+    found = known_success(scene, belief)
+    if found is None:
+        asked = belief.kind == LIST or st.button(
+            f"Draw {OUTPUTS} outputs and ask the attacker",
+            key="attack_overall",
+            icon=":material/casino:",
+            help="Words are drawn as the attacker believes them, each is released, and the chance "
+            "that the best guess is right is computed for each output; some seconds.",
+        )
+        if not asked:
+            return
+        reporter = Reporter("Asking the attacker")
+        found = measure_success(scene, belief, reporter.progress)
+        reporter.close()
+    if found is not None:
+        st.text(success_sentence(found.value, found.low, found.high, found.outputs, found.blind))

@@ -1,0 +1,42 @@
+"""What every view of the Attacker page is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pages.shared.groups import group_of
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One mechanism at one ε.
+
+    Attributes:
+        mechanism: under attack.
+        value: of the slider.
+        lexicon: its name in the catalogue.
+    """
+
+    mechanism: Mechanism
+    value: float
+    lexicon: str
+
+    @property
+    def words(self) -> Lexicon:
+        """The vocabulary."""
+        return self.mechanism.lexicon
+
+    @property
+    def epsilon(self) -> float:
+        """ε at the slider."""
+        return group_of(self.mechanism.meaning).epsilon(self.value)
+
+    @property
+    def reading(self) -> str:
+        """The mechanism and ε in words."""
+        return f"{self.mechanism.short} at {group_of(self.mechanism.meaning).reading(self.value)}"

@@ -1,0 +1,55 @@
+"""The sentence that the attacker reads: typed, rewritten, and kept in this session alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from dpcore.limits import MAX_SEED
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from pages.shared import link
+from pages.shared.session import bench_for
+from pages.shared.sidebar import Choices
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.law import IntArray
+    from pages.attacking.scene import Scene
+    from pages.shared.bench import Bench
+
+
+def bench_of(scene: Scene, text: str) -> Bench:
+    """The work on a text, as the Rewrite page does it with its first options.
+
+    Raises:
+        TextError: the text cannot be rewritten.
+    """
+    options = Choices(
+        scene.lexicon, UnknownWordPolicy.REPLACE, keep_stop_words=False, case=CasePolicy.KEEP,
+        mechanisms=(),
+    )  # fmt: skip
+    return bench_for(text, scene.words, options)
+
+
+def outputs_of(scene: Scene, bench: Bench, seed: int) -> IntArray:
+    """What one draw of noise makes of every open place at the present ε."""
+    paths = bench.draw(scene.mechanism, seed, 0).paths
+    return np.asarray(paths.at(np.array([scene.epsilon]))[:, 0])
+
+
+def choose_seed() -> int:
+    """Draw the seed of the noise."""
+    return int(
+        st.number_input(
+            "Seed",
+            0,
+            MAX_SEED,
+            link.SEED,
+            key="seed",
+            bind="query-params",
+            width=150,
+            help="Of all noise on this page: who opens the same link sees the same words.",
+        )
+    )
