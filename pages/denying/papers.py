@@ -20,12 +20,12 @@ from dpcore.study.definitions import STUDIES
 from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.results import read_recorded
+from pages.shared.compared import show_compared
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
-    from dpcore.study.comparison_row import Row
     from dpcore.study.panels import Drawing
     from dpcore.study.results import Recorded
 
@@ -67,27 +67,12 @@ def papers_view() -> None:
     if compared:
         st.subheader("What the paper says, and what is measured", anchor=False)
         for row in compared:
-            _compared(row)
+            show_compared(row)
         csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
     st.subheader("How it was made", anchor=False)
     st.code(recorded.entry.command, language=None, wrap_lines=True)
     st.text("\n".join(provenance(recorded.entry)))
     csv_button("All numbers as CSV", name, lambda: recorded.table, key="csv_recorded")
-
-
-def _compared(row: Row) -> None:
-    """One row of the comparison: numbers, and beside them (on a phone below them) the reason.
-
-    No table: its columns would be too narrow for the reasons.
-    """
-    numbers = [f"The paper: {row.said}", f"Measured here: {row.ours}"]
-    if row.difference:
-        numbers.append(f"Difference: {row.difference}")
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{row.quantity}** ({row.figure})")
-        left, right = st.columns([2, 3])
-        left.text("\n".join(numbers))
-        right.text(row.reason)
 
 
 def _panel(one: Drawing, key: str) -> None:
