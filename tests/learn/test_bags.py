@@ -1,0 +1,59 @@
+"""Bags of words: the same places as rewriting has, and what classifiers see of them."""
+
+import numpy as np
+import pytest
+
+from dpcore.learn.bags import Bags, bags_of
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.rewrite.sentence import prepare
+from tests.mechanisms import lexicons
+
+WORDS = ("the", "dog", "barks", "well-known", "London", "a", "cat")
+TEXTS = ("The dog barks.", "", "A well-known<br />cat, in London!", "42 … dogs? the-cat")
+
+
+@pytest.fixture(scope="module")
+def lexicon():
+    return Lexicon("few", WORDS, lexicons.cloud(len(WORDS), 3).vectors)
+
+
+def test_places_are_those_of_rewriting(lexicon):
+    found = bags_of(TEXTS, lexicon)
+    for i, text in enumerate(TEXTS):
+        plain = [] if not text else prepare(text.replace("<br />", " "), lexicon).words.tolist()
+        assert found.words[found.offsets[i] : found.offsets[i + 1]].tolist() == plain
+    assert found.lengths.tolist()[:2] == [3, 0]
+    assert found.unknown == pytest.approx(3 / found.words.size)  # "in", "42", "dogs"
+
+
+def test_a_text_is_cut_to_its_first_places(lexicon):
+    whole, cut = bags_of(TEXTS, lexicon), bags_of(TEXTS, lexicon, 2)
+    assert cut.lengths.max() == 2
+    assert cut.words[:2].tolist() == whole.words[:2].tolist()
+
+
+def test_counts_leave_unknown_words_out(lexicon):
+    found = bags_of(["the the dog", "in 42", "cat"], lexicon).counts().toarray()
+    assert found.shape == (3, len(WORDS))
+    assert found[0].tolist() == [2, 1, 0, 0, 0, 0, 0]
+    assert not found[1].any()
+
+
+def test_unknown_words_get_random_stand_ins(lexicon, rng):
+    bags = bags_of(["in " * 500], lexicon)
+    inputs = bags.inputs(rng())
+    assert inputs.min() >= 0
+    assert len(np.unique(inputs)) == len(WORDS)
+    known = bags_of(["the dog"], lexicon)
+    assert known.inputs(rng()).tolist() == known.words.tolist()
+
+
+def test_parts_and_other_words(lexicon):
+    bags = bags_of(TEXTS, lexicon)
+    part = bags.part([2, 0])
+    assert part.words.tolist() == [*bags.words[3 : bags.offsets[3]].tolist(), 0, 1, 2]
+    assert len(bags.part([])) == 0
+    assert not bags.words.flags.writeable
+    other = bags.with_words(np.zeros(bags.words.size))
+    assert isinstance(other, Bags)
+    assert other.counts().toarray()[:, 0].tolist() == bags.lengths.tolist()

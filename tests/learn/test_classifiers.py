@@ -1,0 +1,74 @@
+"""Classifiers: they learn what can be learned, nothing where there is nothing, and repeat."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from dpcore.errors import CorpusError, MissingPackageError, ParameterError
+from dpcore.learn.bags import Bags
+from dpcore.learn.classifiers import LEARNERS, TITLES, Kind, Learner, averaged, learner_of, train
+from tests.chance import FALSE_ALARM
+from tests.mechanisms import lexicons
+
+N, TEXTS, WORDS = 60, 600, 12
+LEXICON = lexicons.cloud(N, 10)
+
+
+def texts(rng, labels):
+    """Each class prefers words of its own half of the vocabulary."""
+    own = rng.random((labels.size, WORDS)) < 0.5
+    half = rng.integers(N // 2, size=own.shape) + labels[:, None] * (N // 2)
+    words = np.where(own, half, rng.integers(N, size=own.shape))
+    return Bags(words.reshape(-1), np.arange(labels.size + 1) * WORDS, N)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_it_learns_what_is_there_and_nothing_else(name, rng):
+    random = rng()
+    labels = random.integers(2, size=TEXTS)
+    training, testing = texts(random, labels), texts(random, labels)
+    model = train(learner_of(name), training, labels, LEXICON.vectors, rng(1))
+    # Guessing would stay within this of one half: Hoeffding at the false-alarm probability.
+    slack = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
+    assert model.accuracy(testing, labels) > 0.5 + slack
+    found = model.probabilities(testing)
+    assert found.shape == (TEXTS, 2)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    again = train(learner_of(name), training, labels, LEXICON.vectors, rng(1))
+    assert np.array_equal(again.probabilities(testing), found)
+    none = random.integers(2, size=TEXTS)
+    guess = train(learner_of(name), training, none, LEXICON.vectors, rng(2))
+    assert abs(guess.accuracy(testing, random.integers(2, size=TEXTS)) - 0.5) < slack
+
+
+def test_more_than_two_classes_and_one_that_is_absent(rng):
+    labels = np.repeat([0, 2, 3], 40)
+    model = train(Learner(Kind.TF_IDF), texts(rng(), labels % 2), labels, LEXICON.vectors, rng())
+    found = model.probabilities(texts(rng(1), labels % 2))
+    assert found.shape == (120, 4)
+    assert not found[:, 1].any()
+
+
+def test_averages_are_those_of_the_words(rng):
+    words = np.array([3, 3, 7, -1])
+    bags = Bags(words, np.array([0, 3, 4, 4]), N)
+    found = averaged(bags.counts(), LEXICON.vectors)
+    mean = (2 * LEXICON.vectors[3] + LEXICON.vectors[7]) / 3
+    np.testing.assert_allclose(found[0], mean, rtol=1e-6)
+    assert not found[1:].any()
+
+
+def test_refusals(rng, monkeypatch):
+    bags = texts(rng(), np.zeros(10, dtype=int))
+    with pytest.raises(CorpusError, match="at least two classes"):
+        train(Learner(), bags, np.zeros(10, dtype=int), LEXICON.vectors, rng())
+    with pytest.raises(ParameterError, match="no classifier 'x'; there are: averaged, tf-idf"):
+        learner_of("x")
+    for wrong in ({"strength": float("nan")}, {"strength": 0.0}, {"hidden": 0}, {"epochs": 0}):
+        with pytest.raises(ParameterError):
+            Learner(**wrong)
+    assert set(TITLES) == set(Kind)
+    monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
+    with pytest.raises(MissingPackageError, match="scikit-learn; install"):
+        train(Learner(), bags, np.arange(10) % 2, LEXICON.vectors, rng())

@@ -1,0 +1,36 @@
+"""Means over trials: the interval of Student, by hand and by coverage."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.errors import ParameterError
+from dpcore.learn.intervals import mean_interval
+from tests.chance import FALSE_ALARM
+
+
+def test_three_trials_by_hand():
+    found = mean_interval([0.7, 0.8, 0.9])
+    half = 4.302652729911275 * 0.1 / np.sqrt(3)  # t with 2 degrees of freedom
+    assert (found.mean, found.trials) == (pytest.approx(0.8), 3)
+    assert (found.low, found.high) == (pytest.approx(0.8 - half), pytest.approx(0.8 + half))
+
+
+def test_one_trial_has_no_interval():
+    found = mean_interval([0.5])
+    assert found.mean == 0.5
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_it_covers_as_often_as_it_says(rng):
+    draws = rng().normal(1.0, 2.0, (20_000, 5))
+    hits = sum(m.low <= 1.0 <= m.high for m in map(mean_interval, draws))
+    assert stats.binomtest(hits, 20_000, 0.95).pvalue >= FALSE_ALARM
+
+
+@pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
+def test_what_is_no_trial_is_refused(wrong):
+    with pytest.raises(ParameterError, match="finite"):
+        mean_interval(wrong)
+    with pytest.raises(ParameterError, match="level"):
+        mean_interval([1.0], level=1.0)
