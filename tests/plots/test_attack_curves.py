@@ -1,0 +1,113 @@
+"""The budget of a sentence, curves of attackers' success, and the least protected words."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots import attack_budget, attack_exposed, attack_success
+from dpcore.plots.attack_budget import budget_caption, budget_figure
+from dpcore.plots.attack_exposed import BEST, OTHER, WORST, exposed_caption, exposed_figure
+from dpcore.plots.attack_success import success_caption, success_figure
+
+
+def spent(count: int) -> pd.DataFrame:
+    rows = [("my", 2, 2, "your", 20.0), ("<b>doctor", 1, 1, "nurse", 5.0)]
+    rows += [(f"w{i}", 1, 1, "v", 1.0) for i in range(count - 2)]
+    return pd.DataFrame(rows, columns=list(attack_budget.COLUMNS))
+
+
+def test_stairs_begin_where_the_last_one_ended_and_end_at_the_sum() -> None:
+    (bars,) = budget_figure(spent(5)).data
+    ends = [base + x for base, x in zip(bars.base, bars.x, strict=True)]
+    assert list(bars.base[1:-1]) == pytest.approx(ends[:-2])
+    assert bars.base[-1] == 0
+    assert ends[-1] == pytest.approx(ends[-2]) == pytest.approx(28 / math.log(10))
+
+
+def test_a_long_text_has_one_stair_for_the_rest_and_loses_nothing() -> None:
+    figure = budget_figure(spent(90))
+    (bars,) = figure.data
+    labels = figure.layout.yaxis.ticktext
+    assert labels[-2] == "66 more words"
+    assert sum(bars.x[:-1]) == pytest.approx(bars.x[-1]) == pytest.approx(113 / math.log(10))
+
+
+def test_words_of_a_budget_are_no_markup() -> None:
+    assert budget_figure(spent(3)).layout.yaxis.ticktext[1] == "&lt;b&gt;doctor"
+    assert budget_figure(spent(3)).layout.yaxis.ticktext[0] == "my (2×)"
+
+
+def test_the_budget_caption_names_the_sum_and_the_dearest_word() -> None:
+    said = budget_caption(spent(2), 1.0)
+    assert "odds of up to 7.2·10¹⁰" in said
+    assert "100 in 100 cases" in said
+    assert "“my” (2 outputs; up to 4.9·10⁸ against “your”)" in said
+
+
+CURVES = pd.DataFrame(
+    [
+        ("alike", 1.0, 0.1, 0.05, 0.15),
+        ("alike", 2.0, 0.5, 0.45, 0.55),
+        ("context", 1.0, 0.4, 0.35, 0.45),
+        ("context", 2.0, 0.6, 0.6, 0.6),
+    ],
+    columns=list(attack_success.COLUMNS),
+)
+
+
+def test_every_attacker_has_a_curve_a_band_and_looks_of_its_own() -> None:
+    figure = success_figure(CURVES, EpsilonMeaning.METRIC, 2.0)
+    bands, curves = figure.data[::2], figure.data[1::2]
+    assert [curve.name for curve in curves] == ["alike", "context"]
+    assert len({(c.line.color, c.line.dash, c.marker.symbol) for c in curves}) == 2
+    assert list(bands[0].y) == pytest.approx([15, 55, 45, 5])
+    assert figure.layout.xaxis.type == "log"
+    assert figure.layout.shapes[0].x0 == 2.0
+
+
+def test_the_axis_of_a_logarithmic_meaning_is_that_of_ln_epsilon() -> None:
+    table = CURVES.assign(epsilon=CURVES["epsilon"].map(math.exp))
+    figure = success_figure(table, EpsilonMeaning.METRIC_LOG, math.e)
+    assert list(figure.data[1].x) == pytest.approx([1.0, 2.0])
+    assert figure.layout.shapes[0].x0 == pytest.approx(1.0)
+    assert figure.layout.xaxis.type == "linear"
+    assert not success_figure(table, EpsilonMeaning.METRIC_LOG).layout.shapes
+
+
+def test_the_caption_reads_the_chosen_epsilon_or_the_widest_gap() -> None:
+    assert success_caption(CURVES, 2.0) == (
+        "Right guesses at ε = 2: alike: 50 in 100 (45 to 55); context: 60 in 100."
+    )
+    assert success_caption(CURVES, 7.0).startswith("Right guesses at ε = 1: alike: 10 in 100")
+    alone = CURVES[CURVES["attacker"] == "alike"]
+    assert success_caption(alone).startswith("Right guesses at ε = 2")
+
+
+EXPOSED = pd.DataFrame(
+    [
+        ("ante", WORST, 5.9, 0.35),
+        ("gawk", WORST, 6.2, 0.349),
+        ("<i>14", BEST, 1.6, 0.25),
+        ("car", OTHER, 4.0, 0.33),
+    ],
+    columns=list(attack_exposed.COLUMNS),
+)
+
+
+def test_both_ends_have_marks_and_the_first_of_each_a_name() -> None:
+    figure = exposed_figure(EXPOSED)
+    by_name = {trace.name: trace for trace in figure.data}
+    assert list(by_name[WORST].text) == ["ante", ""]
+    assert list(by_name[BEST].text) == ["&lt;i&gt;14"]
+    assert by_name[OTHER].text is None
+    assert len({trace.marker.symbol for trace in figure.data}) == 3
+
+
+def test_the_caption_names_both_ends_and_the_reason() -> None:
+    said = exposed_caption(EXPOSED, 0.62, 25_000)
+    assert "Of 25,000 words “ante” is protected least: it stays in 35 in 100 cases" in said
+    assert "best protected is “<i>14”, 25 in 100 (1.6 away)" in said
+    assert "is 0.62." in said
+    assert "all words stay equally often." in exposed_caption(EXPOSED, math.nan, 2)
