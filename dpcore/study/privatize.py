@@ -184,6 +184,7 @@ def _begin(order: Order, form: Format, span_bytes: int, progress: Progress) -> J
             temporary.write_bytes(_secret(order.seed))
     (folder / MARK).mkdir(exist_ok=True)
     state = asked | {
+        "run": secrets.token_hex(8),  # no worker may take what it keeps of another run for this one
         "source": str(order.source.resolve()),
         "span_bytes": span_bytes,
         "lexicon": asdict(ship(order.mechanism.lexicon, folder)),
