@@ -58,7 +58,7 @@ def test_greedy_follows_the_formula(rng):
 
 def test_refusals(monkeypatch):
     for function in (rouge1, bleu):
-        with pytest.raises(ParameterError, match="one by one.*got 2 and 1"):
+        with pytest.raises(ParameterError, match=r"one by one.*got 2 and 1"):
             function(BEFORE, AFTER[:1])
         with pytest.raises(ParameterError, match="got 0 and 0"):
             function([], [])

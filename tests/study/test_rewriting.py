@@ -1,0 +1,61 @@
+"""Quality of rewritten text: nothing is lost without noise but what is unknown."""
+
+import numpy as np
+import pytest
+
+from dpcore.mechanisms.registry import create
+from dpcore.study.rewriting import QUANTITIES, rewriting
+from tests.study import toy_corpus
+
+TEXTS = ["w1 w2, w3 w4 w5!", "W6 w7 w8 w9 w10.", "  ", "…"]
+
+
+@pytest.fixture(scope="module")
+def lexicon():
+    return toy_corpus.lexicon()
+
+
+def values(rows, epsilon=None):
+    return {one["quantity"]: one["value"] for one in rows if one["epsilon"] == epsilon}
+
+
+def test_without_noise_all_stays(lexicon):
+    found = values(rewriting(TEXTS, lexicon, None, (), 0))
+    assert found["nw"] == found["rouge1"] == found["rouge1_recall"] == 1.0
+    assert found["bleu"] == pytest.approx(100.0)
+    assert found["matching"] == pytest.approx(1.0)
+    assert set(found) == set(QUANTITIES) - {"bert_style", "cosine"}
+
+
+def test_unknown_words_are_lost_even_without_noise(lexicon):
+    found = values(rewriting(["w1 w2 secret w4"], lexicon, None, (), 0))
+    assert found["nw"] == 0.75
+    assert found["rouge1_recall"] == 0.75
+
+
+def test_more_noise_leaves_less(lexicon):
+    found = list(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3))
+    low, high = values(found, 0.01), values(found, 1e6)
+    assert all(low[name] < high[name] for name in low)
+    assert high["nw"] == 1.0
+    assert {one["count"] for one in found if one["quantity"] != "nw"} == {20}
+    assert (
+        values(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3), 0.01)
+        == low
+    )
+
+
+class Letters:
+    """An encoder whose pieces are the letters of a text."""
+
+    def pieces(self, texts):
+        table = np.eye(128, dtype=np.float32)
+        return [table[[ord(c) for c in text if ord(c) < 128]] for text in texts]
+
+
+def test_an_encoder_adds_its_quantities(lexicon):
+    found = values(rewriting(TEXTS, lexicon, None, (), 0, Letters()))
+    assert found["bert_style"] == pytest.approx(1.0)
+    assert found["cosine"] == pytest.approx(1.0)
+    noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, Letters()))
+    assert values(noisy, 0.01)["cosine"] < 1.0

@@ -1,0 +1,105 @@
+"""Trials of utility: rows, what the draw shares, and refusals of corpora."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore.errors import CorpusError, StudyError
+from dpcore.learn.bags import bags_of
+from dpcore.mechanisms.registry import create
+from dpcore.study.reading_corpora import labelled_rows, plain_rows
+from dpcore.study.rows import CLEAN, COLUMNS, PRIVATE, prepare, row
+from dpcore.study.utility import baseline, private, trial
+from tests.chance import FALSE_ALARM
+from tests.study import toy_corpus
+
+NAMES = ("averaged", "tf-idf")
+
+
+@pytest.fixture(scope="module")
+def lexicon():
+    return toy_corpus.lexicon()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
+
+
+@pytest.fixture(scope="module")
+def parts(path, lexicon):
+    rng = np.random.default_rng(1)
+    return tuple(
+        prepare(labelled_rows(path, split, 200, rng), lexicon, 8) for split in ("train", "test")
+    )
+
+
+def test_rows_have_the_columns_and_no_others():
+    found = row("auc", np.float64(0.5), learner="averaged")
+    assert set(found) <= set(COLUMNS)
+    assert found["value"] == 0.5
+    assert found["low"] is None
+    with pytest.raises(KeyError, match="colour"):
+        row("auc", 0.5, colour="red")
+
+
+def test_the_baseline_learns_and_guesses(parts, lexicon):
+    found = list(baseline(*parts, lexicon, NAMES, 0))
+    values = {(one["quantity"], one["learner"]): one["value"] for one in found}
+    assert values["majority", ""] == 0.5
+    assert all(values["accuracy", name] > 0.8 for name in NAMES)
+    assert all(one["tested_on"] == CLEAN and one["epsilon"] is None for one in found)
+
+
+def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(parts, lexicon):
+    found = list(trial(*parts, create("madlib", lexicon), (1e-6, 1e6), NAMES, 0))
+    shares = {
+        (one["tested_on"], one["learner"], one["epsilon"]): one["value"]
+        for one in found
+        if one["quantity"] == "accuracy"
+    }
+    before = {one["learner"]: one["value"] for one in baseline(*parts, lexicon, NAMES, 0)}
+    for name in NAMES:
+        assert shares[CLEAN, name, 1e6] == pytest.approx(before[name], abs=0.1)
+        # Private tests without a trace of their words: Hoeffding on a guess.
+        slack = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * toy_corpus.TEXTS))
+        assert abs(shares[PRIVATE, name, 1e-6] - 0.5) < slack
+    kept = {one["epsilon"]: one["value"] for one in found if one["quantity"] == "nw"}
+    assert kept[1e-6] < 0.2
+    assert 0.7 < kept[1e6] < 0.9  # the unknown words never count as kept
+    assert {one["tested_on"] for one in found} == {CLEAN, PRIVATE, ""}
+
+
+def test_one_draw_holds_for_a_seed_and_parts_share_it(parts, lexicon):
+    mechanism = create("tem", lexicon)
+    bags = [part.bags for part in parts]
+    first = private(mechanism, bags, (1.0, 3.0), 5)
+    assert [len(one) for one in first] == [2, 2]
+    again = private(mechanism, bags, (1.0, 3.0), 5)
+    other = private(mechanism, bags, (1.0, 3.0), 6)
+    assert np.array_equal(first[1][0].words, again[1][0].words)
+    assert not np.array_equal(first[1][0].words, other[1][0].words)
+    assert first[0][0].offsets.tolist() == bags[0].offsets.tolist()
+
+
+def test_a_corpus_is_read_by_split_without_repetitions(path, tmp_path, rng):
+    found = labelled_rows(path, "train", 50, rng())
+    assert len(found) == 50
+    assert all("unheard train" in text for text in found.texts)
+    assert labelled_rows(path, "train", 50, rng()).texts == found.texts
+    assert len(plain_rows(path, "test", 500, rng())) == toy_corpus.TEXTS
+    with pytest.raises(StudyError, match="no rows of the split 'dev'"):
+        labelled_rows(path, "dev", 50, rng())
+    with pytest.raises(CorpusError, match="at least 5 texts"):
+        labelled_rows(path, "train", 4, rng())
+    (tmp_path / "no.parquet").write_bytes(b"text,label")
+    with pytest.raises(StudyError, match="not a parquet file with the columns text, label"):
+        labelled_rows(tmp_path / "no.parquet", "train", 5, rng())
+    pd.DataFrame({"text": ["a"]}).to_parquet(tmp_path / "few.parquet")
+    with pytest.raises(StudyError, match="not a parquet file"):
+        labelled_rows(tmp_path / "few.parquet", "train", 5, rng())
+
+
+def test_bags_are_cut(parts, lexicon):
+    assert parts[0].bags.lengths.max() == 8
+    assert bags_of(["w1 w2 w3"], lexicon, 2).words.tolist() == [1, 2]
