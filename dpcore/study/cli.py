@@ -146,7 +146,7 @@ def _run_experiment(options: argparse.Namespace) -> int:
     experiment = experiment_of(options.name)
     if options.words is not None or options.seed is not None:
         raise StudyError("an experiment has its own sizes and seeds: leave out --words and --seed")
-    if options.data is None:
+    if options.data is None and experiment.reads_data:
         raise StudyError("an experiment reads corpora and vectors: give their folder with --data")
     folder = options.out / FOLDER
     check_writable(folder)

@@ -28,7 +28,7 @@ _PACKAGES = ("scikit-learn", "scipy", "rouge-score", "sacrebleu", "torch", "tran
 
 def record_experiment(
     experiment: Experiment,
-    data: Path,
+    data: Path | None,
     workers: int = 1,
     work: Path | None = None,
     progress: Progress = silent,
@@ -37,7 +37,7 @@ def record_experiment(
 
     Args:
         experiment: what to do.
-        data: the folder of corpora and vectors.
+        data: the folder of corpora and vectors; None for an experiment that reads none.
         workers: processes.
         work: finished cells are kept here, and a run that was stopped goes on; a temporary folder
             if None.
@@ -54,7 +54,7 @@ def record_experiment(
             return record_experiment(experiment, data, workers, Path(folder), progress)
     plan = experiment.plan
     lexicons = {name: load_embedding(name, data) for name in plan.lexicons}
-    files = {name: data / name for name in plan.data}
+    files = {name: data / name for name in plan.data if name and data is not None}
     sources = gather(plan, work, lexicons=lexicons, files=files)
     found: dict[Any, tuple[dict[str, Any], ...]] = {}
     seconds = 0.0
@@ -69,7 +69,8 @@ def record_experiment(
         name=experiment.name,
         title=experiment.title,
         source=experiment.source,
-        command=f"python -m dpcore study run {experiment.name} --data ../shared/data",
+        command=f"python -m dpcore study run {experiment.name}"
+        + (" --data ../shared/data" if experiment.reads_data else ""),
         plan=plan.to_json(),
         sizes=experiment.sizes,
         version=__version__,

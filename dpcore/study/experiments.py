@@ -16,6 +16,7 @@ from dpcore.study.huang2024 import (
 from dpcore.study.parts import Settings
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.reported import HUANG_EPSILONS
+from dpcore.study.teaching import PLAN as TEACHING
 
 _TEM = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)
 _MADLIB = (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 30.0, 40.0)
@@ -46,6 +47,11 @@ class Experiment:
     source: str
     plan: Plan
     sizes: str
+
+    @property
+    def reads_data(self) -> bool:
+        """Whether it needs the folder of corpora and vectors."""
+        return any(self.plan.data)
 
     @property
     def name(self) -> str:
@@ -152,12 +158,24 @@ def _rewriting() -> Experiment:
     )
 
 
+def _teaching() -> Experiment:
+    return Experiment(
+        "Teaching corpus: mechanisms side by side",
+        "",
+        TEACHING,
+        f"In each of {len(TEACHING.seeds)} trials 1,008 training and 432 test texts of the "
+        "teaching corpus, drawn anew and whole, under both labellings; 40 of the test texts "
+        "rewritten and compared.",
+    )
+
+
 PAPER_SIZES = {"sst2": "54,576 and 13,645 phrases", "agnews": "16,000 and 4,000"}
 """Huang et al. 2024, Section 6.1."""
 
 EXPERIMENTS: dict[str, Experiment] = {
     one.name: one
     for one in (
+        _teaching(),
         _carvalho(),
         _huang("sst2", "SST-2", "test", (1_200, 300), 40),
         _huang("agnews", "AG News", "test", (600, 250), 30),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.study.results import UNDEFINED
 
 if TYPE_CHECKING:
+    from dpcore.study.experiment_results import ExperimentEntry
     from dpcore.study.results import Entry, Recorded
 
 
@@ -34,6 +35,26 @@ def provenance(entry: Entry) -> list[str]:
         if one["words"]
     ]
     return lines
+
+
+def experiment_provenance(entry: ExperimentEntry) -> list[str]:
+    """Lines of plain text: sizes, seeds, versions, machine, words and vectors, files."""
+    machine, seeds = entry.machine, entry.plan["seeds"]
+    packages = ", ".join(f"{name} {version}" for name, version in entry.packages.items())
+    lines = [
+        entry.sizes,
+        f"Seeds {', '.join(str(seed) for seed in seeds)}.",
+        f"dpcore {entry.version}, Python {machine['python']}, numpy {machine['numpy']}, "
+        f"{packages}; {machine['system']} {machine['processor']}, {machine['cores']} cores; "
+        f"{entry.date}, {entry.seconds:,.0f} s of one core.",
+    ]
+    lines += [
+        f"{one['name']}: n = {one['words']:,} words, d = {one['dimension']}, smallest distance "
+        f"Δ₀ = {one['separation']:.4f}, largest Δ = {one['diameter']:.4f}; fingerprint "
+        f"{one['fingerprint'][:16]}…"
+        for one in entry.lexicons
+    ]
+    return lines + [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
 
 
 def undefined_sentence(recorded: Recorded) -> str:

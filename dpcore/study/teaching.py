@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dpcore.learn.corpus import LABELLINGS, teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
-from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.parts import Settings
 from dpcore.study.plan import Arm, Plan
 
@@ -73,6 +72,8 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
     Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`.
     """
+    from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+
     parts = divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
     mechanism = sources.mechanism(cell) if cell.mechanism else None
