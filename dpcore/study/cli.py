@@ -31,10 +31,10 @@ def register(commands: Commands) -> None:
     running.add_argument("--words", type=int, metavar="N", help="measure N words (not experiments)")
     seed_option(running, "of the choice of words and of the noise (default 0; not experiments)")
     running.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes of an experiment (default 1)"
+        "--workers", type=int, default=1, metavar="N", help="processes (default 1)"
     )
     running.add_argument(
-        "--work", type=Path, metavar="DIR", help="keep finished parts of an experiment, to go on"
+        "--work", type=Path, metavar="DIR", help="keep finished parts, to go on after a stop"
     )
     running.set_defaults(handler=_run)
     for made in (listing, running):
@@ -77,7 +77,7 @@ def _list(options: argparse.Namespace) -> int:
         print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
     for facts in experiments:
         print(f"{facts['name']:28} {facts['title']}")
-        print(f"{'':28} {facts['source']}; {facts['sizes']}")
+        print(f"{'':28} {facts['source'] or 'no paper'}; {facts['sizes']}")
         state = f"recorded {facts['recorded']}: {facts['command']}"
         print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
     return 0
@@ -124,7 +124,9 @@ def _run(options: argparse.Namespace) -> int:
     check_writable(options.out)
     with progress_bars() as progress:
         counted = load_vocabulary(study.vocabulary, options.data, progress)
-        entry, table = record(study, counted, Options(options.words, options.seed or 0), progress)
+        chosen = Options(options.words, options.seed or 0)
+        more = {"workers": options.workers, "work": options.work}
+        entry, table = record(study, counted, chosen, progress, **more)
     written = write_recorded(entry, table, options.out)
     if options.json:
         print_json(asdict(written))
