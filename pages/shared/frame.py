@@ -33,6 +33,7 @@ def page_list() -> list[st.Page]:
         st.Page(rewrite, title="Rewrite", url_path="rewrite", visibility="hidden"),
         st.Page("pages/deniability.py", title="Deniability", url_path="deniability"),
         st.Page("pages/neighbourhoods.py", title="Neighbourhoods", url_path="neighbourhoods"),
+        st.Page("pages/utility.py", title="Utility", url_path="utility"),
         st.Page("pages/audit.py", title="Audit", url_path="audit"),
         st.Page("pages/attacker.py", title="Attacker", url_path="attacker"),
     ]

@@ -1,0 +1,160 @@
+"""What is shown: the rows of an experiment or of a run, and which part of them is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.errors import StudyError
+from dpcore.learn.classifiers import TITLES as LEARNERS
+from dpcore.learn.classifiers import learner_of
+from dpcore.plots.utility import TITLES, Line
+from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
+from dpcore.study.rows import CLEAN, PRIVATE
+from dpcore.study.utility_summary import baseline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TESTED = {PRIVATE: "private text", CLEAN: "clean text"}
+ATTACKERS = {STRONGER: "all that is public", AS_WRITTEN: "as Carvalho et al. 2021 write"}
+_OF_CLASSIFIER = {"accuracy", "auc", "tpr", "roc"}
+_OF_ATTACKER = {"auc", "tpr", "roc"}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The part of an experiment that is shown.
+
+    Attributes:
+        name: of the experiment; part of the names of files and elements.
+        table: rows with the columns of `dpcore.study.rows`.
+        labels: which labels or data the accuracies are of; empty if there is one kind.
+        lexicon: which words and vectors.
+        learner: which classifier; empty if there is none.
+        tested_on: what the accuracies are measured on.
+        attacker: variant of the attacker.
+    """
+
+    name: str
+    table: pd.DataFrame
+    labels: str
+    lexicon: str
+    learner: str
+    tested_on: str
+    attacker: str
+
+    def where(self, quantity: str, *, tested_on: str | None = None) -> dict[str, Any]:
+        """The values of other columns that choose the rows of a quantity."""
+        found: dict[str, Any] = {"lexicon": self.lexicon}
+        if quantity in _OF_CLASSIFIER:
+            found["learner"] = self.learner
+        if quantity in _OF_CLASSIFIER | {"majority"} and self.labels:
+            found["data"] = self.labels
+        if quantity == "accuracy":
+            found["tested_on"] = tested_on or self.tested_on
+        if quantity in _OF_ATTACKER:
+            found["variant"] = self.attacker
+        return found
+
+    def of(self, quantity: str) -> tuple[str, dict[str, Any]]:
+        """A quantity and where it stands, as the engine takes them."""
+        return quantity, self.where(quantity)
+
+    @property
+    def quantities(self) -> list[str]:
+        """What can be drawn against ε, accuracy first."""
+        rows = self.table[self.table["epsilon"].notna() & (self.table["lexicon"] == self.lexicon)]
+        there = set(rows["quantity"])
+        return [name for name in TITLES if name in there]
+
+    @property
+    def trials(self) -> int:
+        """Number of seeds."""
+        return int(self.table["seed"].nunique())
+
+    def lines(self, quantity: str) -> list[Line]:
+        """Baselines of a quantity: text without privacy, and what takes no text at all."""
+        found = []
+        try:
+            without = baseline(self.table, quantity, **self.where(quantity, tested_on=CLEAN))
+            found.append(Line("without privacy", without.mean))
+            if quantity == "accuracy":
+                largest = baseline(self.table, "majority", **self.where("majority"))
+                found.append(Line("largest class always", largest.mean, "dot"))
+        except StudyError:
+            pass  # of a run whose baseline is not done yet
+        if quantity == "auc":
+            found.append(Line("guessing", 0.5, "dot"))
+        return found
+
+
+def choose_part(name: str, table: pd.DataFrame) -> Evidence:
+    """Draw the choice of labels, vectors, classifier, test texts and attacker, where there is one.
+
+    Args:
+        name: of the experiment.
+        table: its rows.
+    """
+    accuracies = table[table["quantity"] == "accuracy"]
+    attacks = table[table["quantity"] == "auc"]
+    with st.container(horizontal=True):
+        labels = _one(
+            "Labels", sorted(set(accuracies["data"])), "labels", "What the classifier learns."
+        )
+        lexicon = _one(
+            "Words and vectors",
+            list(dict.fromkeys(table["lexicon"])),
+            "vectors",
+            "Whose vectors the mechanism and the classifier use: those of the papers (GloVe), "
+            "ours (bundled), or random ones, which know nothing of what a word means.",
+        )
+        learner = _one(
+            "Classifier",
+            list(dict.fromkeys(accuracies["learner"])),
+            "classifier",
+            "; ".join(
+                f"{one}: {LEARNERS[learner_of(one).kind]}"
+                for one in dict.fromkeys(accuracies["learner"])
+            )
+            + ".",
+        )
+        tested = _one(
+            "Accuracy on",
+            [one for one in TESTED if one in set(accuracies["tested_on"])],
+            "tested",
+            "Private text: what people send arrives rewritten, as in training. Clean text: a model "
+            "that was trained on private text is used on ordinary text.",
+            TESTED,
+        )
+        attacker = _one(
+            "Attacker",
+            [one for one in ATTACKERS if one in set(attacks["variant"])],
+            "attacker",
+            "Who asks whether a text was used in training. All that is public: knows the label and "
+            "trains the shadow model on text that the same mechanism rewrote. As the paper writes: "
+            "sees the model's outputs alone, with a shadow model of clean text.",
+            ATTACKERS,
+        )
+    several = accuracies["data"].nunique() > 1
+    return Evidence(name, table, labels if several else "", lexicon, learner, tested, attacker)
+
+
+def _one(
+    label: str, options: list[str], key: str, explained: str, titles: dict[str, str] | None = None
+) -> str:
+    """The chosen option; nothing is drawn where there is one, or none."""
+    if len(options) < 2:
+        return options[0] if options else ""
+    chosen: str = st.selectbox(
+        label,
+        options,
+        format_func=lambda one: (titles or {}).get(one, one),
+        key=f"use_{key}",
+        bind="query-params",
+        help=explained,
+        width=230,
+    )
+    return chosen

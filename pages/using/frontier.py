@@ -1,0 +1,74 @@
+"""The frontier: what text still teaches against what it gives away, one mark a mechanism and ε."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.utility import TITLES
+from dpcore.plots.utility_equal import X_TITLES
+from dpcore.plots.utility_frontier import frontier_caption, frontier_figure
+from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
+from dpcore.study.utility_summary import frontier
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from pages.using.evidence import Evidence
+
+
+def frontier_view(evidence: Evidence) -> None:
+    """Draw the choice of both axes, and the figure."""
+    there = evidence.quantities
+    costs = [name for name in ("auc", "nw") if name in there]
+    if (evidence.table["quantity"] == "claimed_loss").any():
+        costs.append(LOSS)
+    gains = [name for name in there if name not in {"auc", "nw"}]
+    if not (costs and gains):
+        note("There is nothing to compare yet.")
+        return
+    with st.container(horizontal=True):
+        private = st.selectbox(
+            "Privacy measured by",
+            costs,
+            format_func=lambda name: X_TITLES[name],
+            key="use_cost",
+            bind="query-params",
+            help="Less is more private.",
+            width=360,
+        )
+        useful = st.selectbox(
+            "Utility measured by",
+            gains,
+            format_func=lambda name: TITLES[name],
+            key="use_gain",
+            bind="query-params",
+            help="More is more useful.",
+            width=300,
+        )
+    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
+    table = at_equal(evidence.table, (private, where), evidence.of(useful))
+    if not len(table):
+        note("Nothing is known of any mechanism on these axes.")
+        return
+    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
+    show_figure(
+        frontier_figure(
+            points,
+            X_TITLES[private],
+            TITLES[useful],
+            evidence.lines(useful),
+            logarithm=private == LOSS,
+        ),
+        frontier_caption(points, X_TITLES[private], TITLES[useful]),
+        points,
+        f"{evidence.name}_frontier_{private}_{useful}",
+    )
+    if private == LOSS:
+        st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
+    trials = "one trial" if evidence.trials == 1 else f"{evidence.trials} trials"
+    note(
+        f"Marks are means over {trials}; two marks that differ by less than their intervals (see "
+        "the curves) may change places in another experiment."
+    )

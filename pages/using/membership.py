@@ -1,0 +1,89 @@
+"""Membership inference: can an attacker tell which texts a model was trained on?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.utility_roc import roc_caption, roc_figure
+from dpcore.study.utility_summary import chosen, roc_curves
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from pages.using.evidence import Evidence
+
+_RATES = (0.01, 0.001)
+
+
+def membership_view(evidence: Evidence) -> None:
+    """Draw the choice of a curve and its ε, the ROC, and what it means."""
+    rows = chosen(evidence.table, "roc", **evidence.where("roc"))
+    curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
+    if not curves:
+        note("No membership was inferred in this experiment.")
+        return
+    with st.container(horizontal=True):
+        label = st.selectbox(
+            "Mechanism",
+            curves,
+            key="use_roc",
+            bind="query-params",
+            help="Whose private text the attacked model was trained on.",
+            width=230,
+        )
+        values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
+        epsilon = (
+            st.select_slider(
+                f"ε of {label}",
+                values,
+                value=values[len(values) // 2],
+                format_func=lambda value: f"{value:.4g}",
+                key=f"use_roc_{label}",
+                help="The privacy parameter: to the left stronger privacy. Only measured values.",
+            )
+            if len(values) > 1
+            else values[0]
+        )
+    table = roc_curves(
+        evidence.table, [("baseline", None), (label, epsilon)], **evidence.where("roc")
+    )
+    outside = int(rows["count"].min())
+    said = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
+    show_figure(roc_figure(table), "\n".join(said), table, f"{evidence.name}_roc")
+    note(
+        "Both axes are logarithmic, because an accusation can afford few false positives. On the "
+        "dotted line the attacker knows nothing. The band is the 95 % interval of the mean over "
+        "trials."
+    )
+    st.text(_resolution(outside, evidence.trials))
+    _bound(evidence, label, epsilon)
+
+
+def _resolution(outside: int, trials: int) -> str:
+    """Below which false-positive rate nothing was seen."""
+    return (
+        f"In each of {trials} trials about {outside:,} texts were used and as many were not, so "
+        f"nothing is seen below a false-positive rate of 1/{outside:,} = {1 / outside:.2g}: there "
+        "the curves are straight lines to 0."
+    )
+
+
+def _bound(evidence: Evidence, label: str, epsilon: float) -> None:
+    """What differential privacy promises about a whole text, where that was computed."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "document_auc")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["label"] == label)
+        & (evidence.table["epsilon"] == epsilon)
+    ]
+    if not len(rows):
+        return
+    bound, words = float(rows["value"].iloc[0]), int(rows["count"].iloc[0])
+    allowed = "more than 0.999: it rules out nothing" if bound > 0.999 else f"{bound:.3f}"
+    st.text(
+        f"What {label} at ε = {epsilon:g} promises of one word allows, for a whole text of "
+        f"{words} words, an AUC of at most {allowed}. That text in practice gives away less is "
+        "what is measured here, and no promise."
+    )

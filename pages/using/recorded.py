@@ -1,0 +1,84 @@
+"""Recorded experiments: which one is shown, what its paper says, and how it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.study.comparison_utility import compare_experiment
+from dpcore.study.experiment_results import read_experiment, read_experiments
+from dpcore.study.experiments import EXPERIMENTS
+from dpcore.study.provenance import experiment_provenance
+from pages.shared import link
+from pages.shared.compared import show_compared
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
+
+STUDY = "experiment"
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def recorded(name: str) -> RecordedExperiment:
+    """A recorded experiment, read once for all sessions.
+
+    Raises:
+        DpcoreError: it is not there, or damaged.
+    """
+    return read_experiment(name)
+
+
+def choose_recorded() -> RecordedExperiment | None:
+    """Draw the choice; return what was recorded, or None if that was refused."""
+    try:
+        titles = {entry.name: entry.title for entry in read_experiments()}
+        names = [name for name in EXPERIMENTS if name in titles]
+        if STUDY not in st.session_state:
+            linked = st.query_params.get(STUDY, "")
+            st.session_state[STUDY] = linked if linked in names else names[0]
+        name = st.selectbox(
+            "Recorded experiment",
+            names,
+            format_func=lambda one: titles[one],
+            key=STUDY,
+            help="Measured beforehand, as a paper did it or on our teaching corpus; nothing is "
+            "computed when you look at it. It stands in the link.",
+        )
+        link.write(STUDY, name, names[0])
+        found = recorded(name)
+    except (DpcoreError, IndexError) as error:
+        refuse("The recorded experiments could not be read; a run of your own works.", error)
+        return None
+    note(f"{found.entry.sizes} {_source(found)}")
+    return found
+
+
+def _source(found: RecordedExperiment) -> str:
+    source = found.entry.source
+    return (
+        f"To be compared with {source}." if source else "Our own texts: no paper to compare with."
+    )
+
+
+def papers_view(found: RecordedExperiment) -> None:
+    """Draw what the paper says beside what is measured."""
+    try:
+        rows = compare_experiment(found)
+    except DpcoreError as error:
+        refuse("The comparison could not be made.", error)
+        return
+    if not rows:
+        note("This experiment is on our own texts: there is no paper to compare it with.")
+    for row in rows:
+        show_compared(row)
+
+
+def made_view(found: RecordedExperiment) -> None:
+    """Draw the command that makes it again, and how it was made."""
+    st.subheader("Command", anchor=False)
+    st.code(found.entry.command, language=None, wrap_lines=True)
+    st.subheader("How it was made", anchor=False)
+    st.text("\n".join(experiment_provenance(found.entry)))

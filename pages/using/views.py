@@ -1,0 +1,88 @@
+"""The views of an experiment or a run: only the open one is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import link
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note
+from pages.using.commands import commands
+from pages.using.curves import curves_view
+from pages.using.evidence import choose_part
+from pages.using.examples import examples_view
+from pages.using.frontier import frontier_view
+from pages.using.membership import membership_view
+from pages.using.recorded import made_view, papers_view
+from pages.using.solving import solve_view
+from pages.using.uploading import UPLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from dpcore.study.experiment_results import RecordedExperiment
+    from pages.using.running import Held
+
+VIEW = "use_view"
+
+
+def recorded_views(found: RecordedExperiment) -> None:
+    """Draw the views of a recorded experiment."""
+
+    def made() -> None:
+        _link()
+        made_view(found)
+        _all_numbers(found.table, found.entry.name)
+
+    more: dict[str, Callable[[], None]] = {"Link and command": made}
+    if found.entry.source:
+        more = {"Paper against measurement": lambda: papers_view(found)} | more
+    _views(found.entry.name, found.table, more)
+
+
+def run_views(held: Held, table: pd.DataFrame) -> None:
+    """Draw the views of a run of one's own."""
+
+    def made() -> None:
+        _link()
+        if held.corpus == UPLOAD:
+            note("Your table is not in the link: whoever opens it chooses one of their own.")
+        st.subheader("Command", anchor=False)
+        st.code("\n".join(commands(held.live, held.corpus)), language=None, wrap_lines=True)
+        note("One line a mechanism, each with the baseline.")
+        _all_numbers(table, "run")
+
+    more: dict[str, Callable[[], None]] = {
+        "Examples": lambda: examples_view(held),
+        "Link and command": made,
+    }
+    _views("run", table, more)
+
+
+def _views(name: str, table: pd.DataFrame, more: dict[str, Callable[[], None]]) -> None:
+    evidence = choose_part(name, table)
+    views: dict[str, Callable[[], None]] = {
+        "Curves": lambda: curves_view(evidence),
+        "Frontier": lambda: frontier_view(evidence),
+        "Membership": lambda: membership_view(evidence),
+        "Solve for ε": lambda: solve_view(evidence),
+    }
+    views |= more
+    tabs = st.tabs(list(views), key=VIEW, bind="query-params", on_change="rerun")
+    for tab, view in zip(tabs, views.values(), strict=True):
+        if tab.open:
+            with tab:
+                view()
+
+
+def _link() -> None:
+    st.subheader("Link", anchor=False)
+    st.code(link.permalink(), language=None, wrap_lines=True)
+
+
+def _all_numbers(table: pd.DataFrame, name: str) -> None:
+    csv_button("All numbers as CSV", name, lambda: table, key="csv_use_all")
