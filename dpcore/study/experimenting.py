@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from dpcore.study.embeddings import load_embedding
 from dpcore.study.executors import of
 from dpcore.study.experiment_results import ExperimentEntry, tidy
 from dpcore.study.machine import machine_facts
+from dpcore.study.plan import canonical
 from dpcore.study.privacy_rows import privacy_rows
 from dpcore.study.runner import run
 from dpcore.study.sources import gather
@@ -71,7 +73,7 @@ def record_experiment(
         source=experiment.source,
         command=f"python -m dpcore study run {experiment.name}"
         + (" --data ../shared/data" if experiment.reads_data else ""),
-        plan=plan.to_json(),
+        plan=json.loads(canonical(plan.to_json())),
         sizes=experiment.sizes,
         version=__version__,
         date=datetime.now(UTC).date().isoformat(),
