@@ -57,7 +57,7 @@ def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
             "true delta at the claimed epsilon, at least": at[0],
             "misses of the best test at 5 % false alarms, at most": float(misses.high[0]),
             "misses that the claim allows at least": max(
-                1 - 0.05 * math.exp(epsilon), 0.95 * math.exp(-epsilon)
+                1 - 0.05 * math.exp(min(epsilon, 700.0)), 0.95 * math.exp(-epsilon)
             ),
         },
     )

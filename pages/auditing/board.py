@@ -91,6 +91,9 @@ def _table(table: pd.DataFrame, fingerprint: str) -> None:
         if rows:
             st.session_state[CLAIM] = str(table["key"].iloc[rows[0]])
 
+    # Above the table, whose tools on a phone stand over the end of what comes before it.
+    counts = table["verdict"].value_counts(sort=False)
+    st.text("; ".join(f"{name}: {count}" for name, count in counts.items()))
     st.dataframe(
         table,
         key=key,
@@ -106,6 +109,4 @@ def _table(table: pd.DataFrame, fingerprint: str) -> None:
         selection_mode="single-row",
         alt="Every published claim with its verdict, its source and one computed figure",
     )
-    counts = table["verdict"].value_counts(sort=False)
-    st.text("; ".join(f"{name}: {count}" for name, count in counts.items()))
     csv_button("Verdicts as CSV", "verdicts", lambda: table, key="csv_verdicts")

@@ -71,7 +71,7 @@ class Reporter:
             with self._place.container():
                 if self._stop is not None:
                     st.button(
-                        "Stop",
+                        "Stop this computation",
                         key=self._stop,
                         icon=":material/stop_circle:",
                         help="Ends this computation; what was known before stays.",

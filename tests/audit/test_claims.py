@@ -245,3 +245,10 @@ def test_the_counterexample_of_the_slides_at_e_1():
     assert found.margin == pytest.approx((math.e - 1) * 0.05, abs=1e-9)
     with pytest.raises(ParameterError, match="delta"):
         largest_margin(1.0, 1.0, 2.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
+def test_any_epsilon_of_the_page_has_a_verdict(epsilon):
+    settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
+    for one in all_verdicts(lexicons.cloud(50, 6), settings):
+        assert "NaN" not in one.numbers.values()
