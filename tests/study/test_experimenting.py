@@ -1,0 +1,105 @@
+"""An experiment from end to end on a toy corpus: rows, privacy rows, manifest, resumption."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpcore import cli
+from dpcore.guarantee import Status
+from dpcore.study import embeddings, experimenting, experiments
+from dpcore.study.experiment_results import read_experiment, write_experiment
+from dpcore.study.experimenting import record_experiment
+from dpcore.study.experiments import EXPERIMENTS, Experiment, experiment_of
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.utility_summary import baseline, curves
+from tests.study import toy_corpus
+
+CLIP = (("clip_norm", 1.0),)
+ARMS = (
+    Arm(""),
+    Arm("tem", (1.0, 20.0)),
+    Arm("trlaplace", (0.05,), CLIP),
+    Arm("laplace", (1.0,), CLIP),
+)
+OPTIONS = {
+    "dpcore.study.huang2024_utility:measure": (
+        ("train", 80), ("test", 60), ("test_split", "test"), ("most", 10), ("rewritten", 10),
+        ("learners", ("averaged",)),
+    ),
+    "dpcore.study.huang2024_utility:measure_rewriting": (
+        ("split", "test"), ("rewritten", 12), ("encoder", ()),
+    ),
+    "dpcore.study.carvalho2021:measure": (
+        ("quarter", 40), ("most", 10), ("learners", ("tf-idf",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    toy_corpus.write(tmp_path / "toy.parquet")
+    monkeypatch.setattr(experimenting, "load_embedding", lambda name, folder: toy_corpus.lexicon())
+    return tmp_path
+
+
+def toy(task, arms=ARMS):
+    plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0, 1), OPTIONS[task], True)
+    return Experiment("A toy", "", plan, "few")
+
+
+@pytest.mark.parametrize("task", OPTIONS)
+def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path):
+    entry, table = record_experiment(toy(task), data, work=tmp_path / "work")
+    written = write_experiment(entry, table, tmp_path / "out")
+    found = read_experiment("toy", tmp_path / "out")
+    assert found.entry == written
+    assert found.entry.lexicons[0]["words"] == toy_corpus.WORDS
+    assert Plan.from_json(found.entry.plan) == toy(task).plan
+    status = {r["label"]: r["variant"] for _, r in found.rows("claimed_loss").iterrows()}
+    assert status["trlaplace"] == Status.REFUTED
+    assert status["tem"] == Status.PROVED
+    assert found.rows("true_delta")["value"].iloc[0] > 0.2
+    true = found.rows("true_epsilon").sort_values("epsilon")
+    assert np.all(true["value"].to_numpy() <= true["epsilon"].to_numpy() * (1 + 1e-9))
+    kept = curves(found.table, "nw")
+    assert set(kept["curve"]) == {"tem", "trlaplace", "laplace"}
+    assert kept["trials"].tolist() == [2] * len(kept)
+    if "rewriting" in task:
+        assert baseline(found.table, "bleu").trials == 2
+    else:
+        assert baseline(found.table, "accuracy").mean > 0.6
+        assert found.rows("document_auc", label="trlaplace")["value"].tolist() == [1.0]
+
+
+def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
+    task = "dpcore.study.huang2024_utility:measure_rewriting"
+    entry, table = record_experiment(toy(task), data, work=tmp_path / "work")
+    monkeypatch.setattr("dpcore.study.huang2024_utility.measure_rewriting", None)
+    again, same = record_experiment(toy(task), data, work=tmp_path / "work")
+    assert same.equals(table)
+    assert again == dataclasses.replace(entry, date=again.date)
+
+
+def test_the_command_line(data, tmp_path, monkeypatch, capsys):
+    task = "dpcore.study.huang2024_utility:measure_rewriting"
+    monkeypatch.setitem(experiments.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
+    run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
+    assert cli.main(run) == 0
+    assert "toy.parquet" in capsys.readouterr().out
+    assert read_experiment("toy", tmp_path / "out" / "experiments").entry.title == "A toy"
+    for wrong, said in (
+        (["study", "run", "toy", "--data", str(data), "--words", "3"], "leave out --words"),
+        (["study", "run", "no such", "--data", str(data)], "no study 'no such'; there are: xu2021"),
+    ):
+        assert cli.main([*wrong, "--out", str(tmp_path / "out")]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_every_experiment_says_what_it_reads():
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment_of(name).name == name
+        assert experiment.plan.together
+        assert experiment.plan.cells()[0].mechanism == ""
+        assert "toy" not in experiment.sizes
+    assert callable(embeddings.load_embedding)

@@ -1,0 +1,67 @@
+"""A trial of membership inference on toy quarters: an overfitted model is found out."""
+
+import numpy as np
+import pytest
+
+from dpcore.learn.bags import Bags
+from dpcore.study.membership_trial import (
+    AS_WRITTEN,
+    QUARTERS,
+    ROC_RATES,
+    STRONGER,
+    membership_trial,
+)
+from dpcore.study.rows import Prepared
+from tests.chance import FALSE_ALARM
+from tests.mechanisms import lexicons
+
+TEXTS, WORDS, N = 250, 15, 2_000
+
+
+@pytest.fixture(scope="module")
+def quarters():
+    """Labels that nothing explains: whoever gets them right has seen them."""
+    rng = np.random.default_rng(11)
+    return {
+        name: Prepared(
+            Bags(rng.integers(N, size=TEXTS * WORDS), np.arange(TEXTS + 1) * WORDS, N),
+            rng.integers(2, size=TEXTS),
+        )
+        for name in QUARTERS
+    }
+
+
+def found(quarters, target, shadow, epsilon):
+    lexicon = lexicons.cloud(N, 4)
+    rows = membership_trial(quarters, target, shadow, "tf-idf", 0, lexicon, epsilon)
+    return {(r["quantity"], r["variant"], r["tested_on"], r["at"]): r for r in rows}
+
+
+SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
+
+
+def test_a_model_that_remembers_gives_its_texts_away(quarters):
+    clean = quarters["TR1"].bags, quarters["TE2"].bags
+    rows = found(quarters, *clean, None)
+    assert rows["accuracy on what it learned", "", "clean", None]["value"] > 0.95
+    for variant in (AS_WRITTEN, STRONGER):
+        assert rows["auc", variant, "", None]["value"] > 0.5 + SLACK
+        curve = [rows["roc", variant, "", rate]["value"] for rate in ROC_RATES]
+        assert np.all(np.diff(curve) >= 0)
+        assert curve[-1] == 1.0
+    few = rows["tpr", STRONGER, "", 0.01]
+    assert few["low"] <= few["value"] <= few["high"]
+    assert few["count"] == TEXTS
+    assert rows["majority", "", "clean", None]["value"] >= 0.3
+
+
+def test_a_model_of_other_texts_does_not(quarters):
+    rng = np.random.default_rng(12)
+    other = [
+        quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
+    ]
+    rows = found(quarters, *other, 1.0)
+    for variant in (AS_WRITTEN, STRONGER):
+        assert abs(rows["auc", variant, "", None]["value"] - 0.5) < SLACK
+    assert ("majority", "", "clean", None) not in rows
+    assert rows["accuracy", "", "private", None]["epsilon"] == 1.0
