@@ -106,8 +106,8 @@ def open_channel(
     Args:
         mechanism: over any lexicon.
         words: the only possible words, at most `limits.MAX_ATTACK_PRIOR_WORDS`; None for all
-            words of the lexicon, which is prepared once (25,000 words: some fifteen seconds) and
-            kept in the cache folder.
+            words of the lexicon: at once for the bundled one, for another one prepared once (25,000
+            words: some fifteen seconds) and kept in the cache folder.
         progress: of that preparation.
 
     Raises:

@@ -95,7 +95,7 @@ class GumbelColumns(Channel):
     def whole(self, distance: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
         """ln P(y | w, K = n) of an output at these distances from all words, with errors, (n,)."""
         t, weights = self.nodes(b)
-        doubt, _ = self.spectrum.bin_errors(lambda d: self._log_survival(d, t, b))
+        doubt = self.spectrum.errors(lambda d: self._log_survival(d, t, b))
         found, errors = np.empty(distance.size), np.empty(distance.size)
         peak = math.exp(float(log_survival_and_density(t, b, self.bound)[1].max()))
         for block, product in enumerate(self._products(b, t)):
@@ -110,7 +110,7 @@ class GumbelColumns(Channel):
             with np.errstate(divide="ignore", invalid="ignore"):
                 total = terms.sum(axis=1)
                 found[part] = np.log(total) + top
-                change = np.minimum(self.spectrum.counts[part] @ doubt, _DEPTH)
+                change = np.minimum(doubt[part], _DEPTH)
                 upper = (terms * np.exp(change)).sum(axis=1) + peak * np.exp(lost - top)
                 errors[part] = np.log(upper / total)
         return found, np.nan_to_num(errors, nan=_DEPTH)

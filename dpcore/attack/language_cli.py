@@ -26,6 +26,10 @@ def register(commands: Commands) -> None:
     command.add_argument("--out", type=Path, required=True, help="folder to write")
     common_options(command)
     command.set_defaults(handler=_count)
+    command = actions.add_parser("spectrum", help="distances of all words, for data/lexicon again")
+    command.add_argument("--out", type=Path, required=True, help="folder to write")
+    common_options(command)
+    command.set_defaults(handler=_spectrum)
     command = actions.add_parser("attack", help="try three attackers on held-out sentences again")
     command.add_argument("--data", type=Path, required=True, help="folder of the texts")
     command.add_argument("--out", type=Path, required=True, help="folder to write")
@@ -74,6 +78,22 @@ def _count(options: argparse.Namespace) -> int:
     else:
         size = sum(file["bytes"] for file in manifest["files"].values())
         print(f"{manifest['pairs']:,} pairs of words in {size:,} bytes, written to {options.out}")
+    return 0
+
+
+def _spectrum(options: argparse.Namespace) -> int:
+    from dpcore.attack.spectrum import BUNDLE, write_bundle
+    from dpcore.lexicon.catalogue import load
+    from dpcore.lexicon.terminal import progress_bars
+
+    lexicon, file = load(options.lexicon), options.out / BUNDLE
+    with progress_bars() as progress:
+        write_bundle(lexicon, file, progress)
+    result = {"fingerprint": lexicon.fingerprint, "file": str(file), "bytes": file.stat().st_size}
+    if options.json:
+        print_json(result)
+    else:
+        print(f"{result['bytes']:,} bytes written to {file}")
     return 0
 
 

@@ -10,6 +10,7 @@ bounded for the very φ that is summed, word by word.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,18 +18,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.cache import Kept, keep, recall, replacing
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.all_pairs import AllPairs, Tile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpcore.lexicon.lexicon import Lexicon
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
 
-_BINS = 80
+BUNDLE = "spectrum.npz"
+
+_BINS = 40
 _ORDER = 4  # points of a bin
+_STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
 _ROUNDING = 1e-9  # relative, of sums of up to 50,000 terms with weights of both signs
@@ -57,52 +65,79 @@ class Spectrum:
         """Σ φ(D(w, y)) over all y ≠ w, for every w, and a bound on the error of each.
 
         Args:
-            function: φ ≥ 0, elementwise, of distances of shape (p,).
+            function: φ, elementwise, of distances of shape (p,), to shape (p, …).
 
         Returns:
-            Two arrays of shape (n,).
+            Two arrays of shape (n, …).
         """
-        values = function(self.points)
-        worst, largest = self.bin_errors(function)
-        return self.weights @ values, self.counts @ worst + _ROUNDING * (self.counts @ largest)
+        return self.weights @ function(self.points), self.errors(function)
 
-    def bin_errors(
-        self, function: Callable[[FloatArray], FloatArray]
-    ) -> tuple[FloatArray, FloatArray]:
-        """How far the polynomials may be from φ in each bin, and the largest |φ| there.
-
-        Args:
-            function: of distances of shape (p,), to shape (p, …).
-
-        Returns:
-            Two arrays of shape (bins, …).
-        """
+    def errors(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """The bound alone: of the polynomials, of the rounded moments, and of float64."""
         x = np.linspace(-1.0, 1.0, _PROBES)
         middles = (np.arange(_BINS) + 0.5) * self.width
         true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
         true = true.reshape(_BINS, _PROBES, *true.shape[1:])
         values = function(self.points)
         values = values.reshape(_BINS, _ORDER, *values.shape[1:])
-        seen = np.einsum("ox,bo...->bx...", _lagrange(x), values)
-        return _CAUTION * np.abs(seen - true).max(axis=1), np.abs(true).max(axis=1)
+        seen = np.einsum("mx,bm...->bx...", _lagrange(x), values)
+        each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
+        slopes = np.abs(np.einsum("km,bm...->bk...", _to_weights(), values)[:, 1:]).sum(axis=1)
+        occupied = (self.counts > 0).astype(np.float64)
+        return np.asarray(self.counts @ each + occupied @ slopes * (0.5 / _STEPS))
 
 
 def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Spectrum:
-    """The spectrum of a lexicon: from the cache folder, else computed (n²/2 distances) and kept.
+    """The spectrum of a lexicon: bundled, or from the cache folder, else computed and kept.
 
     Args:
         lexicon: words and vectors.
         metric: of the distances.
         progress: called with ("distances", tiles done, all tiles).
     """
-    kind = f"spectrum-{metric}-{_BINS}-{_ORDER}"
-    kept = recall(lexicon.fingerprint, kind)
-    if kept is None:
-        width = _width(lexicon, metric)
-        moments = _moments(lexicon, metric, width, progress)
-        kept = Kept({"moments": moments}, {"width": width})
-        keep(lexicon.fingerprint, kind, kept)
-    return _from_moments(metric, kept.arrays["moments"], float(kept.facts["width"]))
+    width = _width(lexicon, metric)
+    moments = _bundled(lexicon, metric)
+    if moments is None:
+        kind = f"spectrum-{metric}-{_BINS}-{_ORDER}-{_STEPS}"
+        kept = recall(lexicon.fingerprint, kind)
+        if kept is None:
+            kept = Kept({"moments": rounded_moments(lexicon, metric, progress)}, {})
+            keep(lexicon.fingerprint, kind, kept)
+        moments = kept.arrays["moments"]
+    return _from_moments(metric, moments, width)
+
+
+def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> IntArray:
+    """64·Σ_y T_k(x_y) of the words of each bin, rounded, int32, shape (n, bins, order)."""
+    found = np.round(_STEPS * _moments(lexicon, metric, _width(lexicon, metric), progress))
+    return np.asarray(found.astype(np.int32))
+
+
+def write_bundle(lexicon: Lexicon, path: Path, progress: Progress = silent) -> None:
+    """Compute the Euclidean moments of a lexicon and write the file that `spectrum_of` reads."""
+    moments = rounded_moments(lexicon, Metric.EUCLIDEAN, progress)
+    # Bytes of one significance side by side are alike, and pack into half the space.
+    planes = np.ascontiguousarray(moments.transpose(1, 2, 0)).astype("<i4").view(np.uint8)
+    planes = planes.reshape(_BINS, _ORDER, len(lexicon), 4).transpose(3, 0, 1, 2)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(
+            file, fingerprint=np.array(lexicon.fingerprint), planes=np.ascontiguousarray(planes)
+        )
+
+
+def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
+    """The moments that come with the laboratory, if they are of this lexicon."""
+    if metric is not Metric.EUCLIDEAN:
+        return None
+    try:
+        with np.load(bundled_folder() / BUNDLE, allow_pickle=False) as file:
+            own = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
+            if str(file["fingerprint"]) != own:
+                return None
+            planes = np.ascontiguousarray(file["planes"].transpose(1, 2, 3, 0))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None
+    return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 
 
 def _width(lexicon: Lexicon, metric: Metric) -> float:
@@ -145,12 +180,14 @@ def _enter(tile: Tile, width: float, found: FloatArray) -> None:
             np.fill_diagonal(current, 0.0)
 
 
-def _from_moments(metric: Metric, moments: FloatArray, width: float) -> Spectrum:
+def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
     """Weights of the Chebyshev–Lobatto points of every bin from the sums of its polynomials."""
     # ℓ_m(x) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(x), e = 1/2 at both ends.
-    weights = moments.reshape(-1, _ORDER) @ _to_weights()
+    exact = moments.reshape(-1, _ORDER) / _STEPS
+    weights = exact @ _to_weights()
     places = (np.arange(_BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
-    arrays = places.reshape(-1), weights.reshape(len(moments), -1), moments[:, :, 0].copy()
+    counts = exact[:, 0].reshape(len(moments), -1).copy()
+    arrays = places.reshape(-1), weights.reshape(len(moments), -1), counts
     for array in arrays:
         array.setflags(write=False)
     return Spectrum(metric, *arrays, width)

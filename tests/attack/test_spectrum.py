@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.spectrum import spectrum_of
+from dpcore.attack.spectrum import BUNDLE, spectrum_of, write_bundle
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric, distances
 from tests.mechanisms import lexicons
 
@@ -54,9 +55,20 @@ def test_a_low_polynomial_is_exact_and_counts_are_whole() -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     assert np.array_equal(spectrum.counts, np.round(spectrum.counts))
     assert np.array_equal(spectrum.counts.sum(axis=1), np.full(600, 599.0))
-    found = spectrum.weights @ (spectrum.points**3 - 2.0 * spectrum.points)
+    found, errors = spectrum.sums(lambda d: d**3 - 2.0 * d)
     true = brute(lexicon, Metric.EUCLIDEAN, lambda d: d**3 - 2.0 * d)
-    assert np.allclose(found, true, rtol=1e-12)
+    assert np.all(np.abs(found - true) <= errors)  # rounded moments are all that is lost
+    assert np.allclose(found, true, rtol=1e-3)
+
+
+def test_several_functions_at_a_time_are_each_alone() -> None:
+    spectrum = spectrum_of(lexicons.cloud(300, 4), Metric.EUCLIDEAN)
+    rates = np.array([0.5, 2.0, 9.0])
+    both, errors = spectrum.sums(lambda d: np.exp(-d[:, None] * rates))
+    for i, rate in enumerate(rates):
+        one, error = spectrum.sums(lambda d, rate=rate: np.exp(-d * rate))
+        assert np.allclose(both[:, i], one, rtol=1e-12, atol=1e-15)
+        assert np.allclose(errors[:, i], error, rtol=1e-9)
 
 
 def test_it_is_kept_and_recalled() -> None:
@@ -69,3 +81,36 @@ def test_it_is_kept_and_recalled() -> None:
     assert not calls
     assert np.array_equal(first.weights, again.weights)
     assert not again.weights.flags.writeable
+
+
+def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
+    lexicon = lexicons.cloud(120, 5)
+    computed = spectrum_of(lexicon, Metric.EUCLIDEAN)
+    write_bundle(lexicon, tmp_path / BUNDLE)
+    monkeypatch.setattr("dpcore.attack.spectrum.bundled_folder", lambda: tmp_path)
+    monkeypatch.setattr("dpcore.attack.spectrum.recall", lambda *_: pytest.fail("was not read"))
+    bundled = spectrum_of(lexicon, Metric.EUCLIDEAN)
+    assert np.array_equal(bundled.weights, computed.weights)
+    monkeypatch.setattr("dpcore.attack.spectrum.recall", lambda *_: None)
+    other = lexicons.cloud(90, 5)
+    assert len(spectrum_of(other, Metric.EUCLIDEAN).counts) == 90  # another lexicon's is not read
+    (tmp_path / BUNDLE).write_bytes(b"PK no archive")
+    assert np.array_equal(spectrum_of(lexicon, Metric.EUCLIDEAN).weights, computed.weights)
+
+
+def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
+    lexicon = load()
+    calls = []
+    spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
+    assert not calls  # nothing had to be computed
+    words = rng().choice(len(lexicon), 25, replace=False)
+    found = distances(lexicon.vectors, lexicon.vectors[words])
+    for i, word in enumerate(words):
+        others = np.delete(found[i], word)
+        cells = np.bincount((others / spectrum.width).astype(int), minlength=40)
+        assert np.array_equal(cells, spectrum.counts[word])
+    for strength in (0.2, 1.0, 2.5, 10.0):
+        sums, errors = spectrum.sums(lambda d, s=strength: np.exp(-np.minimum(s * d, 17.0)))
+        true = np.exp(-np.minimum(strength * found, 17.0)).sum(axis=1) - 1.0
+        assert np.all(np.abs(sums[words] - true) <= errors[words])
+        assert np.all(errors <= 3e-4 * (1.0 + sums))

@@ -28,7 +28,7 @@ def test_every_word_is_looked_at(name, rng) -> None:
     epsilon = max(2.0, 1.2 * mechanism.admissible.low)
     channel = open_channel(mechanism)
     laws = np.stack([mechanism.law(w, [epsilon]).probabilities[0] for w in range(260)])
-    assert np.allclose(staying(channel, epsilon), np.diag(laws), rtol=1e-4)
+    assert np.allclose(staying(channel, epsilon), np.diag(laws), rtol=2e-3)
     prior = Prior("typed", rng().dirichlet(np.ones(260)), "")
     found = exposure(channel, epsilon, prior, count=3)
     order = np.argsort(-np.diag(laws))
@@ -38,11 +38,11 @@ def test_every_word_is_looked_at(name, rng) -> None:
     gaps = near.min(axis=1)
     for one in (*found.worst, *found.best):
         joint = prior.probability * laws[:, one.word]
-        assert one.believed == pytest.approx(joint[one.word] / joint.sum(), rel=1e-3)
+        assert one.believed == pytest.approx(joint[one.word] / joint.sum(), rel=5e-3)
         assert one.nearest == pytest.approx(gaps[one.word], rel=1e-6)
         assert one.lonelier == pytest.approx((gaps < gaps[one.word] * (1 - 1e-7)).mean())
     assert found.correlation == pytest.approx(
-        stats.spearmanr(np.diag(laws), gaps).statistic, abs=1e-3
+        stats.spearmanr(np.diag(laws), gaps).statistic, abs=5e-3
     )
     assert [row["group"] for row in found.rows(mechanism)] == ["worst"] * 3 + ["best"] * 3
 
