@@ -160,5 +160,5 @@ def _run_experiment(options: argparse.Namespace) -> int:
     if options.json:
         print_json(asdict(written))
         return 0
-    print(f"{written.file}: {len(table):,} rows in {folder}, {entry.seconds:g} s of one core")
+    print(f"{written.file}: {len(table):,} rows in {folder}, cells of {entry.seconds:g} s")
     return 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,26 +13,24 @@ import numpy as np
 from dpcore import __version__
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
-from dpcore.measure.deniability import measure
-from dpcore.measure.summary import BANDS, QUANTITIES, summarise
 from dpcore.mechanisms.registry import create
-from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.truncation import worst_delta
 from dpcore.noise.streams import check_seed, generator
+from dpcore.study.executors import of
 from dpcore.study.machine import machine_facts
-from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, Entry
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.results import COLUMNS, NUMBERS, Entry
+from dpcore.study.runner import collected, run
+from dpcore.study.sources import gather
 from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.measure.deniability import Deniability
     from dpcore.measure.words import Selection
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.parts import Series, Study
+    from dpcore.study.parts import Series, Settings, Study
+    from dpcore.study.runner import Row
 
-Row = dict[str, Any]
-_ERRORS = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
+_WORDS = "words of the study"  # the lexicon, in the plan
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,13 @@ class Options:
 
 
 def record(
-    study: Study, counted: CountedLexicon, options: Options, progress: Progress = silent
+    study: Study,
+    counted: CountedLexicon,
+    options: Options,
+    progress: Progress = silent,
+    *,
+    workers: int = 1,
+    work: Path | None = None,
 ) -> tuple[Entry, pd.DataFrame]:
     """Measure a study on its vocabulary.
 
@@ -51,7 +56,10 @@ def record(
         study: what to measure.
         counted: its vocabulary (`load_vocabulary`).
         options: number of words and seed.
-        progress: called after every word of every series.
+        progress: called after every series.
+        workers: processes, of which each measures a series at a time.
+        work: finished series are kept here, and a run that was stopped goes on; a temporary folder
+            if None.
 
     Returns:
         How it was made (`file` and `sha256` are empty until it is written), and the table.
@@ -63,18 +71,24 @@ def record(
     """
     import pandas as pd
 
+    if work is None:
+        with tempfile.TemporaryDirectory(prefix="dpcore-") as folder:
+            own = Path(folder)
+            return record(study, counted, options, progress, workers=workers, work=own)
     check_seed(options.seed)
     selection = choose_words(study, counted, options)
-    rows: list[Row] = []
-    series: list[dict[str, Any]] = []
-    start = time.perf_counter()
-    for number, one in enumerate(study.series, start=1):
-        label = f"{one.name} ({number} of {len(study.series)})"
-        facts, found = _measure(one, study, counted, selection, options.seed, label, progress)
-        series.append(facts)
-        rows += found
-    seconds = time.perf_counter() - start
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    plan = plan_of(study, selection, options)
+    sources = gather(plan, work, lexicons={_WORDS: counted.lexicon})
+    seconds = 0.0
+    with of(workers) as executor:
+        for done in run(plan, sources, work, executor=executor, progress=progress):
+            seconds += done.seconds
+    rows = collected(plan, sources, work)
+    series = [
+        _facts(one, counted, [r for r in rows if r["label"] == one.name]) for one in study.series
+    ]
+    table = pd.DataFrame([row for row in rows if row["quantity"]]).reindex(columns=list(COLUMNS))
+    table = table.astype(dict.fromkeys(NUMBERS, "float64"))
     entry = Entry(
         name=study.name,
         title=study.title,
@@ -138,121 +152,48 @@ def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
     }
 
 
-def _measure(
-    one: Series,
-    study: Study,
-    counted: CountedLexicon,
-    selection: Selection,
-    seed: int,
-    label: str,
-    progress: Progress,
-) -> tuple[dict[str, Any], list[Row]]:
-    """The manifest's facts and the rows of one series."""
-    lexicon = counted.lexicon
-    mechanism = create(one.mechanism, lexicon, dict(one.settings))
-    if one.named:
-        names = [name for name in one.named if name in lexicon]
-        chosen = measured.named(lexicon, names) if names else None
-    else:
-        most = len(selection) if one.words is None else one.words
-        chosen = measured.reduced(selection, most, generator(seed, "fewer words", one.name))
-    inside = [epsilon for epsilon in one.epsilons if epsilon in mechanism.admissible]
-    outside = [epsilon for epsilon in one.epsilons if epsilon not in mechanism.admissible]
-    facts: dict[str, Any] = {
-        "name": one.name,
-        "curve": one.curve or one.name,
-        "mechanism": mechanism.key,
-        "parameters": mechanism.settings(),
-        "method": "",
-        "detail": "",
-        "words": len(chosen) if chosen else 0,
-        "numerical_error": 0.0,
-    }
-    rows: list[Row] = []
-    if chosen and inside:
-        found = measure(
-            mechanism,
-            chosen,
-            inside,
-            method=one.method,
-            runs=study.runs,
-            seed=seed,
-            progress=lambda _, done, total: progress(label, done, total),
+def plan_of(study: Study, selection: Selection, options: Options) -> Plan:
+    """A study as a plan: one cell a series, which holds all its ε."""
+    chosen: Settings = (
+        ("chosen", tuple(selection.words.tolist())),
+        ("weights", tuple(selection.weights.tolist())),
+        ("described", selection.description),
+        ("tokens", selection.tokens),
+        ("unknown", selection.unknown),
+    )
+    arms = tuple(
+        Arm(
+            one.mechanism,
+            one.epsilons,
+            one.settings,
+            one.name,
+            (
+                ("curve", one.curve or one.name),
+                ("method", one.method),
+                ("most", one.words),
+                ("named", one.named),
+            ),
         )
-        facts |= {
-            "method": str(found.method),
-            "detail": found.figures.detail,
-            "numerical_error": found.figures.numerical_error,
-        }
-        rows = _word_rows(found) if one.named else _summary_rows(found)
-    common = {"curve": facts["curve"], "series": one.name, "mechanism": mechanism.key}
-    common |= {"method": facts["method"], "runs": study.runs}
-    if not one.named:
-        empty = {"status": UNDEFINED, "word": "", "words": 0}
-        rows += [
-            {"epsilon": epsilon, "quantity": quantity, **empty}
-            for quantity in QUANTITIES
-            for epsilon in outside
-        ]
-    deltas = {epsilon: _true_delta(mechanism, epsilon) for epsilon in inside}
-    return facts, [
-        row | common | {"true_delta": deltas.get(row["epsilon"], float("nan"))} for row in rows
-    ]
+        for one in study.series
+    )
+    return Plan(
+        study.name,
+        "dpcore.study.series:measure_series",
+        arms,
+        lexicons=(_WORDS,),
+        seeds=(options.seed,),
+        options=(("runs", study.runs), *chosen),
+        together=True,
+    )
 
 
-def _summary_rows(found: Deniability) -> list[Row]:
-    """One row a quantity and ε over the words."""
-    rows = []
-    for quantity in QUANTITIES:
-        s = summarise(found, quantity)
-        rows += [
-            {
-                "word": "",
-                "quantity": quantity,
-                "status": MEASURED,
-                "epsilon": epsilon,
-                "mean": s.mean[e],
-                "standard_deviation": s.deviation[e],
-                "standard_error": s.mean_error[e],
-                "median": s.median[e],
-                "worst": s.worst[e],
-                **{f"q{100 * q:02.0f}": s.bands[j, e] for j, q in enumerate(BANDS)},
-                "words": len(found.selection),
-            }
-            for e, epsilon in enumerate(found.epsilons.tolist())
-        ]
-    return rows
-
-
-def _word_rows(found: Deniability) -> list[Row]:
-    """One row a word, quantity and ε."""
-    rows = []
-    for quantity in QUANTITIES:
-        values = getattr(found.figures, quantity)
-        errors = getattr(found.figures, _ERRORS[quantity])
-        rows += [
-            {
-                "word": name,
-                "quantity": quantity,
-                "status": MEASURED,
-                "epsilon": epsilon,
-                "mean": values[i, e],
-                "standard_deviation": 0.0,
-                "standard_error": errors[i, e],
-                **dict.fromkeys(("median", "worst", "q05", "q25", "q75", "q95"), values[i, e]),
-                "words": 1,
-            }
-            for i, name in enumerate(found.selection.names)
-            for e, epsilon in enumerate(found.epsilons.tolist())
-        ]
-    return rows
-
-
-def _true_delta(mechanism: Mechanism, epsilon: float) -> float:
-    """Exact δ at the nominal ε for the worst difference of two vectors; NaN if not that kind."""
-    if not isinstance(mechanism, TruncatedLaplaceMechanism):
-        return float("nan")
-    return worst_delta(mechanism.truncation(epsilon), mechanism.bound, mechanism.dimension)
+def _facts(one: Series, counted: CountedLexicon, rows: list[Row]) -> dict[str, Any]:
+    """What the manifest says of a series."""
+    mechanism = create(one.mechanism, counted.lexicon, dict(one.settings))
+    facts = next(row for row in rows if not row["quantity"])
+    names = ("method", "detail", "words", "numerical_error")
+    own = {"name": one.name, "curve": one.curve or one.name, "mechanism": mechanism.key}
+    return own | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}
 
 
 def _command(study: Study, options: Options) -> str:

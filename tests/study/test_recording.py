@@ -28,6 +28,21 @@ def test_the_same_seed_gives_the_same_table_and_another_does_not(tiny, vocabular
     assert not made[1]["mean"].equals(other["mean"])
 
 
+def test_two_processes_and_a_run_that_goes_on_give_the_same_table(tiny, vocabulary, made, tmp_path):
+    facts, table = record(tiny, vocabulary, Options(seed=3), workers=2, work=tmp_path)
+    pd.testing.assert_frame_equal(made[1], table, check_exact=True)
+    assert facts.series == made[0].series
+    cells = sorted((tmp_path / "cells").iterdir())
+    assert len(cells) == len(tiny.series)
+    cells[0].unlink()
+    said = []
+    again = record(
+        tiny, vocabulary, Options(seed=3), lambda *one: said.append(one[1:]), work=tmp_path
+    )
+    pd.testing.assert_frame_equal(again[1], table, check_exact=True)
+    assert said == [(0, 1), (1, 1)]
+
+
 def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, made):
     entry, table = made
     assert tuple(check_table(table, tiny.runs).columns) == COLUMNS
