@@ -6,7 +6,7 @@ from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
-from pages.using.recorded import choose_recorded
+from pages.using.recorded import choose_recorded, recorded_footer
 from pages.using.running import run_of_ones_own
 from pages.using.views import recorded_views, run_views
 
@@ -34,6 +34,7 @@ if source == RECORDED:
     found = choose_recorded()
     if found is not None:
         recorded_views(found)
+        recorded_footer(found)
 else:
     with st.sidebar:
         chosen = choose_mechanisms(START, "use_")

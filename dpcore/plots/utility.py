@@ -30,6 +30,7 @@ TITLES = {
 }
 _TOP = 90
 _HEIGHT = 420
+_FEW_DECADES = 2.2  # with so few, 2 and 5 have labels too
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ def utility_figure(
             showlegend=True,
             legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             xaxis=axis(
-                axis_title, type="log", dtick=1, range=[ends[0] - pad, ends[1] + pad],
-                fixedrange=True,
+                axis_title, type="log", dtick="D2" if ends[1] - ends[0] < _FEW_DECADES else 1,
+                range=[ends[0] - pad, ends[1] + pad], fixedrange=True,
             ),
             yaxis=axis(TITLES[quantity], fixedrange=True),
         ),

@@ -43,7 +43,7 @@ def equal_figure(
     for curve, rows in table.groupby("curve", sort=False):
         traces += _curve(go, str(curve), rows.sort_values("x", kind="stable"))
     traces += across(go, [float(table["x"].min()), float(table["x"].max())], lines)
-    x_axis: dict[str, Any] = {"type": "log", "dtick": 1} if by == "loss" else {}
+    x_axis: dict[str, Any] = {"type": "log", "dtick": "D2"} if by == "loss" else {}
     return go.Figure(
         traces,
         base_layout(

@@ -78,7 +78,11 @@ def frontier_figure(
             dragmode=False,
             showlegend=True,
             legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-            xaxis=axis(private_title, fixedrange=True, **({"type": "log"} if logarithm else {})),
+            xaxis=axis(
+                private_title,
+                fixedrange=True,
+                **({"type": "log", "dtick": "D2"} if logarithm else {}),
+            ),
             yaxis=axis(useful_title, fixedrange=True),
         ),
     )

@@ -88,7 +88,7 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
         _say_delta([str(key) for part in parts.values() for key in part["mechanism"]])
         axis = SCALES[group.meanings[0]].axis.removeprefix("ln ε (").removesuffix(")")
         for pair in _pairs(list(parts.items())):
-            for column, (name, part) in zip(st.columns(2), pair, strict=False):
+            for column, (name, part) in zip(st.columns(len(pair)), pair, strict=True):
                 with column:
                     _figure(evidence, name, part, axis, group.name)
 
@@ -117,7 +117,7 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
     if not drawn:
         st.info("Choose another quantity: this one is the axis.", icon=":material/info:")
     for pair in _pairs(drawn):
-        for column, name in zip(st.columns(2), pair, strict=False):
+        for column, name in zip(st.columns(len(pair)), pair, strict=True):
             table = at_equal(evidence.table, (by, where), evidence.of(name))
             with column:
                 if not len(table):

@@ -13,7 +13,7 @@ from dpcore.learn.classifiers import learner_of
 from dpcore.plots.utility import TITLES, Line
 from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
-from dpcore.study.utility_summary import baseline
+from dpcore.study.utility_summary import baseline, chosen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,9 +66,8 @@ class Evidence:
     @property
     def quantities(self) -> list[str]:
         """What can be drawn against ε, accuracy first."""
-        rows = self.table[self.table["epsilon"].notna() & (self.table["lexicon"] == self.lexicon)]
-        there = set(rows["quantity"])
-        return [name for name in TITLES if name in there]
+        rows = self.table[self.table["epsilon"].notna()]
+        return [name for name in TITLES if len(chosen(rows, name, **self.where(name)))]
 
     @property
     def trials(self) -> int:
@@ -113,7 +112,8 @@ def choose_part(name: str, table: pd.DataFrame) -> Evidence:
         )
         learner = _one(
             "Classifier",
-            list(dict.fromkeys(accuracies["learner"])),
+            # Those whose training texts were inferred first: they have all curves.
+            list(dict.fromkeys([*attacks["learner"], *accuracies["learner"]])),
             "classifier",
             "; ".join(
                 f"{one}: {LEARNERS[learner_of(one).kind]}"

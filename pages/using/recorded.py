@@ -63,6 +63,17 @@ def _source(found: RecordedExperiment) -> str:
     )
 
 
+def recorded_footer(found: RecordedExperiment) -> None:
+    """Draw from what the page is, and what does not leave it."""
+    entry = found.entry
+    st.divider()
+    st.text(
+        f"{entry.title} · {', '.join(one['title'] for one in entry.lexicons)} · "
+        f"{len(entry.plan['seeds'])} trials · recorded {entry.date} with dpcore {entry.version}"
+    )
+    note("No telemetry, no third-party request, nothing typed is stored.")
+
+
 def papers_view(found: RecordedExperiment) -> None:
     """Draw what the paper says beside what is measured."""
     try:
