@@ -154,7 +154,8 @@ def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
     """
     frame = strip.frame
     parts: list[str] = []
-    for name, colour, *lengths in noise[list(NOISE_COLUMNS)].itertuples(index=False, name=None):
+    columns = (noise[name].tolist() for name in NOISE_COLUMNS)
+    for name, colour, *lengths in zip(*columns, strict=True):
         y = frame.bottom + frame.pixels_up(strip.words + strip.titles.index(name))
         low, median, high = (math.log10(length) for length in lengths)
         parts += _bar(frame, y, colour, low, high)
@@ -207,10 +208,11 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
     if noise is None:
         said.append("This mechanism adds no noise to vectors: it has no radius to compare.")
         return " ".join(said)
+    columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
     said += [
-        f"{row['title']}: the noise is {number(row['median'])} long in the median (90 % of the "
-        f"draws: {number(row['low'])} to {number(row['high'])}), "
-        f"{row['median'] / strip.median:.3g} times the median of these distances."
-        for row in noise.to_dict("records")
+        f"{title}: the noise is {number(median)} long in the median (90 % of the "
+        f"draws: {number(low)} to {number(high)}), "
+        f"{median / strip.median:.3g} times the median of these distances."
+        for title, low, median, high in zip(*columns, strict=True)
     ]
     return " ".join(said)

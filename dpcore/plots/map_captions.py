@@ -47,8 +47,8 @@ def map_caption(
         )
     if masses is not None and len(masses):
         shares = ", ".join(
-            f"{float(row['on_map']):.1%} of the outputs of “{row['word']}”"
-            for row in masses.to_dict("records")
+            f"{share:.1%} of the outputs of “{word}”"
+            for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
         )
         said.append(f"{at}: {shares} fall on words of this map.")
     if drawn is not None:

@@ -120,11 +120,7 @@ def map_figure(base: MapBase, mass: pd.DataFrame | None = None) -> go.Figure:
 
     traces = list(base.below)
     if mass is not None:
-        sources = mass["source"].to_numpy()
-        traces += [
-            _mass(mass[sources == source], source, base.names)
-            for source in sorted(set(sources.tolist()))
-        ]
+        traces += _masses(mass, base.names)
     layout = base.layout | {"annotations": _labels(base.centres, mass, base.width)}
     # Checking every point again takes most of a slider's step.
     return go.Figure([*traces, *base.above], layout, _validate=False)
@@ -155,7 +151,7 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "x": rows["x"].to_numpy(np.float32),
         "y": rows["y"].to_numpy(np.float32),
-        "customdata": [plain(word) for word in rows["word"]],
+        "customdata": [plain(word) for word in rows["word"].tolist()],
     }
 
 
@@ -182,25 +178,37 @@ def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) ->
     )
 
 
-def _mass(rows: pd.DataFrame, source: str, names: dict[str, str]) -> dict[str, Any]:
-    colour = COLOURS[source]
-    return {
-        "type": "scatter",
-        **_coordinates(rows),
-        "mode": "markers",
-        "name": f"outputs of {names.get(source, source)} (area: probability)",
-        "hovertemplate": "%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
-        "marker": {
-            "symbol": MARKERS[source],
-            "size": rows["mass"].to_numpy(np.float32),
-            "sizemode": "area",
-            "sizeref": 2.0 / _WHOLE**2,
-            "sizemin": 0,
-            "color": colour,
-            "opacity": 0.45,
-            "line": {"color": colour, "width": 1.5},
-        },
-    }
+def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
+    """One trace for each source, from whole columns: cutting the table would take longer."""
+    drawn = _coordinates(mass)
+    sizes = mass["mass"].to_numpy(np.float32)
+    sources = np.array(mass["source"].tolist(), dtype=str)
+    traces = []
+    for source in sorted(set(sources.tolist())):
+        at = np.flatnonzero(sources == source)
+        colour = COLOURS[source]
+        traces.append(
+            {
+                "type": "scatter",
+                "x": drawn["x"][at],
+                "y": drawn["y"][at],
+                "customdata": [drawn["customdata"][i] for i in at.tolist()],
+                "mode": "markers",
+                "name": f"outputs of {names.get(source, source)} (area: probability)",
+                "hovertemplate": "%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
+                "marker": {
+                    "symbol": MARKERS[source],
+                    "size": sizes[at],
+                    "sizemode": "area",
+                    "sizeref": 2.0 / _WHOLE**2,
+                    "sizemin": 0,
+                    "color": colour,
+                    "opacity": 0.45,
+                    "line": {"color": colour, "width": 1.5},
+                },
+            }
+        )
+    return traces
 
 
 def _centre(row: pd.Series) -> Any:

@@ -30,6 +30,9 @@ def warm_up() -> None:
     import pandas  # noqa: F401 - imported here so that no click waits for it
     import plotly.graph_objects  # noqa: F401
 
+    # What other pages consist of is imported here too, so that it is frozen with the rest.
+    import pages.denying.board
+    import pages.neighbouring.board  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
     from dpcore.rewrite.sentence import prepare
