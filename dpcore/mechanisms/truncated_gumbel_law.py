@@ -228,25 +228,17 @@ def _spread(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> F
     return found
 
 
-def log_few_candidates(
-    d: FloatArray,
-    weights: FloatArray,
-    b: float,
-    C: float,  # noqa: N803
-) -> FloatArray:
+def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
     """ln P(u_i and K ≤ m) of the m nearest words, shape (m,); they alone decide it.
 
     Args:
         d: their sorted distances, d[0] = 0, shape (m,).
         weights: P(K = k) for k = 1..m, shape (m,).
-        b: noise scale.
-        C: truncation bound.
-
-    Raises:
-        ParameterError: b or C is not positive.
+        b: noise scale, > 0.
+        bound: C, > 0.
     """
-    check_truncated(b, C)
-    return _few(_Noise(b, C), d, weights)
+    check_truncated(b, bound)
+    return _few(_Noise(b, bound), d, weights)
 
 
 def log_law_from_distances(
