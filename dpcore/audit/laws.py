@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact import ExactAudit, FloatArray, IntArray, Triple, audit_laws, hockey_stick
-from dpcore.audit.gumbel_bounds import log_probability_bounds
+from dpcore.audit.exact import ExactAudit, IntArray, Triple, audit_laws
+from dpcore.audit.log_laws import check_exact, log_law
+from dpcore.audit.whole_vocabulary import audit_whole
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.lexicon.ranking import rank
-from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_TEM_WORDS, MAX_AUDIT_WORDS
+from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_WORDS
 from dpcore.mechanisms.tem import TruncatedExponential
-from dpcore.mechanisms.tem_loss import effective_epsilon
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
-from dpcore.noise.poisson import poisson_weights
+from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
-_BOUNDED = 8  # entries of a law that are bounded one by one
 GUMBEL_RELATIVE_ERROR = 3e-3
 """Of ln P, where `TruncatedGumbel.log_law` was compared with a plain quadrature."""
 
@@ -55,63 +53,6 @@ class LawAudit:
     error: float
 
 
-def log_law(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
-    """ln P(y | word) of every word y, shape (n,), and a floor.
-
-    Where the floor is a number, an entry of −∞ was not computed and is proved to lie below the
-    floor; where it is None, −∞ is ln 0.
-
-    Raises:
-        ParameterError: the mechanism has no exact law.
-    """
-    _check_exact(mechanism)
-    if isinstance(mechanism, TruncatedGumbel):
-        return _gumbel_logs(mechanism, word, epsilon)
-    direct = getattr(mechanism, "log_law", None)
-    if direct is not None:
-        return np.asarray(direct(word, epsilon)), None
-    dense = mechanism.law(word, [epsilon]).dense(len(mechanism.lexicon))[0]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(dense)), None
-
-
-def _gumbel_logs(
-    mechanism: TruncatedGumbel, word: int, epsilon: float
-) -> tuple[FloatArray, float | None]:
-    """As `log_law`. −∞ means "not computed", so a few are bounded one by one instead.
-
-    With more of them, the nearest is bounded from above: a farther word is never likelier, so all
-    of them lie below that.
-    """
-    vectors = mechanism.lexicon.vectors
-    ranking = rank(vectors, vectors[[word]])[0]
-    logs = np.array(mechanism.log_law(word, epsilon, ranking=ranking))
-    missing = np.flatnonzero(np.isneginf(logs[ranking.order]))
-    if not missing.size:
-        return logs, None
-    weights = poisson_weights(len(mechanism.lexicon))
-    b = mechanism.noise_scale(epsilon)
-    bound = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
-    found = [
-        log_probability_bounds(ranking.distances, int(at), weights, b, bound, gap=0.05)
-        for at in missing[: _BOUNDED if missing.size <= _BOUNDED else 1]
-    ]
-    if missing.size > _BOUNDED:
-        return logs, found[0][1]
-    for at, (low, high) in zip(missing, found, strict=True):
-        logs[ranking.order[at]] = 0.5 * (low + high)
-    unknown = np.isneginf(logs).any()
-    return logs, max(high for _, high in found) if unknown else None
-
-
-def _check_exact(mechanism: Mechanism) -> None:
-    if not mechanism.exact_law:
-        raise ParameterError(
-            f"{mechanism.short} has no exact law, so no exact audit: its noise is audited by its "
-            "privacy profile, its outputs by Monte Carlo"
-        )
-
-
 def claim_metric(mechanism: Mechanism, epsilon: float) -> Metric | None:
     """The metric of the claim, or None where ε bounds the loss between any two words."""
     guarantee = mechanism.guarantee(epsilon)
@@ -133,8 +74,8 @@ def audit_mechanism(
         mechanism: one with an exact law.
         epsilon: the claimed ε.
         words: the private words: indices; or how many to draw without replacement, keyed by the
-            seed; or None for all, up to `limits.MAX_AUDIT_WORDS` (TEM, whose loss is a closed
-            form in two normalisers: `limits.MAX_AUDIT_TEM_WORDS`).
+            seed; or None for all, up to `limits.MAX_AUDIT_WORDS` (TEM and the repaired truncated
+            Gumbel mechanism, whose worst outputs are known: `limits.MAX_AUDIT_TEM_WORDS`).
         pairs: instead, how many pairs to draw, keyed by the seed.
         seed: of the sample.
         progress: called with (stage, done, total).
@@ -143,7 +84,7 @@ def audit_mechanism(
         ParameterError: no exact law, too many words for all pairs (the message says what to do),
             or a sample that is too small or too large.
     """
-    _check_exact(mechanism)
+    check_exact(mechanism)
     value = mechanism.check_epsilon(epsilon)
     n = len(mechanism.lexicon)
     metric = claim_metric(mechanism, value)
@@ -153,8 +94,12 @@ def audit_mechanism(
         found = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
         chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
         return _described(mechanism, found, 2 * pairs, False, chosen)
-    if words is None and isinstance(mechanism, TruncatedExponential):
-        return _audit_tem(mechanism, value, progress)
+    if words is None and (
+        isinstance(mechanism, TruncatedExponential)
+        or (isinstance(mechanism, TruncatedGumbelRepaired) and n > MAX_AUDIT_WORDS)
+    ):
+        whole, method, error = audit_whole(mechanism, value, progress)
+        return LawAudit(whole, n, n, True, method, error)
     indices, chosen = _choose(mechanism, words, seed)
     rows = np.empty((indices.size, n))
     floors: list[float] = []
@@ -168,39 +113,6 @@ def audit_mechanism(
         apart = distances(points, points, metric)
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
     return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
-
-
-def _audit_tem(mechanism: TruncatedExponential, epsilon: float, progress: Progress) -> LawAudit:
-    """All pairs of TEM by its closed form; where ε holds for every pair, δ is 0."""
-    n = len(mechanism.lexicon)
-    if n > MAX_AUDIT_TEM_WORDS:
-        raise ParameterError(
-            f"all pairs of tem are compared up to {MAX_AUDIT_TEM_WORDS:,} words, this lexicon has "
-            f"{n:,}: audit a sample of 2 to {MAX_AUDIT_ENTRIES // n:,} words"
-        )
-    gamma = mechanism.gamma(epsilon)  # γ = c/η, whatever the exponent η is
-    loss = effective_epsilon(
-        mechanism.lexicon, mechanism.metric, mechanism.cap / gamma, gamma, progress
-    )
-    worst = Triple(loss.word, loss.other, loss.output, loss.distance, loss.log_word, loss.log_other)
-    holds = loss.epsilon <= epsilon
-    delta = 0.0
-    if not holds:
-        first, second = (log_law(mechanism, w, epsilon)[0] for w in (loss.word, loss.other))
-        delta = float(hockey_stick(first, second, epsilon * loss.distance))
-    found = ExactAudit(
-        epsilon=epsilon,
-        epsilon_effective=loss.epsilon,
-        worst=worst,
-        delta=delta,
-        delta_pair=None if holds else (loss.word, loss.other),
-        delta_complete=holds,
-        pairs=n * (n - 1) // 2,
-        outputs=n,
-        unknown=0,
-    )
-    method = f"closed form, all pairs of the {n:,} words, every word as output"
-    return LawAudit(found, n, n, True, method, loss.error)
 
 
 def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tuple[IntArray, str]:
