@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
         raise ParameterError(f"a level of coverage must be above 0 and below 1, got {level}")
     mean = float(found.mean())
     if found.size == 1:
-        return Mean(mean, np.nan, np.nan, 1)
-    error = float(found.std(ddof=1)) / np.sqrt(found.size)
+        return Mean(mean, math.nan, math.nan, 1)
+    error = float(found.std(ddof=1)) / math.sqrt(found.size)
     half = float(t.isf(0.5 * (1 - level), found.size - 1)) * error
     return Mean(mean, mean - half, mean + half, int(found.size))

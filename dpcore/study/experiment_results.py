@@ -45,7 +45,7 @@ class ExperimentEntry:
         sizes: how much of each corpus was used, in a sentence.
         version: of dpcore.
         date: ISO date (UTC).
-        seconds: of all cells together, each on one core.
+        seconds: wall-clock time of all cells added up; longer where the machine was busy.
         workers: processes that shared the work.
         lexicons: of each its name, words, dimension, separation, diameter and fingerprint.
         data: name of each file that was read, and its SHA-256.
