@@ -124,7 +124,8 @@ def typed(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
 def parse_prior(lexicon: Lexicon, text: str) -> Prior:
     """A prior as a person writes it: `uniform`, `frequency`, or `monday=0.5, garage=0.5`.
 
-    A list of words without numbers, `monday, garage`, makes them equally likely.
+    A list of words without numbers, `monday, garage`, makes them equally likely; `frequency:0.3`
+    mixes 30 % of frequency into uniform.
 
     Raises:
         ParameterError: it is none of these, or as `typed`.
@@ -135,6 +136,9 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
         return uniform(lexicon)
     if plain.lower() == "frequency":
         return frequency(lexicon)
+    name, colon, share = plain.lower().partition(":")
+    if colon and name == "frequency":
+        return mixed(uniform(lexicon), frequency(lexicon), _share(share))
     parts = [part.strip() for part in plain.replace("\n", ",").split(",") if part.strip()]
     if parts and not any("=" in part for part in parts) and len(parts) > 1:
         return uniform_over(lexicon, parts)
@@ -154,6 +158,15 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
             raise ParameterError(f"part {number} of the prior names a word a second time")
         found[word] = probability
     return typed(lexicon, found)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            f"frequency: takes a share from 0 to 1, such as frequency:0.3, got {text[:40]!r}"
+        ) from None
 
 
 def frequency(lexicon: Lexicon) -> Prior:

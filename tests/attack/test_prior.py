@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.prior import Prior, mixed, parse_prior, typed, uniform, uniform_over
+from dpcore.attack.prior import (
+    Prior,
+    frequency,
+    mixed,
+    parse_prior,
+    typed,
+    uniform,
+    uniform_over,
+)
 from dpcore.errors import ParameterError, UnknownWordError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from tests.chance import assert_law
 from tests.mechanisms import lexicons
@@ -86,3 +95,18 @@ def test_words_are_drawn_from_it(rng) -> None:
     law = rng().dirichlet(np.ones(40)) * (np.arange(40) % 3 > 0)
     law /= law.sum()
     assert_law(Prior("typed", law, "").draw(rng(1), 20_000), law)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_share_of_frequency_is_a_mixture(share: float) -> None:
+    lexicon = Lexicon("counted", ("the", "doctor", "garage"), lexicons.cloud(3, 4).vectors)
+    found = parse_prior(lexicon, f"Frequency:{share}")
+    parts = uniform(lexicon).probability, frequency(lexicon).probability
+    assert found.probability == pytest.approx((1 - share) * parts[0] + share * parts[1])
+
+
+@pytest.mark.parametrize("text", ["frequency:", "frequency:much", "frequency:2", "frequency:nan"])
+def test_a_share_that_is_none_is_refused(text: str) -> None:
+    lexicon = Lexicon("counted", ("the", "doctor", "garage"), lexicons.cloud(3, 4).vectors)
+    with pytest.raises(ParameterError, match="share"):
+        parse_prior(lexicon, text)
