@@ -6,30 +6,28 @@ import shlex
 from typing import TYPE_CHECKING
 
 from pages.attacking.believing import AROUND, LIST
+from pages.shared import link
 
 if TYPE_CHECKING:
     from pages.attacking.believing import Belief
     from pages.attacking.scene import Scene
 
 
-def posterior_command(
-    scene: Scene, seen: str, belief: Belief, pair: tuple[str, str], count: int
-) -> str:
+def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> str:
     """The command that prints what the attacker believes after one output.
 
     Args:
         scene: mechanism and ε.
         seen: the output.
         belief: the prior.
-        pair: the two words whose odds are shown.
         count: how many words are listed.
     """
     parts = [f"--output {shlex.quote(seen)}", f"--prior {shlex.quote(_prior(belief))}"]
     if belief.kind == AROUND:
         before, after = belief.around
-        parts.append(f"--sentence {shlex.quote(f'{before} ___ {after}'.strip())}")
-    if pair[0] != pair[1]:
-        parts.append(f"--pair {shlex.quote(','.join(pair))}")
+        parts.append(f"--sentence {shlex.quote(f'{before} _ {after}'.strip())}")
+    if not scene.mechanism.exact_law:
+        parts.append(f"--nearest --seed {link.SEED}")
     return f"{attack(scene)} {' '.join(parts)} --top {count}"
 
 

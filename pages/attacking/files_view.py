@@ -10,7 +10,6 @@ from pages.attacking.believing import AROUND, LIST, belief_now
 from pages.attacking.choosing import output_now
 from pages.attacking.command import posterior_command
 from pages.attacking.weighing import TOP
-from pages.neighbouring.session import shown_words
 from pages.shared import link
 from pages.shared.messages import note
 from pages.shared.pair import pair_is_typed
@@ -31,8 +30,9 @@ def files_view(scene: Scene) -> None:
         )
     st.code(link.permalink(), language=None, wrap_lines=True)
     st.subheader("Command", anchor=False)
-    if not scene.mechanism.exact_law:
-        note("Its nearest-neighbour attacker is printed by this line.")
-    line = posterior_command(scene, output_now(words), belief, shown_words(words), TOP)
+    line = posterior_command(scene, output_now(words), belief, TOP)
     st.code(line, language=None, wrap_lines=True)
-    note("It prints the likeliest words with their chances before and after, and the odds.")
+    note(
+        "It prints the likeliest words with their chances before and after, or how often the "
+        "nearest-neighbour attacker is right where no probabilities can be computed."
+    )

@@ -1,5 +1,7 @@
 """The Attacker page under AppTest: the odds card, every prior, the game, sentences, nonsense."""
 
+import json
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
+from dpcore.cli import main
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
@@ -33,7 +36,7 @@ def small() -> Lexicon:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
-    monkeypatch.setattr(catalogue, "load", lambda _: small())
+    monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     resources.lexicon.clear()
 
@@ -336,13 +339,46 @@ def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> Non
         assert ("lower bound of what leaks" in shown) != kind.exact_law
 
 
-def test_link_and_command_reproduce_the_view(opened: Callable[..., AppTest]) -> None:
-    test = opened(view=FILES, seen="doctor", word="nurse", other="flu", eps_metric="3")
-    line = test.code[-1].value
-    assert line.startswith("python -m dpcore attack --mechanism tem.v1 --epsilon 3.0")
-    assert "--output doctor" in line
-    assert "--prior uniform" in line
-    assert "--pair nurse,flu" in line
+@pytest.mark.parametrize(
+    ("link", "typed"),
+    [
+        ({}, {}),
+        ({"prior_common": "30"}, {}),
+        ({"prior_common": "100", "attacked": "tem-calibrated"}, {}),
+        ({"prior": LIST}, {"prior_list": "nurse=0.5, doctor=0.5"}),
+        ({"prior": AROUND}, {"prior_before": "my"}),
+        ({"attacked": "truncated-gumbel", "prior": LIST}, {"prior_list": "flu, cancer"}),
+    ],
+)
+def test_the_command_prints_the_numbers_of_the_page(
+    opened: Callable[..., AppTest],
+    capsys: pytest.CaptureFixture[str],
+    link: dict[str, str],
+    typed: dict[str, str],
+) -> None:
+    test = opened(seen="doctor", eps_metric="3", **link)
+    for key, value in typed.items():
+        box = test.text_area if key == "prior_list" else test.text_input
+        box(key=key).set_value(value).run()
+    rows = table(test, "now", "before")
+    test.session_state["view"] = FILES
+    line = test.run().code[-1].value
+    assert said(test)
+    words = shlex.split(line)
+    assert words[:3] == ["python", "-m", "dpcore"]
+    capsys.readouterr()
+    assert main([*words[3:], "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["attacks"]
+    printed = [(one["word"], one["posterior"]) for one in found["candidates"]]
+    assert [word for word, _ in printed] == rows["word"].tolist()
+    assert [p for _, p in printed] == pytest.approx(rows["probability"].tolist())
+
+
+def test_the_command_of_a_mechanism_without_a_law_is_its_attacker(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(view=FILES, attacked="madlib")
+    assert "--nearest" in test.code[-1].value
 
 
 @pytest.mark.parametrize(
