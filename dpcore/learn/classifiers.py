@@ -6,16 +6,14 @@ them looks at the order of words, which word-by-word rewriting keeps.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import CorpusError, MissingPackageError, ParameterError
+from dpcore.errors import CorpusError, ParameterError
+from dpcore.learn.packages import quiet, sklearn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,10 +140,10 @@ def train(
     """
     if np.unique(labels).size < 2:
         raise CorpusError("a classifier needs texts of at least two classes to be trained on")
-    with _quiet():
+    with quiet():
         weighting = None
         if learner.kind is Kind.TF_IDF:
-            weighting = _sklearn("feature_extraction.text").TfidfTransformer(sublinear_tf=True)
+            weighting = sklearn("feature_extraction.text").TfidfTransformer(sublinear_tf=True)
             weighting.fit(bags.counts())
         features = _features(learner, bags, vectors, weighting)
         model = _model(learner, rng).fit(features, labels)
@@ -166,38 +164,18 @@ def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _model(learner: Learner, rng: np.random.Generator) -> Any:
-    linear, pipeline = _sklearn("linear_model"), _sklearn("pipeline")
+    linear, pipeline = sklearn("linear_model"), sklearn("pipeline")
     if learner.kind is Kind.TF_IDF:
         return linear.LogisticRegression(C=learner.strength, max_iter=300)
-    scale = _sklearn("preprocessing").StandardScaler()
+    scale = sklearn("preprocessing").StandardScaler()
     if learner.kind is Kind.AVERAGED:
         return pipeline.make_pipeline(
             scale, linear.LogisticRegression(C=learner.strength, max_iter=300)
         )
-    network = _sklearn("neural_network").MLPClassifier(
+    network = sklearn("neural_network").MLPClassifier(
         (learner.hidden,),
         batch_size=64,
         max_iter=learner.epochs,
         random_state=int(rng.integers(2**31)),
     )
     return pipeline.make_pipeline(scale, network)
-
-
-def _sklearn(module: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(f"sklearn.{module}")
-    except ImportError as error:
-        raise MissingPackageError(
-            "classifiers need the package scikit-learn; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Training stops after a fixed number of rounds: that it could go on is no news."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", _sklearn("exceptions").ConvergenceWarning)
-        yield

@@ -1,0 +1,34 @@
+"""scikit-learn, imported late, and without news that are none."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dpcore.errors import MissingPackageError
+
+
+def sklearn(module: str) -> Any:
+    """A module of scikit-learn.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    try:
+        return importlib.import_module(f"sklearn.{module}")
+    except ImportError as error:
+        raise MissingPackageError(
+            "classifiers need the package scikit-learn; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Training stops after a fixed number of rounds: that it could go on is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sklearn("exceptions").ConvergenceWarning)
+        yield
