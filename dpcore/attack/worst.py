@@ -1,13 +1,13 @@
 """Who is least protected, by name.
 
-The output that gives a word away best is, for all mechanisms here, the word itself. So each word w
-is judged by how often it stays, P(w | w), and by what an attacker then believes,
+Each word w is judged by how often it stays, P(w | w), and by what an attacker then believes,
 
     π(w | y = w) = π(w)·P(w | w) / Σ_v π(v)·P(w | v).
 
-The first is computed for every word of the lexicon, the second for those that stand out. A lonely
-word stays more often and is believed more; how lonely it is, its distance to the nearest
-other word says.
+For TEM no output gives w away more, whatever the prior: min(D, γ) is a metric, so for every v
+P(y | v)/P(y | w) = e^{η·D(w, y) − η·D(v, y)}·Z_w/Z_v ≥ e^{−η·D(v, w)}·Z_w/Z_v = P(w | v)/P(w | w).
+The first figure is computed for every word of the lexicon, the second for those that stand out. A
+lonely word stays more often; how lonely it is, its distance to the nearest other word says.
 """
 
 from __future__ import annotations

@@ -68,3 +68,14 @@ def test_words_that_all_stay_have_no_order() -> None:
     for wrong in (0, 101):
         with pytest.raises(ParameterError, match="words to show"):
             exposure(channel, 1.0, uniform(lexicons.line(0, 1, 2, 3)), count=wrong)
+
+
+def test_no_output_of_tem_gives_a_word_away_more_than_itself(rng) -> None:
+    tem = create("tem", LEXICON)
+    prior = rng().dirichlet(np.ones(260))
+    for epsilon in (0.5, 2.0, 5.0):
+        joint = prior[:, None] * np.stack(
+            [tem.law(w, [epsilon]).probabilities[0] for w in range(260)]
+        )
+        after = joint / joint.sum(axis=0)
+        assert np.all(np.diag(after) >= after.max(axis=1) * (1 - 1e-12))
