@@ -31,7 +31,7 @@ MAX_SEED = 2**53 - 1  # the largest integer that a browser passes on unchanged
 
 # Audit
 MAX_AUDIT_WORDS = 5_000  # whose pairs are all compared; beyond, a declared sample
-MAX_AUDIT_TEM_WORDS = 50_000  # as above, for TEM, whose audit takes n² steps and not n³
+MAX_AUDIT_TEM_WORDS = 50_000  # as above, for laws whose audit takes n² steps and not n³: TEM
 MAX_AUDIT_ENTRIES = 50_000_000  # log-probabilities held at a time: 400 MB
 MAX_AUDIT_PAIRS = 100_000  # of a sample of pairs
 MAX_AUDIT_DELTA_PAIRS = 20_000  # beyond ε·d for which δ is computed, the furthest first
