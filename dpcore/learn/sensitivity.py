@@ -81,8 +81,7 @@ def identity_sensitivity(dimension: int, attack: float, noise: float) -> float:
 
 
 def _norms(rows: FloatArray, order: float) -> FloatArray:
-    found: FloatArray = np.linalg.norm(rows, ord=order, axis=1).astype(np.float64)
-    return found
+    return np.asarray(np.linalg.norm(rows, ord=order, axis=1))
 
 
 def _signs(count: int, p: float, q: float) -> FloatArray:
@@ -94,4 +93,4 @@ def _signs(count: int, p: float, q: float) -> FloatArray:
             "use Gaussian noise against norm 2, or put the noise in the input"
         )
     bits = np.arange(2 ** (count - 1))[:, None] >> np.arange(count)
-    return 1.0 - 2.0 * (bits & 1)
+    return np.where(bits & 1, -1.0, 1.0)
