@@ -107,6 +107,7 @@ def _question(table: Dealt, said: Answer | None, reading: str) -> None:
                 disabled=said is not None,
                 on_click=answer,
                 args=(table, place),
+                help="Your guess; the first one counts.",
             )
 
 

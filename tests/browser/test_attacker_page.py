@@ -1,0 +1,114 @@
+"""The Attacker page in a real Chromium: link, game by keyboard, phone, both themes, axe."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+VIEWS = ("Guess the word", "A sentence", "Budget", "Least protected", "Link and command")
+PREPARED = 120_000  # a fresh server weighs all words once
+NewPage = Callable[..., tuple[Page, Watch]]
+
+
+def own_faults(watch: Watch) -> list[str]:
+    """Bad answers, without those where Streamlit looks for itself below the page's path."""
+    return [entry for entry in watch.bad_responses if "/attacker/_stcore/" not in entry]
+
+
+def open_output(page: Page, url: str) -> None:
+    open_page(page, url)
+    expect(page.get_by_text("Seen “")).to_be_visible(timeout=PREPARED)
+    wait_idle(page)
+
+
+def open_view(page: Page, view: str) -> None:
+    page.get_by_role("tab", name=view).click()
+    wait_idle(page)
+
+
+def test_a_deep_link_shows_the_odds_and_a_step_by_keyboard_moves_them(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_output(page, f"{app_url}/attacker?seen=doctor&eps_metric=3")
+    expect(page).to_have_title("Attacker – Word Privacy Lab")
+    expect(page.get_by_text("“doctor” came out of tem at ε = 3.")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    card = page.get_by_text("Seen “doctor”:")
+    before = card.inner_text()
+    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("“doctor” came out of tem at ε = 2.5.")).to_be_visible()
+    wait_idle(page)
+    assert card.inner_text() != before
+    find = page.get_by_role("combobox", name="This word came out")
+    find.fill("Hospital")
+    find.press("Enter")
+    expect(page.get_by_text("“hospital” came out of tem")).to_be_visible(timeout=30_000)
+    wait_idle(page)
+    assert parse_qs(urlsplit(page.url).query)["seen"] == ["hospital"]
+    assert own_faults(watch) == []
+    assert not watch.foreign_requests
+    assert not watch.page_errors
+
+
+def test_the_game_is_played_by_keyboard(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/attacker?view=Guess+the+word")
+    expect(page.get_by_text("Which word was it?")).to_be_visible(timeout=PREPARED)
+    for number in (1, 2):
+        expect(page.get_by_text(f"Round {number}.")).to_be_visible()
+        page.get_by_role("button", name="asthma").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("You said “asthma”")).to_be_visible(timeout=30_000)
+        expect(page.locator(".js-plotly-plot")).to_have_count(1, timeout=30_000)
+        wait_idle(page)
+        page.get_by_role("button", name="Next word").focus()
+        page.keyboard.press("Enter")
+        wait_idle(page)
+    expect(page.get_by_text("Score in 2 rounds")).to_be_visible()
+    # The score is of this session: a new one knows nothing of it.
+    other, _ = new_page()
+    open_page(other, f"{app_url}/attacker?view=Guess+the+word")
+    expect(other.get_by_text("Score in 0 rounds")).to_be_visible(timeout=30_000)
+    assert not watch.page_errors
+
+
+@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
+def test_every_view_is_accessible_and_fits(
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object]
+) -> None:
+    page, watch = new_page(color_scheme=scheme, **options)
+    open_output(page, f"{app_url}/attacker")
+    assert_accessible(page)
+    for view in VIEWS:
+        open_view(page, view)
+        if view == "Guess the word":
+            page.get_by_role("button", name="asthma").click()
+            expect(page.get_by_text("You said “asthma”")).to_be_visible(timeout=30_000)
+            wait_idle(page)
+        assert_accessible(page)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= page.viewport_size["width"]
+    assert own_faults(watch) == []
+    assert not watch.page_errors
+
+
+def test_nonsense_is_refused_as_text(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_output(page, f"{app_url}/attacker?prior=A+list+of+my+own")
+    box = page.get_by_role("textbox", name="Possible words")
+    for typed in ("<b>x</b>", "garage=0.5, monday=0.4"):
+        box.fill(typed)
+        box.press("Control+Enter")
+        expect(page.get_by_text("The attacker cannot work with this.")).to_be_visible()
+        wait_idle(page)
+        assert page.locator(".stMain b").count() == 0
+        assert "x" not in parse_qs(urlsplit(page.url).query).get("prior_list", [])
+    expect(page.get_by_text("must sum to 1, got 0.9")).to_be_visible()
+    assert page.get_by_test_id("stException").count() == 0
+    assert not watch.page_errors
