@@ -9,7 +9,7 @@ them from the private corpus, which its theorem does not cover.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.extent import Extent
     from dpcore.lexicon.neighbours import NeighbourIndex
 
-_BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 _GRID_POINTS = 192
 _GRID_TOP = math.exp(20.0)
 _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower end
@@ -136,31 +136,15 @@ class TruncatedGumbel(Mechanism):
         """Draws with K = n, in blocks of rows."""
         outputs = np.empty(entries.size, dtype=np.int64)
         order = np.argsort(entries, kind="stable")
-        for part, rows in self._distance_blocks(entries[order]):
+        for part, rows in distance_blocks(self.lexicon.vectors, entries[order]):
             noisy = truncated_gumbel(rng, rows.shape, b, self._extent.diameter)
             noisy += rows
             outputs[order[part]] = noisy.argmin(axis=1)
         return outputs
 
-    def _distance_blocks(self, words: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        vectors = self.lexicon.vectors
-        step = max(1, _BLOCK_ENTRIES // len(self.lexicon))
-        for start in range(0, words.size, step):
-            part = slice(start, min(start + step, words.size))
-            distinct, inverse = np.unique(words[part], return_inverse=True)
-            yield part, distances(vectors, vectors[distinct])[inverse]
-
     def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Exact nearest words and their distances, shape (m, count); ties by lowest index."""
-        order = np.empty((words.size, count), dtype=np.int64)
-        distance = np.empty((words.size, count))
-        for part, rows in self._distance_blocks(words):
-            limits = np.partition(rows, count - 1, axis=1)[:, count - 1]
-            for i, (row, limit) in enumerate(zip(rows, limits, strict=True), start=part.start):
-                inside = np.flatnonzero(row <= limit)
-                inside = inside[np.argsort(row[inside], kind="stable")[:count]]
-                order[i], distance[i] = inside, row[inside]
-        return order, distance
+        return nearest_words(self.lexicon.vectors, words, count)
 
     # -- looking --------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,15 @@ from scipy.interpolate import CubicSpline
 
 from dpcore.mechanisms.far_words import points_for
 from dpcore.mechanisms.truncated_gumbel_fast import fast_laws
-from dpcore.noise.gumbel import check_truncated, log1mexp
+from dpcore.mechanisms.truncated_gumbel_panels import (
+    LOG_DEPTH,
+    SEEN_DEPTH,
+    TruncatedNoise,
+    divided,
+    log_sum,
+    panel_nodes,
+)
+from dpcore.noise.gumbel import check_truncated
 
 FloatArray = NDArray[np.float64]
 
@@ -35,125 +42,17 @@ ABSOLUTE_ERROR = 1e-9
 
 _NEAR = 48  # words that keep their own point, at least
 _NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
-_SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: an integrand that small does nothing
-_LOG_DEPTH = 700.0  # e^−700 is next to underflow
-_FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
-_MERGED = 1e-12  # kinks closer than this part of the widest panel are one kink
 _DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
 _BLOCK = 50_000  # entries of a block of nodes and points
 _COARSE = 48  # panels of the coarse grid
 _FALL = 6.0  # nats by which the product of the survival functions may fall in a panel
 
 
-@dataclass(frozen=True)
-class _Noise:
-    """Gumbel(0, b) on [−C, C]."""
-
-    scale: float
-    bound: float
-
-    @property
-    def ratio(self) -> float:
-        return self.bound / self.scale
-
-    @property
-    def kinked(self) -> bool:
-        """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
-        return self.ratio < math.log(_LOG_DEPTH)
-
-    @property
-    def bins(self) -> int:
-        """Least number of bins of far words: fewer where the kink is faint, 0 without one."""
-        if not self.kinked:
-            return 0
-        return 96 if self.ratio < math.log(8.0) else 24
-
-    def log_parts(self, t: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ln S(t − d) and ln f(t − d), shape (T, m)."""
-        b, c = self.scale, self.bound
-        away = np.minimum(d / b, _LOG_DEPTH)
-        if self.ratio < 30.0:
-            # z = e^{(d−t)/b} − e^{−C/b} as a sum of positive terms: accurate also for b ≫ C.
-            p, q = np.expm1(away), np.expm1((c - t) / b)
-            z = np.multiply.outer(q, p + 1.0)
-            z += p
-            z *= math.exp(-self.ratio)
-            mass = float(log1mexp(np.asarray(2.0 * math.sinh(self.ratio))))
-        else:
-            z = np.multiply.outer(np.exp(-t / b), np.exp(away))
-            mass = 0.0
-        survival = np.log(-np.expm1(-z))
-        survival -= mass
-        density = np.subtract.outer(-t / b, -d / b)
-        density -= z
-        density -= math.log(b) + mass
-        if self.kinked:
-            before = t[:, None] < d - c
-            survival[before] = 0.0
-            density[before] = -math.inf
-        return survival, density
-
-    def window(self, farthest: float) -> tuple[float, float]:
-        """Where an integrand of words up to this distance is not negligible."""
-        low = -self.scale * math.log(_FULL_TAIL)
-        high = farthest + _SEEN_DEPTH * self.scale
-        return max(-self.bound, low), min(self.bound, high)
-
-    @property
-    def widest(self) -> float:
-        """The widest panel."""
-        return min(0.5 * self.scale, 0.25 * self.bound)
-
-    def panels(self, low: float, high: float, points: FloatArray) -> FloatArray:
-        """Ascending panel ends from low to high, at every kink that can be seen."""
-        kinks = points - self.bound if self.kinked else points[:0]
-        gap = _MERGED * self.widest
-        inside = np.unique(kinks[(kinks > low + gap) & (kinks < high - gap)])
-        if inside.size:
-            inside = inside[np.diff(inside, prepend=-math.inf) > gap]
-        edges = np.concatenate(([low], inside, [high]))
-        return _divided(edges, np.ceil(np.diff(edges) / self.widest).astype(np.int64))
-
-
-def _divided(edges: FloatArray, pieces: NDArray[np.int64]) -> FloatArray:
-    """Panel ends with panel i cut into pieces[i] equal ones."""
-    start = np.repeat(edges[:-1], pieces)
-    width = np.repeat(np.diff(edges) / pieces, pieces)
-    first = np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.append(start + width * (np.arange(start.size) - first), edges[-1])
-
-
-_RULES = [(h, np.polynomial.legendre.leggauss(m)) for h, m in ((0.05, 3), (0.3, 5), (9.9, 8))]
-
-
-def _nodes(edges: FloatArray, hardness: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gauss–Legendre nodes and weights: 3, 5 or 8 in a panel, by how hard it is (0 to 1)."""
-    width = np.diff(edges)
-    nodes, weights = [], []
-    easier = 0.0
-    for limit, (x, w) in _RULES:
-        chosen = (hardness >= easier) & (hardness < limit)
-        easier = limit
-        half = 0.5 * width[chosen]
-        nodes.append((np.multiply.outer(half, x) + (edges[:-1][chosen] + half)[:, None]).ravel())
-        weights.append(np.multiply.outer(half, w).ravel())
-    return np.concatenate(nodes), np.concatenate(weights)
-
-
-def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
-    """ln Σ_t w_t e^{exponents[t, i]} for each column."""
-    top = exponents.max(axis=0)
-    top[~np.isfinite(top)] = 0.0
-    exponents -= top
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(weights @ np.exp(exponents, out=exponents)) + top)
-
-
-def _few(noise: _Noise, d: FloatArray, weights: FloatArray) -> FloatArray:
+def _few(noise: TruncatedNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
     """ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
     low, high = noise.window(float(d[-1]))
     edges = noise.panels(low, high, d)
-    t, w = _nodes(edges, np.diff(edges) / noise.widest)
+    t, w = panel_nodes(edges, np.diff(edges) / noise.widest)
     survival, density = noise.log_parts(t, d)
     single = np.exp(survival).T.copy()
     # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
@@ -165,10 +64,10 @@ def _few(noise: _Noise, d: FloatArray, weights: FloatArray) -> FloatArray:
     np.log(rest, out=rest)
     density += rest.T
     density[:, 1:] += np.cumsum(survival[:, :-1], axis=1)
-    return _log_sum(density, w)
+    return log_sum(density, w)
 
 
-def _all(noise: _Noise, d: FloatArray, near: int) -> FloatArray:
+def _all(noise: TruncatedNoise, d: FloatArray, near: int) -> FloatArray:
     """ln P(u_i | K = n), shape (n,)."""
     points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
     low, high = noise.window(float(d[-1]))
@@ -180,19 +79,19 @@ def _all(noise: _Noise, d: FloatArray, near: int) -> FloatArray:
     coarse = np.union1d(edges[::step], tail)
     survival, density = noise.log_parts(coarse[:-1], points)
     total = np.append(survival @ counts, -math.inf)
-    wanted = total > -_SEEN_DEPTH
+    wanted = total > -SEEN_DEPTH
     wanted[0] = True
     farthest = total[:-1] + density[:, -1] - survival[:, -1]
-    wanted[:-1] |= farthest > farthest.max() - _SEEN_DEPTH
+    wanted[:-1] |= farthest > farthest.max() - SEEN_DEPTH
     wanted &= total > -_DEEPEST
     keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
     coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
     edges = noise.panels(low, float(coarse[-1]), points)
     fall = -np.diff(np.interp(edges, coarse, total)) / _FALL
     pieces = np.maximum(np.ceil(fall), 1.0)
-    edges = _divided(edges, pieces.astype(np.int64))
+    edges = divided(edges, pieces.astype(np.int64))
     fall = np.repeat(fall / pieces, pieces.astype(np.int64))
-    t, w = _nodes(edges, np.maximum(np.diff(edges) / noise.widest, fall))
+    t, w = panel_nodes(edges, np.maximum(np.diff(edges) / noise.widest, fall))
     live = points < edges[-1] + noise.bound
     points, counts = points[live], counts[live]
     logs = np.full(points.size, -math.inf)
@@ -200,7 +99,7 @@ def _all(noise: _Noise, d: FloatArray, near: int) -> FloatArray:
         survival, density = noise.log_parts(t[block], points)
         density -= survival
         density += (survival @ counts)[:, None]
-        logs = np.logaddexp(logs, _log_sum(density, w[block]))
+        logs = np.logaddexp(logs, log_sum(density, w[block]))
     return _spread(d, near, points, logs)
 
 
@@ -238,7 +137,7 @@ def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: floa
         bound: C, > 0.
     """
     check_truncated(b, bound)
-    return _few(_Noise(b, bound), d, weights)
+    return _few(TruncatedNoise(b, bound), d, weights)
 
 
 def log_law_from_distances(
@@ -259,13 +158,13 @@ def log_law_from_distances(
         ParameterError: b or C is not positive.
     """
     check_truncated(b, C)
-    noise = _Noise(b, C)
+    noise = TruncatedNoise(b, C)
     found = np.full(d.size, -math.inf)
     smallest = 0.0
     if weights[-1] > 0:
         near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
         found = math.log(weights[-1]) + _all(noise, d, near)
-        smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
+        smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -LOG_DEPTH))
     head = weights[: d.size - 1]
     tails = np.cumsum(head[::-1])[::-1]
     used = int((tails > smallest).sum())
