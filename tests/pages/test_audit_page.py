@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit.claims import CLAIMS
@@ -12,7 +13,7 @@ from dpcore.audit.recorded import read_recorded
 from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
 from pages.auditing import pictures, store
-from pages.shared import resources
+from pages.shared import progress, resources
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
@@ -105,8 +106,11 @@ def test_the_repairs_stand_with_their_cost(opened: Callable[..., AppTest]) -> No
     assert "ADePT, as published: ✘ refuted" in said(test)
     instead = table(test, "cost")
     assert instead["mechanism"].tolist() == [
-        "ADePT, as published", "ADePT, clipped by the L1 norm", "ADePT, with the right scale", "ADePT, with round noise",
-    ]  # fmt: skip
+        "ADePT, as published",
+        "ADePT, clipped by the L1 norm",
+        "ADePT, with the right scale",
+        "ADePT, with round noise",
+    ]
     assert instead["value"].tolist() == ["2.828", "2.828", "16", "11.49"]
 
 
@@ -151,6 +155,36 @@ def test_a_link_of_nonsense_shows_the_usual_view(
     assert not test.exception
     assert len(table(test, "source")) == len(CLAIMS)
     assert test.selectbox(key="claim").value in CLAIMS
+
+
+def test_the_choice_shows_titles_and_the_link_has_the_key(opened: Callable[..., AppTest]) -> None:
+    test = opened(claim="tem-calibrated")
+    choice = test.selectbox(key="claim")
+    assert choice.value == "tem-calibrated"
+    assert "TEM, Theorem 2" in choice.options
+    choice.set_value("madlib").run()
+    assert test.query_params["claim"] in ("madlib", ["madlib"])
+    test.selectbox(key="claim").set_value(next(iter(CLAIMS))).run()
+    assert "claim" not in test.query_params
+
+
+def test_a_long_computation_shows_progress_and_a_stop(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = opened(claim="gaussian")
+
+    def slow(*arguments: Any) -> None:
+        report = arguments[-1]
+        for done in range(1, 4):
+            report("laws", done, 40)
+        stops = [b for b in st.session_state if b == "audit_stop"]
+        raise ParameterError(f"buttons: {stops}")
+
+    monkeypatch.setattr(store, "verdict", slow)
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_PULSE_SECONDS", 0.0)
+    assert "buttons: ['audit_stop']" in said(compute(test))
+    assert not [b for b in test.button if b.key == "audit_stop"]
 
 
 def test_what_the_engine_refuses_is_said(
