@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
     from dpcore.study import cli as study
+    from dpcore.study import live_cli as utility
     from dpcore.study import privatize_cli as privatize
 
     parser = argparse.ArgumentParser(
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for room in (mechanisms, rewrite, privatize, measure, audit, attack, language, study, lexicon):
+    rooms = (mechanisms, rewrite, privatize, measure, audit, attack, language, utility, study)
+    for room in (*rooms, lexicon):
         room.register(commands)
     return parser

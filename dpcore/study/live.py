@@ -6,7 +6,7 @@ file, and nothing of them is left when the worker ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.table import choose_columns
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.assembly import assemble
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from dpcore.learn.bags import Bags
     from dpcore.learn.classifiers import Classifier
+    from dpcore.learn.table import Chosen, Table
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.labelled_trial import Material
@@ -124,6 +126,16 @@ def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
     order = [i for pair in zip(range(half), range(half, 2 * half), strict=True) for i in pair]
     order = order[:most]
     return LabelledTexts.of([corpus.texts[i] for i in order], [labels[i] for i in order])
+
+
+def table_texts(table: Table, text: str, label: str, most: int) -> Chosen:
+    """Texts and labels of a table of one's own; of more than `most` always the same sample.
+
+    Raises:
+        CorpusError: as `dpcore.learn.table.choose_columns`.
+    """
+    chosen = choose_columns(table, text, label, most, generator(0, "rows of a table"))
+    return replace(chosen, texts=shortened(chosen.texts, len(chosen.texts)))
 
 
 @dataclass(frozen=True)

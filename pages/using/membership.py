@@ -63,8 +63,9 @@ def membership_view(evidence: Evidence) -> None:
 
 def _resolution(outside: int, trials: int) -> str:
     """Below which false-positive rate nothing was seen."""
+    each = "In the one trial" if trials == 1 else f"In each of {trials} trials"
     return (
-        f"In each of {trials} trials about {outside:,} texts were used and as many were not, so "
+        f"{each} about {outside:,} texts were used and as many were not, so "
         f"nothing is seen below a false-positive rate of 1/{outside:,} = {1 / outside:.2g}: there "
         "the curves are straight lines to 0."
     )

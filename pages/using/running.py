@@ -205,4 +205,9 @@ def _outcome(held: Held) -> None:
 
 def title_of(held: Held) -> str:
     """What was run, in a few words."""
-    return f"{CORPORA[held.corpus]}, {len(held.live.texts):,} texts, {held.live.seeds} trials"
+    live = held.live
+    trials = "1 trial" if live.seeds == 1 else f"{live.seeds} trials"
+    return (
+        f"{CORPORA[held.corpus]}: {len(live.texts):,} texts, {trials}, classifier {live.learner}, "
+        f"lexicon {live.lexicon}"
+    )

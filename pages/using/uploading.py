@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.learn.table import choose_columns, read_table
+from dpcore.learn.table import read_table
 from dpcore.limits import (
     LIVE_TEXTS,
     LIVE_WORDS,
@@ -17,9 +17,7 @@ from dpcore.limits import (
     MAX_LABELLED_ROWS,
     MIN_CLASS_TEXTS,
 )
-from dpcore.noise.streams import generator
-from dpcore.study.live import shortened, teaching_texts
-from pages.shared import link
+from dpcore.study.live import shortened, table_texts, teaching_texts
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
@@ -98,7 +96,7 @@ def _upload(most: int) -> LabelledTexts | None:
         table = read_table(file.read(MAX_LABELLED_BYTES + 1))
         file.seek(0)
         text, label = _columns(table)
-        chosen = choose_columns(table, text, label, most, generator(link.SEED, "rows of a table"))
+        chosen = table_texts(table, text, label, most)
     except DpcoreError as error:
         refuse("This table cannot be used.", error)
         return None
@@ -109,7 +107,7 @@ def _upload(most: int) -> LabelledTexts | None:
         f"{len(chosen.texts.classes)} classes; always guessing the largest is right in "
         f"{chosen.texts.majority:.1%}."
     )
-    return shortened(chosen.texts, 2 * most)
+    return chosen.texts
 
 
 def _columns(table: Table) -> tuple[str, str]:

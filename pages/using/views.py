@@ -9,13 +9,14 @@ import streamlit as st
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
-from pages.using.commands import commands
+from pages.using.command import command
 from pages.using.curves import curves_view
 from pages.using.evidence import choose_part
 from pages.using.examples import examples_view
 from pages.using.frontier import frontier_view
 from pages.using.membership import membership_view
 from pages.using.recorded import made_view, papers_view
+from pages.using.running import title_of
 from pages.using.solving import solve_view
 from pages.using.uploading import UPLOAD
 
@@ -52,14 +53,15 @@ def run_views(held: Held, table: pd.DataFrame) -> None:
         if held.corpus == UPLOAD:
             note("Your table is not in the link: whoever opens it chooses one of their own.")
         st.subheader("Command", anchor=False)
-        st.code("\n".join(commands(held.live, held.corpus)), language=None, wrap_lines=True)
-        note("One line a mechanism, each with the baseline.")
+        st.code(command(held.live, held.corpus), language=None, wrap_lines=True)
+        note("It prints the numbers of this run.")
         _all_numbers(table, "run")
 
     more: dict[str, Callable[[], None]] = {
         "Examples": lambda: examples_view(held),
         "Link and command": made,
     }
+    st.text(title_of(held))
     _views("run", table, more)
 
 
