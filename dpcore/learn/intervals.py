@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,8 +37,6 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
     Raises:
         ParameterError: there is no value, one is not finite, or the level is out of range.
     """
-    from scipy.stats import t
-
     found = np.asarray(values, dtype=np.float64).reshape(-1)
     if not (found.size and np.isfinite(found).all()):
         raise ParameterError("a mean needs at least one value, all of them finite numbers")
@@ -47,5 +46,12 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
     if found.size == 1:
         return Mean(mean, math.nan, math.nan, 1)
     error = float(found.std(ddof=1)) / math.sqrt(found.size)
-    half = float(t.isf(0.5 * (1 - level), found.size - 1)) * error
+    half = _quantile(level, found.size - 1) * error
     return Mean(mean, mean - half, mean + half, int(found.size))
+
+
+@functools.lru_cache(maxsize=64)
+def _quantile(level: float, freedom: int) -> float:
+    from scipy.stats import t
+
+    return float(t.isf(0.5 * (1 - level), freedom))

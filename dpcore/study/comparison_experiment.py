@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import StudyError
+from dpcore.plots.layout import number
 from dpcore.study.utility_summary import baseline, curves
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def at(
     Raises:
         StudyError: it is not recorded.
     """
-    rows = curves(recorded.table, quantity, **where)
-    rows = rows[(rows["curve"] == curve) & np.isclose(rows["epsilon"], epsilon, rtol=1e-9)]
+    table = recorded.table
+    rows = curves(table[np.isclose(table["epsilon"], epsilon, rtol=1e-9)], quantity, **where)
+    rows = rows[rows["curve"] == curve]
     if not len(rows):
         raise StudyError(f"{recorded.entry.name} has no {quantity} of {curve} at ε = {epsilon:g}")
     return rows.iloc[0]
@@ -85,7 +87,9 @@ def beside(
 
 def epsilon_text(epsilon: float | None) -> str:
     """An ε, or that there is none."""
-    return "never" if epsilon is None else f"{epsilon:.3g}"
+    if epsilon is None:
+        return "never"
+    return f"{epsilon:.3g}" if epsilon < 999.5 else number(epsilon)
 
 
 def lexicon_facts(recorded: RecordedExperiment, name: str) -> dict[str, Any]:

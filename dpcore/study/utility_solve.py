@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.intervals import mean_interval
+from dpcore.plots.layout import number
 from dpcore.study.utility_summary import chosen, curve_name
 
 if TYPE_CHECKING:
@@ -45,11 +46,15 @@ class Solved:
     def sentence(self) -> str:
         """The answer in words."""
         if self.epsilon is None:
-            return f"{self.curve}: not reached up to ε = {self.largest:g}"
-        low = "?" if self.low is None else f"{self.low:.3g}"
-        high = f"more than {self.largest:g}" if self.high is None else f"{self.high:.3g}"
+            return f"{self.curve}: not reached up to ε = {number(self.largest)}"
+        low = "?" if self.low is None else _short(self.low)
+        high = f"more than {number(self.largest)}" if self.high is None else _short(self.high)
         less = " or less" if self.epsilon <= self.smallest else ""
-        return f"{self.curve}: ε = {self.epsilon:.3g}{less} (interval {low} to {high})"
+        return f"{self.curve}: ε = {_short(self.epsilon)}{less} (interval {low} to {high})"
+
+
+def _short(epsilon: float) -> str:
+    return f"{epsilon:.3g}" if epsilon < 999.5 else number(epsilon)
 
 
 def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...]:

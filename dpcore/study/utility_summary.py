@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from dpcore.learn.intervals import Mean
 
-SHARES = {
-    "accuracy",
-    "accuracy on what it learned",
-    "auc",
-    "majority",
-    "nw",
-    "roc",
-    "rouge1",
-    "rouge1_recall",
-    "tpr",
+RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(
+        (
+            "accuracy",
+            "accuracy on what it learned",
+            "auc",
+            "majority",
+            "nw",
+            "roc",
+            "rouge1",
+            "rouge1_recall",
+            "tpr",
+        ),
+        (0.0, 1.0),
+    ),
+    "bleu": (0.0, 100.0),
 }
-"""Quantities between 0 and 1: their bands are cut there."""
+"""Quantities with a smallest and a largest value: their bands are cut there."""
 CURVE_COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 
 
@@ -63,8 +71,9 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     rows = rows.assign(curve=rows["label"].map(curve_name))
     found = []
     keys = ["curve", "mechanism", "epsilon"]
-    for (curve, mechanism, epsilon), part in rows.groupby(keys, sort=False):
-        mean = _mean(part, quantity)
+    by_seed = rows.groupby([*keys, "seed"], sort=False)["value"].mean()
+    for (curve, mechanism, epsilon), part in by_seed.groupby(level=keys, sort=False):
+        mean = _interval(part.to_numpy(dtype=np.float64), quantity)
         values = (curve, mechanism, epsilon, mean.mean, mean.low, mean.high, mean.trials)
         found.append(dict(zip(CURVE_COLUMNS, values, strict=True)))
     made = pd.DataFrame(found, columns=list(CURVE_COLUMNS))
@@ -88,13 +97,17 @@ def baseline(table: pd.DataFrame, quantity: str, **where: Any) -> Mean:
 
 
 def _mean(rows: pd.DataFrame, quantity: str) -> Mean:
-    from dataclasses import replace
-
     by_seed = rows.groupby("seed")["value"].mean().to_numpy(dtype=np.float64)
+    return _interval(by_seed, quantity)
+
+
+def _interval(by_seed: NDArray[np.float64], quantity: str) -> Mean:
+    """Mean over seeds, its interval cut at the ends of what the quantity can be."""
     found = mean_interval(by_seed)
-    if quantity not in SHARES or found.trials == 1:
+    if quantity not in RANGES or found.trials == 1:
         return found
-    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+    least, most = RANGES[quantity]
+    return replace(found, low=max(least, found.low), high=min(most, found.high))
 
 
 def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
