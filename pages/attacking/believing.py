@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 COMMON, LIST, AROUND = "How common words are", "A list of my own", "The words around it"
 START_LIST = "garage=0.5, kitchen=0.3, monday=0.2"
 START_AROUND = ("the", "was")
-_HELD = "attack_belief"
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,11 @@ class Belief:
     share: int = 0
     text: str = ""
     around: tuple[str, str] = ("", "")
+
+    @property
+    def typed(self) -> bool:
+        """Whether it holds what a person typed."""
+        return self.kind != COMMON
 
     def prior(self, words: Lexicon) -> Prior:
         """The probabilities before.
@@ -66,19 +70,10 @@ def choose_belief() -> Belief:
         "something else to an attacker who knows more.",
     )
     if kind == LIST:
-        belief = Belief(LIST, text=_list())
-    elif kind == AROUND:
-        belief = Belief(AROUND, around=_around())
-    else:
-        belief = Belief(COMMON, share=_share())
-    st.session_state[_HELD] = belief
-    return belief
-
-
-def belief_now() -> Belief:
-    """The prior that was chosen last, on a view that does not draw its control."""
-    held: Belief = st.session_state.get(_HELD, Belief(COMMON))
-    return held
+        return Belief(LIST, text=_list())
+    if kind == AROUND:
+        return Belief(AROUND, around=_around())
+    return Belief(COMMON, share=_share())
 
 
 def _share() -> int:

@@ -12,7 +12,6 @@ from dpcore.plots.captions import epsilon_reading
 from pages.attacking.budget_view import budget_view
 from pages.attacking.choosing import START_EPSILON, output_now
 from pages.attacking.exposed_view import exposed_view
-from pages.attacking.files_view import files_view
 from pages.attacking.game_view import game_view
 from pages.attacking.output_view import output_view
 from pages.attacking.scene import Scene
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 OPEN_VIEW = "view"
-OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED, FILES = (
+OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
     "One output",
     "Guess the word",
     "A sentence",
     "Budget",
     "Least protected",
-    "Link and command",
 )
 _VIEWS = {
     OUTPUT: output_view,
@@ -41,7 +39,6 @@ _VIEWS = {
     SENTENCE: sentence_view,
     BUDGET: budget_view,
     EXPOSED: exposed_view,
-    FILES: files_view,
 }
 
 

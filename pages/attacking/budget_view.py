@@ -10,7 +10,8 @@ from dpcore.attack.budget import budget
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack_budget import budget_caption, budget_figure
-from pages.attacking.sentence import bench_of
+from pages.attacking.reproducing import link_and_command
+from pages.attacking.sentence import bench_of, is_typed
 from pages.attacking.tables import budget_table
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
@@ -55,4 +56,9 @@ def budget_view(scene: Scene) -> None:
     note(
         "A word that stands twice is released twice: whoever knows that both places hold the same "
         "word sees two outputs of it. Longer sentences are not hidden at all: their length shows."
+    )
+    link_and_command(
+        None,
+        "The losses in the table are what the guarantee says of each word and its nearest one.",
+        typed=is_typed(),
     )

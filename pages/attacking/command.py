@@ -28,14 +28,20 @@ def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> st
         parts.append(f"--sentence {shlex.quote(f'{before} _ {after}'.strip())}")
     if not scene.mechanism.exact_law:
         parts.append(f"--nearest --seed {link.SEED}")
-    return f"{attack(scene)} {' '.join(parts)} --top {count}"
+    return f"{_command('attack', scene)} {' '.join(parts)} --top {count}"
 
 
-def attack(scene: Scene) -> str:
+def sentence_command(scene: Scene, text: str, seed: int) -> str:
+    """The command that prints the sentence that the attacker reads."""
+    tail = f"--seed {seed} --text {shlex.quote(text)}"
+    return f"{_command('rewrite', scene)} {tail}"
+
+
+def _command(name: str, scene: Scene) -> str:
     """The beginning of every command: mechanism, settings, ε and lexicon."""
     mechanism = scene.mechanism
     defaults = mechanism.parameters()
-    parts = [f"python -m dpcore attack --mechanism {mechanism.key} --epsilon {scene.epsilon!r}"]
+    parts = [f"python -m dpcore {name} --mechanism {mechanism.key} --epsilon {scene.epsilon!r}"]
     parts += [
         f"--set {shlex.quote(f'{name}={value}')}"
         for name, value in mechanism.settings().items()

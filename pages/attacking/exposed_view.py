@@ -10,8 +10,10 @@ from dpcore.attack.worst import exposure
 from dpcore.errors import DpcoreError
 from dpcore.plots.attack_exposed import exposed_caption, exposed_figure
 from pages.attacking.believing import LIST, choose_belief
+from pages.attacking.command import posterior_command
+from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import exposed_table, exposed_words
-from pages.attacking.weighing import channel_for
+from pages.attacking.weighing import TOP, channel_for
 from pages.neighbouring.density import density_or_button
 from pages.shared.bench import memo
 from pages.shared.figure import show_figure
@@ -68,6 +70,12 @@ def exposed_view(scene: Scene) -> None:
                 alt=f"{title}: word, how often it stays, what the attacker believes then, "
                 "distance to its nearest word",
             )
+    worst = scene.words.words[found.worst[0].word]
+    link_and_command(
+        posterior_command(scene, worst, belief, TOP),
+        "It prints what the attacker believes once the first of these words is seen.",
+        typed=belief.typed,
+    )
 
 
 def _exposure(scene: Scene, belief: Belief) -> Exposure | None:

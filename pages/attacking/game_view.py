@@ -10,7 +10,7 @@ from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_GAME_RELEASES, MAX_SEED
 from dpcore.plots.attack_icons import icon_caption, icon_figure
 from dpcore.plots.attack_words import chance_text
-from pages.attacking.listing import choose_list
+from pages.attacking.listing import OWN, choose_list
 from pages.attacking.playing import (
     answer,
     answer_of,
@@ -20,6 +20,7 @@ from pages.attacking.playing import (
     round_number,
     scores,
 )
+from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import candidate_table, game_icons, score_table
 from pages.attacking.words import plain_label
 from pages.shared import link
@@ -58,6 +59,11 @@ def game_view(scene: Scene) -> None:
     else:
         _after(table)
     _all_scores()
+    link_and_command(
+        None,
+        "Who opens the link plays the same rounds; the score stays in this browser session.",
+        typed=listed.title == OWN,
+    )
 
 
 def _seed() -> int:

@@ -13,6 +13,10 @@ from dpcore.errors import DpcoreError
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.plots.attack_success import COLUMNS, success_caption, success_figure
 from pages.attacking.believing import COMMON, choose_belief
+from pages.attacking.choosing import output_now
+from pages.attacking.command import posterior_command
+from pages.attacking.reproducing import link_and_command
+from pages.attacking.weighing import TOP
 from pages.shared import link
 from pages.shared.bench import admissible, memo
 from pages.shared.figure import show_figure
@@ -45,6 +49,11 @@ def nearest_view(scene: Scene) -> None:
         return
     if found is not None:
         _show(scene, found)
+    link_and_command(
+        posterior_command(scene, output_now(scene.words), belief, TOP),
+        "It prints how often this attacker is right.",
+        typed=belief.typed,
+    )
 
 
 def _show(scene: Scene, found: NearestSuccess) -> None:

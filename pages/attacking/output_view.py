@@ -19,12 +19,15 @@ from dpcore.plots.captions import odds_sentence
 from dpcore.plots.odds import odds_figure
 from pages.attacking.believing import LIST, choose_belief
 from pages.attacking.choosing import choose_output, choose_pair
+from pages.attacking.command import posterior_command
 from pages.attacking.nearest_view import nearest_view
+from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import belief_icons, belief_table, listed_table, odds_table
-from pages.attacking.weighing import OUTPUTS, known_success, look, measure_success
+from pages.attacking.weighing import OUTPUTS, TOP, known_success, look, measure_success
 from pages.attacking.words import plain_label, say_unknown
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.pair import pair_is_typed
 from pages.shared.progress import Reporter
 
 if TYPE_CHECKING:
@@ -72,6 +75,11 @@ def output_view(scene: Scene) -> None:
     )
     _two_words(scene, found)
     _overall(scene, belief)
+    link_and_command(
+        posterior_command(scene, seen, belief, TOP),
+        "It prints the likeliest words with their chances before and after.",
+        typed=belief.typed or pair_is_typed(),
+    )
 
 
 def _card(scene: Scene, found: Look, seen: str) -> None:

@@ -39,6 +39,11 @@ def outputs_of(scene: Scene, bench: Bench, seed: int) -> IntArray:
     return np.asarray(paths.at(np.array([scene.epsilon]))[:, 0])
 
 
+def is_typed() -> bool:
+    """Whether the sentence is a person's own; an example stands in the link by its name."""
+    return st.session_state.get("preset") is None
+
+
 def choose_seed() -> int:
     """Draw the seed of the noise."""
     return int(

@@ -11,8 +11,10 @@ import streamlit as st
 from dpcore.attack.context import context_attack, places_of
 from dpcore.errors import DpcoreError
 from pages.attacking.channels import channel_or_progress
+from pages.attacking.command import sentence_command
 from pages.attacking.recorded_view import TITLES, recorded_view
-from pages.attacking.sentence import bench_of, choose_seed, outputs_of
+from pages.attacking.reproducing import link_and_command
+from pages.attacking.sentence import bench_of, choose_seed, is_typed, outputs_of
 from pages.shared.bench import memo
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
@@ -71,6 +73,9 @@ def sentence_view(scene: Scene) -> None:
     except DpcoreError as error:
         refuse("This sentence cannot be attacked.", error)
     recorded_view(scene)
+    link_and_command(
+        sentence_command(scene, text, seed), "It prints the released sentence.", typed=is_typed()
+    )
 
 
 def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
