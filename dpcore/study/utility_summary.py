@@ -37,6 +37,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Quantities with a smallest and a largest value: their bands are cut there."""
 CURVE_COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
+_KINDS = dict.fromkeys(("epsilon", "mean", "low", "high"), "float64") | {"trials": "int64"}
 
 
 def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
@@ -77,6 +78,7 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
         values = (curve, mechanism, epsilon, mean.mean, mean.low, mean.high, mean.trials)
         found.append(dict(zip(CURVE_COLUMNS, values, strict=True)))
     made = pd.DataFrame(found, columns=list(CURVE_COLUMNS))
+    made = made.astype(_KINDS)  # also where there is no row
     order = {name: place for place, name in enumerate(made["curve"].unique())}
     place = made["curve"].map(order)
     made = made.assign(place=place).sort_values(["place", "epsilon"], kind="stable")

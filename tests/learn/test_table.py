@@ -1,0 +1,94 @@
+"""Tables of labelled texts: what is read, and a reason for all that is refused."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import CorpusError
+from dpcore.learn.table import choose_columns, read_table
+from dpcore.limits import MAX_CLASSES, MAX_LABELLED_BYTES, MAX_LABELLED_ROWS, MIN_CLASS_TEXTS
+
+LEAST = 2 * MIN_CLASS_TEXTS
+
+
+def table(rows, header="text,label"):
+    return read_table("\n".join([header, *rows]).encode())
+
+
+def chosen(rows, most=1000, text="text", label="label"):
+    return choose_columns(table(rows), text, label, most, np.random.default_rng(1))
+
+
+GOOD = [f"text number {i},{'yes' if i % 2 else 'no'}" for i in range(2 * LEAST)]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_it_is_read_with_quotation_marks_and_any_separator(separator, end):
+    lines = [f"text{separator}label", f'"one{separator} ""two""{end}three"{separator}a', "", "x"]
+    lines[3] = f"four{separator}b"
+    found = read_table("﻿".encode() + end.join(lines).encode() + end.encode())
+    assert found.columns == ("text", "label")
+    assert found.rows == ((f'one{separator} "two"{end}three', "a"), ("four", "b"))
+
+
+def test_texts_and_labels_are_chosen():
+    extra = ["text number 0,yes", ",yes", "no label here,", "   ,no"]
+    found = chosen([*GOOD, *extra])
+    assert (found.rows, found.incomplete, found.repeated) == (2 * LEAST + 4, 3, 1)
+    assert found.texts.classes == ("no", "yes")
+    assert found.texts.texts[0] == "text number 0"
+    assert found.texts.labels.tolist() == [i % 2 for i in range(2 * LEAST)]
+
+
+def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share():
+    rows = [f"text {i},{'rare' if i < LEAST + 2 else 'common'}" for i in range(400)]
+    found = chosen(rows, most=100).texts
+    counts = np.bincount(found.labels)
+    assert counts.tolist() == [round(100 * (400 - LEAST - 2) / 400), LEAST]
+    assert chosen(rows, most=100).texts.texts == found.texts
+    assert len(set(found.texts)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"x" * (MAX_LABELLED_BYTES + 1), f"larger than {MAX_LABELLED_BYTES:,} bytes"),
+        ("text,label\nzu groß,ja".encode("latin-1"), "not UTF-8 text: byte 0xDF"),
+        ("text,label".encode("utf-16"), "begins like UTF-16"),
+        (b"text,label\n\0,a", "no CSV file"),
+        (b"text", "at least two columns"),
+        (b"text,label", "a header and no rows"),
+        (b"text,\na,b", "a name is missing or stands twice"),
+        (b"text,text\na,b", "a name is missing or stands twice"),
+        (b"text,label\na,b,c", "line 2 has 3 entries and the header has 2"),
+        (b"text,label\n" + b"a,b\n" * (MAX_LABELLED_ROWS + 1), f"more than {MAX_LABELLED_ROWS:,}"),
+        (b'text,label\n"' + b"a" * 200_000 + b'",b', "line 2 cannot be read as CSV"),
+    ],
+)
+def test_what_is_no_table_is_refused(data, said):
+    with pytest.raises(CorpusError, match=said):
+        read_table(data)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([f"text {i},same" for i in range(30)], r"the labels of the 30 rows have 1 \('same'\)"),
+        ([f"text {i},{i}" for i in range(30)], f"more than {MAX_CLASSES} different labels"),
+        (["a,x", "b,y", "c,x"], f"needs at least {LEAST} different texts.*'y' has 1 of 3"),
+        (["same,a", "same,b"] * LEAST, "have 1"),
+        ([",", ","], "have 0"),
+    ],
+)
+def test_labels_that_teach_nothing_are_refused(rows, said):
+    with pytest.raises(CorpusError, match=said):
+        chosen(rows)
+
+
+def test_columns_must_be_there_and_two():
+    with pytest.raises(CorpusError, match="no column 'words'; the columns are: text, label"):
+        chosen(GOOD, text="words")
+    with pytest.raises(CorpusError, match="two different columns"):
+        chosen(GOOD, label="text")

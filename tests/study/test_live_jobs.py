@@ -1,0 +1,134 @@
+"""Live runs in the background: partial results, waiting, stopping, errors, and who holds them."""
+
+import gc
+import threading
+from typing import Any
+
+import pytest
+
+from dpcore.errors import CorpusError, StudyError
+from dpcore.limits import MAX_LIVE_RUNS
+from dpcore.study import live_jobs
+from dpcore.study.executors import Processes
+
+PATIENCE = 60.0
+
+
+class Plan:
+    """Stands in for `Live`: four jobs."""
+
+    def jobs(self) -> list[dict[str, Any]]:
+        return [{"number": number} for number in range(4)]
+
+
+class Slow:
+    """An executor whose jobs are done when the test says so."""
+
+    workers = 1
+
+    def __init__(self, fails_at: int = -1) -> None:
+        self.go = threading.Semaphore(0)
+        self.left = threading.Event()
+        self.fails_at = fails_at
+
+    def __enter__(self) -> "Slow":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.left.set()
+        self.go.release()
+
+    def run(self, function: str, payloads: Any) -> Any:
+        for job in payloads:
+            self.go.acquire()
+            if self.left.is_set():
+                raise StudyError("a worker process died")
+            if job["number"] == self.fails_at:
+                raise CorpusError("the labels teach nothing: choose others")
+            yield job, {"rows": [job], "examples": [{"of": job["number"]}]}
+
+
+def until(condition: Any) -> None:
+    done = threading.Event()
+    for _ in range(int(PATIENCE / 0.01)):
+        if condition():
+            return
+        done.wait(0.01)
+    raise AssertionError("nothing happened")
+
+
+def test_rows_come_as_they_are_done() -> None:
+    slow = Slow()
+    run = live_jobs.start(Plan(), slow)
+    until(lambda: "parts" in run.progress()[1])
+    assert (run.finished, run.rows, run.done) == (0, (), False)
+    slow.go.release()
+    until(lambda: run.finished == 1)
+    assert run.rows == ({"number": 0},)
+    assert run.progress()[0] == 0.25
+    slow.go.release()
+    until(lambda: run.finished == 2)
+    assert "left" in run.progress()[1]
+    slow.go.release(2)
+    assert run.wait(PATIENCE)
+    assert (run.finished, run.error, run.stopped) == (4, None, False)
+    assert len(run.examples) == 4
+    run.stop()
+    assert not run.stopped  # it had ended
+
+
+def test_a_stop_keeps_what_is_done() -> None:
+    slow = Slow()
+    run = live_jobs.start(Plan(), slow)
+    slow.go.release()
+    until(lambda: run.finished == 1)
+    run.stop()
+    assert run.wait(PATIENCE)
+    assert run.stopped
+    assert run.error is None
+    assert run.rows == ({"number": 0},)
+
+
+def test_a_refusal_is_said_and_what_is_done_stays() -> None:
+    slow = Slow(fails_at=1)
+    slow.go.release(2)
+    run = live_jobs.start(Plan(), slow)
+    assert run.wait(PATIENCE)
+    assert run.error == "the labels teach nothing: choose others"
+    assert len(run.rows) == 1
+
+
+def test_others_wait_their_turn_and_may_give_up() -> None:
+    first = [Slow() for _ in range(MAX_LIVE_RUNS)]
+    runs = [live_jobs.start(Plan(), slow) for slow in first]
+    until(lambda: all("parts" in run.progress()[1] for run in runs))
+    waiting, leaving = live_jobs.start(Plan(), Slow()), live_jobs.start(Plan(), Slow())
+    assert waiting.progress() == (0.0, waiting.progress()[1])
+    assert waiting.progress()[1].startswith("Waiting")
+    leaving.stop()
+    assert leaving.wait(PATIENCE)
+    runs[0].stop()
+    until(lambda: "parts" in waiting.progress()[1])
+    for run in (*runs, waiting):
+        run.stop()
+        assert run.wait(PATIENCE)
+
+
+def test_a_run_that_nobody_holds_ends() -> None:
+    slow = Slow()
+    run = live_jobs.start(Plan(), slow)
+    until(lambda: "parts" in run.progress()[1])
+    del run
+    gc.collect()
+    assert slow.left.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker refuses these jobs, which is enough to see that it runs and can be ended."""
+    run = live_jobs.start(Plan(), Processes(1))
+    if stop:
+        run.stop()
+    assert run.wait(PATIENCE)
+    assert (run.error is None) == stop
+    assert run.rows == ()

@@ -1,0 +1,76 @@
+"""Equal privacy: what is joined, which losses are known, and what is said of the others."""
+
+import pandas as pd
+import pytest
+
+from dpcore.guarantee import Status
+from dpcore.study.rows import COLUMNS, row
+from dpcore.study.utility_calibrated import EQUAL_COLUMNS, LOSS, at_equal, loss_sentence, losses
+
+
+def rows(label, quantity, values, seeds=(0, 1), **more):
+    return [
+        row(quantity, value + 0.01 * seed, epsilon=epsilon, **more)
+        | {"label": label, "mechanism": label, "lexicon": "toy", "data": "", "seed": seed}
+        for epsilon, value in values.items()
+        for seed in seeds
+    ]
+
+
+@pytest.fixture(scope="module")
+def table():
+    tested = {"learner": "averaged", "tested_on": "private"}
+    proved, refuted = (dict(seeds=(0,), variant=str(s)) for s in (Status.PROVED, Status.REFUTED))
+    found = [
+        *rows("madlib", "accuracy", {1.0: 0.5, 9.0: 0.8}, **tested),
+        *rows("tem", "accuracy", {1.0: 0.6, 2.0: 0.7}, **tested),
+        *rows("gaussian", "accuracy", {5.0: 0.55}, **tested),
+        *rows("trlaplace", "accuracy", {5.0: 0.75}, **tested),
+        *rows("madlib", "nw", {1.0: 0.1, 9.0: 0.9}),
+        *rows("tem", "nw", {1.0: 0.3}),
+        *rows("madlib", "claimed_loss", {1.0: 10.0, 9.0: 90.0}, **proved),
+        *rows("tem", "claimed_loss", {1.0: 10.0, 2.0: 20.0}, **proved),
+        *rows("tem", "true_epsilon", {1.0: 0.6}, seeds=(0,), variant="computed"),
+        *rows("gaussian", "claimed_loss", {5.0: 5.0}, **proved),
+        *rows("trlaplace", "claimed_loss", {5.0: 5.0}, **refuted),
+    ]
+    return pd.DataFrame(found)[list(COLUMNS)]
+
+
+ACCURACY = ("accuracy", {"learner": "averaged", "tested_on": "private"})
+
+
+def test_two_quantities_are_joined_at_the_same_epsilon(table):
+    found = at_equal(table, ("nw", {}), ACCURACY)
+    assert tuple(found.columns) == EQUAL_COLUMNS
+    points = {(r.curve, r.epsilon): (r.x, r.mean) for r in found.itertuples()}
+    assert points == {
+        ("madlib", 1.0): pytest.approx((0.105, 0.505)),
+        ("madlib", 9.0): pytest.approx((0.905, 0.805)),
+        ("tem", 1.0): pytest.approx((0.305, 0.605)),
+    }
+    assert found["trials"].tolist() == [2, 2, 2]
+
+
+def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(table):
+    known = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
+    assert known["madlib", 9.0] == 90.0
+    assert known["tem", 1.0] == pytest.approx(6.0)  # 0.6 / 1 of the claimed 10
+    assert known["tem", 2.0] == 20.0
+    assert known["gaussian", 5.0] == 5.0
+    assert pd.isna(known["trlaplace", 5.0])
+    drawn = at_equal(table, (LOSS, {}), ACCURACY)
+    assert set(drawn["curve"]) == {"madlib", "tem", "gaussian"}
+
+
+def test_it_is_said_what_is_unknown_and_what_has_a_delta(table):
+    said = loss_sentence(table)
+    assert "(the guarantee is refuted): trlaplace." in said
+    assert "Only up to a probability δ: gaussian." in said
+    without = table[~table["label"].isin(["gaussian", "trlaplace"])]
+    assert loss_sentence(without) == ""
+
+
+def test_no_measure_of_privacy_gives_no_points(table):
+    assert not len(at_equal(table, ("auc", {}), ACCURACY))
+    assert not len(at_equal(table[table["quantity"] == "accuracy"], (LOSS, {}), ACCURACY))
