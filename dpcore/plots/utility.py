@@ -30,7 +30,6 @@ TITLES = {
 }
 _TOP = 90
 _HEIGHT = 420
-_FEW_DECADES = 2.2  # with so few, 2 and 5 have labels too
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,23 @@ def utility_figure(
             showlegend=True,
             legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             xaxis=axis(
-                axis_title, type="log", dtick="D2" if ends[1] - ends[0] < _FEW_DECADES else 1,
-                range=[ends[0] - pad, ends[1] + pad], fixedrange=True,
+                axis_title, type="log", range=[ends[0] - pad, ends[1] + pad], fixedrange=True,
+                **ticks(span[0], span[1]),
             ),
             yaxis=axis(TITLES[quantity], fixedrange=True),
         ),
     )  # fmt: skip
+
+
+def ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
+    """Ticks of a logarithmic axis at 1, 2, 5, 10, …; only powers of ten where those are many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1,)):
+        places = [step * 10.0**power for power in powers for step in steps]
+        shown = [place for place in places if 0.999 * low <= place <= 1.001 * high]
+        if len(shown) <= most:
+            break
+    return {"tickvals": shown, "ticktext": [number(place) for place in shown]}
 
 
 def across(go: Any, span: Sequence[float], lines: Sequence[Line]) -> list[Any]:

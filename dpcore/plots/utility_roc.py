@@ -16,6 +16,8 @@ COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 with its interval (may be missing). `mechanism` is empty for a model of clean text."""
 
 _TOP, _HEIGHT = 90, 430
+_DASHES = ("solid", "dash", "dot", "dashdot")
+"""Of the curves of one mechanism, which share its colour and mark."""
 
 
 def roc_figure(table: pd.DataFrame) -> go.Figure:
@@ -38,8 +40,12 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
         )
     ]
     floor = 0.5 * low
+    drawn: dict[str, int] = {}
     for curve, rows in table.groupby("curve", sort=False):
-        style = style_of(str(rows["mechanism"].iloc[0]) or "baseline")
+        mechanism = str(rows["mechanism"].iloc[0])
+        style = style_of(mechanism or "baseline")
+        dash = _DASHES[drawn.get(mechanism, 0) % len(_DASHES)]
+        drawn[mechanism] = drawn.get(mechanism, 0) + 1
         x = rows["at"].tolist()
         banded = rows.dropna(subset=["low", "high"])
         if len(banded) > 1:
@@ -65,7 +71,7 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
                 name=str(curve),
                 legendgroup=str(curve),
                 mode="lines+markers",
-                line={"color": style.colour, "dash": style.dash, "width": 2},
+                line={"color": style.colour, "dash": dash, "width": 2},
                 marker={"symbol": style.marker, "size": 7, "maxdisplayed": 8},
                 hovertemplate="%{customdata:.4f} at %{x:.3g} false positives",
             )

@@ -95,3 +95,23 @@ def test_the_roc_caption_reads_one_rate():
     said = roc_caption(ROC, 0.01)
     assert "1 in 100 texts" in said
     assert "without privacy: 5 %" in said
+
+
+def test_curves_of_one_mechanism_have_dashes_of_their_own():
+    second = ROC[3:].assign(curve="tem, ε = 4", epsilon=4.0)
+    figure = roc_figure(pd.concat([ROC, second]))
+    named = {trace.name: trace for trace in figure.data if trace.name}
+    assert named["tem, ε = 2"].line.color == named["tem, ε = 4"].line.color
+    assert named["tem, ε = 2"].line.dash != named["tem, ε = 4"].line.dash
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (1.0, 40.0, ["1", "2", "5", "10", "20"]),
+        (0.05, 1000.0, ["0.1", "1", "10", "100", "1,000"]),
+        (3.0, 4.0, []),
+    ],
+)
+def test_ticks_are_whole_and_not_too_many(low, high, shown):
+    assert utility.ticks(low, high)["ticktext"] == shown
