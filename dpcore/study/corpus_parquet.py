@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dpcore.study.corpus import Columns, Rewrite
 
+_BUFFER = 2**20  # bytes read at a time
 _BATCH = 4_096  # rows decoded at a time
 _LEAST_ROWS = 256  # of a span
 
@@ -116,6 +117,7 @@ def _packages() -> tuple[Any, Any]:
 def _opened(path: Path) -> Any:
     arrow, parquet = _packages()
     try:
-        return parquet.ParquetFile(path)
+        # Buffered, or a whole column of a row group would be read at once.
+        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
         raise StudyError(f"{path.name} is not a parquet file, or damaged: {error}") from None

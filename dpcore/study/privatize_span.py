@@ -44,7 +44,7 @@ def read_state(folder: Path) -> Json:
         return dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         raise StudyError(
-            f"a worker cannot read the run in {folder}; all workers need the same paths"
+            f"the unfinished run in {folder} is damaged: delete that folder and begin again"
         ) from None
 
 
@@ -111,7 +111,9 @@ def rewrite_span(payload: Json) -> Json:
                 f"the disk of {folder} is full; make room and run the same command again: what "
                 "is finished is kept"
             ) from None
-        raise StudyError(f"a worker cannot use {folder} ({error.strerror})") from None
+        raise StudyError(
+            f"a worker cannot use {folder} ({error.strerror}); all workers need the same paths"
+        ) from None
     except MemoryError:
         raise
     except Exception as error:
