@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,15 +26,31 @@ from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import belief_icons, belief_table, listed_table, odds_table
 from pages.attacking.weighing import OUTPUTS, TOP, known_success, look, measure_success
 from pages.attacking.words import plain_label, say_unknown
+from pages.shared.bench import memo
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import pair_is_typed
 from pages.shared.progress import Reporter
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
     from pages.attacking.believing import Belief
     from pages.attacking.scene import Scene
     from pages.attacking.weighing import Look
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Figures and tables of one look, so that a second look at an ε only shows them."""
+
+    icons: go.Figure
+    icons_caption: str
+    numbers: pd.DataFrame
+    listed: pd.DataFrame
+    odds: go.Figure | None
+    ratio: pd.DataFrame
 
 
 def output_view(scene: Scene) -> None:
@@ -55,16 +72,15 @@ def output_view(scene: Scene) -> None:
     if found is None:
         return
     seen = words.words[output]
+    drawn = _drawn(scene, found, seen)
     left, right = st.columns(2)
     with left, st.container(border=True):
         _card(scene, found, seen)
     with right:
-        icons = belief_icons(words, found)
-        numbers = belief_table(words, found)
-        show_figure(icon_figure(icons), icon_caption(icons, f"“{seen}”"), numbers, "posterior")
+        show_figure(drawn.icons, drawn.icons_caption, drawn.numbers, "posterior")
     st.subheader("The likeliest words", anchor=False)
     st.dataframe(
-        listed_table(words, found),
+        drawn.listed,
         hide_index=True,
         placeholder="",
         alt=f"The likeliest words once “{seen}” is seen, with their chances before and after",
@@ -73,13 +89,31 @@ def output_view(scene: Scene) -> None:
         f"Before: {found.prior}. Probabilities: {found.method}, right to {found.error:.1g} of "
         "their size."
     )
-    _two_words(scene, found)
+    _two_words(scene, found, drawn)
     _overall(scene, belief)
     link_and_command(
         posterior_command(scene, seen, belief, TOP),
         "It prints the likeliest words with their chances before and after.",
         typed=belief.typed or pair_is_typed(),
     )
+
+
+def _drawn(scene: Scene, found: Look, seen: str) -> _Drawn:
+    words = scene.words
+
+    def draw() -> _Drawn:
+        icons, ratio = belief_icons(words, found), odds_table(scene, found)
+        return _Drawn(
+            icons=icon_figure(icons),
+            icons_caption=icon_caption(icons, f"“{seen}”"),
+            numbers=belief_table(words, found),
+            listed=listed_table(words, found),
+            odds=odds_figure(ratio) if len(ratio) else None,
+            ratio=ratio,
+        )
+
+    held: dict[Look, _Drawn] = st.session_state.setdefault("attack_drawn", {})
+    return memo(held, found, draw, 60)
 
 
 def _card(scene: Scene, found: Look, seen: str) -> None:
@@ -95,12 +129,11 @@ def _card(scene: Scene, found: Look, seen: str) -> None:
     st.text(others_sentence(table, found.effective))
 
 
-def _two_words(scene: Scene, found: Look) -> None:
+def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
     words = scene.words
-    if found.odds is not None:
+    if drawn.odds is not None:
         st.subheader("This word or that one?", anchor=False)
-        table = odds_table(scene, found)
-        show_figure(odds_figure(table), odds_sentence(table.iloc[0]), table, "odds")
+        show_figure(drawn.odds, odds_sentence(drawn.ratio.iloc[0]), drawn.ratio, "odds")
     worst = found.worst
     st.text(
         worst_sentence(

@@ -39,7 +39,7 @@ _LOOKS, _SEEN, _LISTS, _OVERALL, _FAR = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Look:
     """What the attacker makes of one output at one ε.
 

@@ -1,15 +1,15 @@
 """How long a slider step of a page takes: server, pixels, bytes; and its first view.
 
-Run: python -m tests.benchmarks.page_latency [steps] [rewrite|deniability|neighbourhoods]
+Run: python -m tests.benchmarks.page_latency [steps] [rewrite|deniability|neighbourhoods|attacker]
 
 It starts a fresh server, opens the page in Chromium and steps the metric slider by keyboard, one
 step at a time. "Server" is the time from the last frame that the browser sent to the last frame
 that it received for that step, as far as the browser's process reports them while it draws;
 "pixels" is the time from the key press to the first change of what the slider moves: the grid's
-words or readings, the marks on the curves, or the map and the bars of noise. "Settled" is the time
-to the last change of the page. The first view of a warm server is that of the later visits; each
-is a new browser context, whose cache is empty, so it holds the download of Streamlit and of
-Plotly.
+words or readings, the marks on the curves, the map and the bars of noise, or the icon array.
+"Settled" is the time to the last change of the page. The first view of a warm server is that of the
+later visits; each is a new browser context, whose cache is empty, so it holds the download of
+Streamlit and of Plotly.
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ PAGES = {
         ".st-key-figure_staying .main-svg",
         """['map', 'distances']
           .map((name) => document.querySelector(`.st-key-figure_${name}`).parentElement)""",
+    ),
+    "attacker": Visited(
+        "/attacker",
+        ".st-key-figure_posterior .main-svg",
+        "[document.querySelector('.st-key-figure_posterior').parentElement]",
     ),
 }
 _WATCH = """() => {

@@ -1,6 +1,6 @@
 """Many people on one page at once: the server's time for a slider step, without a browser.
 
-Run: python -m tests.benchmarks.page_load [rewrite|deniability|neighbourhoods|attacker] [sessions ...]
+Run: python -m tests.benchmarks.page_load [PAGE] [sessions ...], PAGE one of `PAGES`
 
 Each session is a web socket of its own that steps the metric slider once a second. Its steps are
 timed from the request to the end of the script run; the bytes are those of one step. The first
