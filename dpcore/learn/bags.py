@@ -85,32 +85,20 @@ class Bags:
 
 
 def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> Bags:
-    """Read texts as a mechanism would: each token is looked up, compounds are split.
+    """Read texts as a mechanism would (`dpcore.rewrite.documents.encode_all`).
 
     Args:
         texts: any; line breaks of HTML are white space.
         lexicon: the vocabulary.
         most: protected places of a document that are kept, its first ones; None keeps all.
     """
-    from dpcore.rewrite.tokens import Kind, Token, tokenize
-    from dpcore.rewrite.vocabulary import encode
+    from dpcore.rewrite.documents import encode_all
 
-    known: dict[tuple[str, Kind], tuple[int, ...]] = {}
-    words: list[int] = []
-    offsets = [0]
-    for text in texts:
-        start = len(words)
-        for token in tokenize(text.replace("<br />", " ")):
-            if most is not None and len(words) - start >= most:
-                break
-            if token.kind is Kind.PUNCTUATION:
-                continue
-            key = (token.text, token.kind)
-            if key not in known:
-                slots = encode((Token(token.text, token.kind, ""),), lexicon).open_slots
-                known[key] = tuple(slot.index for slot in slots)
-            words += known[key]
-        if most is not None:
-            del words[start + most :]
-        offsets.append(len(words))
-    return Bags(np.array(words, dtype=np.int64), np.array(offsets, dtype=np.int64), len(lexicon))
+    plain = (text.replace("<br />", " ") for text in texts)
+    found = encode_all(plain, lexicon, for_text=False)
+    words, offsets = found.words, found.offsets
+    if most is not None:
+        place = np.arange(words.size) - np.repeat(offsets[:-1], np.diff(offsets))
+        words = words[place < most]
+        offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(offsets), most))))
+    return Bags(words, offsets, len(lexicon))
