@@ -1,0 +1,79 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import EpsilonError, ParameterError
+from dpcore.learn.substitutions import likely_words, listed, nearest_words
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MAX_SUBSTITUTES
+from dpcore.mechanisms.registry import create
+
+
+@pytest.fixture(scope="module")
+def words():
+    vectors = np.random.default_rng(5).standard_normal((60, 4)).astype(np.float32)
+    return Lexicon("sixty", tuple(f"w{i}" for i in range(60)), vectors)
+
+
+def test_nearest_words_are_those_of_brute_force(words):
+    found = nearest_words(words, [7, 3, 3, -1, 50], 4)
+    assert found.words.tolist() == [3, 7, 50]
+    vectors = words.vectors.astype(np.float64)
+    for word in found.words:
+        gaps = np.linalg.norm(vectors - vectors[word], axis=1)
+        assert found.of(word).tolist() == np.argsort(gaps)[1:5].tolist()
+        within = nearest_words(words, [word], 4, within=float(np.sort(gaps)[2]))
+        assert within.of(word).tolist() == np.argsort(gaps)[1:3].tolist()
+    assert found.inside.tolist() == [1.0, 1.0, 1.0]
+    assert found.mean_size == 4.0
+
+
+def test_a_list_keeps_what_the_vocabulary_holds(words):
+    found = listed(words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []})
+    assert found.words.tolist() == [2, 9]
+    assert found.of(9).tolist() == [1, 4]
+    assert found.of(2).size == found.of(5).size == 0
+    assert found.mean_size == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        found.choices[0, 0] = 1
+
+
+def test_likely_words_are_those_of_the_law(words):
+    mechanism = create("tem", words, {})
+    found = likely_words(mechanism, range(60), 3.0, 0.03)
+    for word in range(60):
+        law = mechanism.law(word, [3.0]).dense(60)[0]
+        allowed = set(np.flatnonzero(law >= 0.03).tolist()) | {word}
+        assert set(found.of(word).tolist()) == allowed - {word}
+        assert found.inside[word] == pytest.approx(law[sorted(allowed)].sum())
+    assert (found.choices[:, 0] == np.arange(60)).all()
+
+
+def test_tables_hold_a_row_for_every_word(words):
+    found = nearest_words(words, [3], 2)
+    table = found.table(np.array([1, 3]))
+    assert table[0].tolist() == [1, 1, 1]
+    assert table[1].tolist() == [3, *found.of(3)]
+    assert listed(words, {}).table(np.array([4])).tolist() == [[4]]
+    assert listed(words, {}).mean_size == 0.0
+
+
+def test_bad_arguments_are_refused(words):
+    for count in (0, -1, 60):
+        with pytest.raises(ParameterError, match="substitutes"):
+            nearest_words(words, [1], count)
+    for within in (0.0, math.nan):
+        with pytest.raises(ParameterError, match="distance"):
+            nearest_words(words, [1], 2, within)
+    with pytest.raises(ParameterError, match="word indices"):
+        nearest_words(words, [60], 2)
+    for least in (0.0, 1.1, math.nan, 0.5 / MAX_SUBSTITUTES):
+        with pytest.raises(ParameterError, match="least probability"):
+            likely_words(create("tem", words, {}), [1], 3.0, least)
+    with pytest.raises(ParameterError, match="no exact law"):
+        likely_words(create("madlib", words, {}), [1], 3.0, 0.1)
+    with pytest.raises(EpsilonError):
+        likely_words(create("tem", words, {}), [], -1.0, 0.1)
+    long = {"w1": ["w2"] * 5, "w2": []}
+    assert listed(words, long).of(1).tolist() == [2]
