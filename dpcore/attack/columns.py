@@ -9,6 +9,7 @@ The distances to y and those of the nearest words are exact; Z_w and Z_n come fr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,14 +73,19 @@ class ExponentialColumns(Channel):
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output: its distance from every word."""
-        return _SeenExponential(self, int(self.mechanism.check_words([output])[0]))
+        return self.seen_all([output])[0]
+
+    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
+        """Prepare for several outputs."""
+        words = self.mechanism.check_words(list(outputs))
+        vectors = self.mechanism.lexicon.vectors
+        found = distances(vectors, vectors[words], self.spectrum.metric)
+        return [_SeenExponential(self, y, d) for y, d in zip(words.tolist(), found, strict=True)]
 
 
 class _SeenExponential(Seen):
-    def __init__(self, channel: ExponentialColumns, output: int) -> None:
-        self._channel, self._output = channel, output
-        vectors = channel.mechanism.lexicon.vectors
-        self._distances = distances(vectors, vectors[[output]], channel.spectrum.metric)[0]
+    def __init__(self, channel: ExponentialColumns, output: int, distance: FloatArray) -> None:
+        self._channel, self._output, self._distances = channel, output, distance
 
     def at(self, epsilon: float) -> Likelihood:
         """The closed form."""

@@ -161,8 +161,8 @@ def context_attack(
         )
     model = model or language(channel.mechanism.lexicon)
     likelihoods = np.empty((len(own), n))
-    for i, place in enumerate(own):
-        logs = channel.seen(places[place].output).at(epsilon).logs
+    for i, seen in enumerate(channel.seen_all([places[place].output for place in own])):
+        logs = seen.at(epsilon).logs
         likelihoods[i] = np.exp(logs - logs.max())
         progress("words", i + 1, len(own))
     alone = likelihoods * model.frequency
@@ -185,7 +185,7 @@ def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> lis
             or the word itself, or `UNKNOWN`: then the chain begins anew.
     """
     size = model.share.size
-    first = np.repeat(np.arange(size), np.diff(model.starts))
+    onto, back = model.pairs.T, model.pairs
 
     def local(one: FloatArray | int) -> FloatArray:
         found = np.zeros(size)
@@ -208,8 +208,7 @@ def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> lis
         state = message * local(one)
         state = state / state.sum()
         forward.append(state)
-        message = (state @ model.share) * model.fallback
-        message = message + np.bincount(model.second, state[first] * model.excess, minlength=size)
+        message = float(state @ model.share) * model.fallback + onto @ state
     found: list[FloatArray] = []
     message = model.before(model.boundary)
     for one, state in zip(reversed(evidence), reversed(forward), strict=True):
@@ -221,6 +220,5 @@ def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> lis
         found.append((both / both.sum())[:-1])
         onward = local(one) * message
         onward = onward / onward.max()
-        message = model.share * float(model.fallback @ onward)
-        message = message + np.bincount(first, model.excess * onward[model.second], minlength=size)
+        message = model.share * float(model.fallback @ onward) + back @ onward
     return found[::-1]

@@ -13,8 +13,8 @@ of a sentence is a word of its own; after a word that the lexicon lacks only pâ‚
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,15 @@ class Bigram:
     starts: IntArray
     second: IntArray
     excess: FloatArray
+
+    @cached_property
+    def pairs(self) -> Any:
+        """`excess` as a sparse matrix, shape (n + 1, n + 1): a row of a first word."""
+        from scipy.sparse import csr_array
+
+        size = self.share.size
+        indices, starts = self.second.astype(np.int32), self.starts.astype(np.int32)
+        return csr_array((self.excess, indices, starts), shape=(size, size))
 
     @property
     def boundary(self) -> int:

@@ -43,10 +43,8 @@ if TYPE_CHECKING:
 FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")
 KINDS = ("all", "content")
-SETTINGS = (
-    ("tem", (1.5, 2.0, 2.25, 2.5, 3.0)),
-    ("tem-calibrated", (0.75, 1.0, 1.25, 1.5, 2.0)),
-)
+SETTINGS = (("tem", (2.0, 2.25, 2.5, 2.75, 3.0)),)
+"""Where on the bundled lexicon most words begin to stay: from 7 to 77 of a hundred."""
 _SHORTEST, _LONGEST = 5, 25
 
 
@@ -59,7 +57,7 @@ class TrialPlan:
         seed: of the drawing and of the noise.
     """
 
-    sentences: int = 150
+    sentences: int = 80
     seed: int = 0
 
 
