@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, base_layout, number
 from dpcore.plots.style import style_of
-from dpcore.plots.utility import TITLES, Line, across
+from dpcore.plots.utility import TITLES, Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,9 @@ def equal_figure(
     for curve, rows in table.groupby("curve", sort=False):
         traces += _curve(go, str(curve), rows.sort_values("x", kind="stable"))
     traces += across(go, [float(table["x"].min()), float(table["x"].max())], lines)
-    x_axis: dict[str, Any] = {"type": "log", "dtick": "D2"} if by == "loss" else {}
+    x_axis: dict[str, Any] = {}
+    if by == "loss":
+        x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
     return go.Figure(
         traces,
         base_layout(

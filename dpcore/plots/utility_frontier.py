@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, base_layout
 from dpcore.plots.style import GREY, style_of
-from dpcore.plots.utility import Line, across
+from dpcore.plots.utility import Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +69,7 @@ def frontier_figure(
             )
         )
     span = [float(table["private"].min()), float(table["private"].max())]
+    x_axis: dict[str, Any] = {"type": "log"} | ticks(span[0], span[1]) if logarithm else {}
     traces += across(go, span, lines)
     return go.Figure(
         traces,
@@ -81,7 +82,7 @@ def frontier_figure(
             xaxis=axis(
                 private_title,
                 fixedrange=True,
-                **({"type": "log", "dtick": "D2"} if logarithm else {}),
+                **x_axis,
             ),
             yaxis=axis(useful_title, fixedrange=True),
         ),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pages.using.evidence import Evidence
 
 _RATES = (0.01, 0.001)
+_VACUOUS = 0.999  # an AUC above it is allowed by a bound that bounds nothing
+_MOST = 3  # values of ε in one figure
 
 
 def membership_view(evidence: Evidence) -> None:
@@ -22,7 +24,7 @@ def membership_view(evidence: Evidence) -> None:
     rows = chosen(evidence.table, "roc", **evidence.where("roc"))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
-        note("No membership was inferred in this experiment.")
+        note("There is no inference of membership here, or not yet.")
         return
     with st.container(horizontal=True):
         label = st.selectbox(
@@ -34,21 +36,18 @@ def membership_view(evidence: Evidence) -> None:
             width=230,
         )
         values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
-        epsilon = (
-            st.select_slider(
-                f"ε of {label}",
-                values,
-                value=values[len(values) // 2],
-                format_func=lambda value: f"{value:.4g}",
-                key=f"use_roc_{label}",
-                help="The privacy parameter: to the left stronger privacy. Only measured values.",
-            )
-            if len(values) > 1
-            else values[0]
+        picked = st.pills(
+            f"ε of {label}",
+            values,
+            selection_mode="multi",
+            default=sorted({values[0], values[len(values) // 2], values[-1]}),
+            format_func=lambda value: f"{value:.4g}",
+            key=f"use_roc_{label}",
+            help=f"The privacy parameter, as far as it was measured; up to {_MOST} at a time.",
         )
-    table = roc_curves(
-        evidence.table, [("baseline", None), (label, epsilon)], **evidence.where("roc")
-    )
+    epsilons = sorted(picked)[:_MOST]
+    picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
+    table = roc_curves(evidence.table, picks, **evidence.where("roc"))
     outside = int(rows["count"].min())
     said = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
     show_figure(roc_figure(table), "\n".join(said), table, f"{evidence.name}_roc")
@@ -58,7 +57,8 @@ def membership_view(evidence: Evidence) -> None:
         "trials."
     )
     st.text(_resolution(outside, evidence.trials))
-    _bound(evidence, label, epsilon)
+    for epsilon in epsilons:
+        _bound(evidence, label, epsilon)
 
 
 def _resolution(outside: int, trials: int) -> str:
@@ -82,9 +82,12 @@ def _bound(evidence: Evidence, label: str, epsilon: float) -> None:
     if not len(rows):
         return
     bound, words = float(rows["value"].iloc[0]), int(rows["count"].iloc[0])
-    allowed = "more than 0.999: it rules out nothing" if bound > 0.999 else f"{bound:.3f}"
+    allowed = (
+        "an attacker who is always right: it rules out nothing"
+        if bound > _VACUOUS
+        else f"an AUC of at most {bound:.3f}"
+    )
     st.text(
         f"What {label} at ε = {epsilon:g} promises of one word allows, for a whole text of "
-        f"{words} words, an AUC of at most {allowed}. That text in practice gives away less is "
-        "what is measured here, and no promise."
+        f"{words} words, {allowed}. That less is given away here is measured, not promised."
     )

@@ -57,10 +57,14 @@ def until(condition: Any) -> None:
     raise AssertionError("nothing happened")
 
 
+def begun(run: live_jobs.LiveRun) -> None:
+    until(lambda: "parts" in run.progress()[1])
+
+
 def test_rows_come_as_they_are_done() -> None:
     slow = Slow()
     run = live_jobs.start(Plan(), slow)
-    until(lambda: "parts" in run.progress()[1])
+    begun(run)
     assert (run.finished, run.rows, run.done) == (0, (), False)
     slow.go.release()
     until(lambda: run.finished == 1)
@@ -117,7 +121,7 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
 def test_a_run_that_nobody_holds_ends() -> None:
     slow = Slow()
     run = live_jobs.start(Plan(), slow)
-    until(lambda: "parts" in run.progress()[1])
+    begun(run)
     del run
     gc.collect()
     assert slow.left.wait(PATIENCE)

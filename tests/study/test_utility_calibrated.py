@@ -20,7 +20,8 @@ def rows(label, quantity, values, seeds=(0, 1), **more):
 @pytest.fixture(scope="module")
 def table():
     tested = {"learner": "averaged", "tested_on": "private"}
-    proved, refuted = (dict(seeds=(0,), variant=str(s)) for s in (Status.PROVED, Status.REFUTED))
+    proved = {"seeds": (0,), "variant": str(Status.PROVED)}
+    refuted = proved | {"variant": str(Status.REFUTED)}
     found = [
         *rows("madlib", "accuracy", {1.0: 0.5, 9.0: 0.8}, **tested),
         *rows("tem", "accuracy", {1.0: 0.6, 2.0: 0.7}, **tested),
