@@ -7,7 +7,6 @@ would use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,6 @@ class Rate:
         threshold: a score above it is called in.
         inside: texts that were in.
         outside: texts that were not; fewer than 1/f of them cannot show a rate of f.
-        resolved: whether `outside` ≥ 1/f.
     """
 
     false_positives: float
@@ -58,7 +56,6 @@ class Rate:
     threshold: float
     inside: int
     outside: int
-    resolved: bool
 
 
 def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate:
@@ -90,7 +87,6 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
         threshold=threshold,
         inside=total,
         outside=outside.size,
-        resolved=outside.size * false_positives >= 1 - 1e-12,
     )
 
 
@@ -111,20 +107,3 @@ def roc(scores: Scores, rates: ArrayLike) -> NDArray[np.float64]:
         np.concatenate(([0.0], false)),
         np.concatenate(([0.0], true)),
     )
-
-
-def pooled(parts: Sequence[Scores]) -> Scores:
-    """Scores of several trials as one sample.
-
-    Each trial's scores become ranks among its own outsiders first: two attack networks do not
-    share a scale. Ties with outsiders count one half.
-    """
-    inside: list[NDArray[np.float64]] = []
-    outside: list[NDArray[np.float64]] = []
-    for scores in parts:
-        reference = np.sort(scores.outside)
-        for mine, found in ((scores.inside, inside), (scores.outside, outside)):
-            left = np.searchsorted(reference, mine, side="left")
-            right = np.searchsorted(reference, mine, side="right")
-            found.append((left + right) / (2.0 * reference.size))
-    return Scores(np.concatenate(inside), np.concatenate(outside))

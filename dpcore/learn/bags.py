@@ -42,11 +42,6 @@ class Bags:
         """Protected places of each document, shape (k,)."""
         return np.diff(self.offsets)
 
-    @property
-    def unknown(self) -> float:
-        """Share of the places whose word is outside the vocabulary."""
-        return float((self.words < 0).mean()) if self.words.size else 0.0
-
     def with_words(self, words: ArrayLike) -> Bags:
         """The same documents with other words in their places."""
         return Bags(np.array(words, dtype=np.int64), self.offsets, self.vocabulary)

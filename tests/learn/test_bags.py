@@ -23,7 +23,7 @@ def test_places_are_those_of_rewriting(lexicon):
         plain = [] if not text else prepare(text.replace("<br />", " "), lexicon).words.tolist()
         assert found.words[found.offsets[i] : found.offsets[i + 1]].tolist() == plain
     assert found.lengths.tolist()[:2] == [3, 0]
-    assert found.unknown == pytest.approx(3 / found.words.size)  # "in", "42", "dogs"
+    assert (found.words < 0).sum() == 3  # "in", "42", "dogs"
 
 
 def test_a_text_is_cut_to_its_first_places(lexicon):
