@@ -36,7 +36,21 @@ class TemBulk:
         n = len(mechanism.lexicon)
         # About √n/2: what is kept of a word and what is computed again for a draw are both small.
         self._block = min(n, max(64, math.isqrt(n) // 2))
-        self._kept: Kept[FloatArray] = Kept(8 * (n // self._block + 1))
+        self._kept: Kept[FloatArray] = Kept(self.row_bytes)
+        self._known: tuple[Sequence[FloatArray], int] = ((), 1)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory for what is kept of a word."""
+        return 8 * (len(self._mechanism.lexicon) // self._block + 1)
+
+    def ends_of(self, words: Sequence[int]) -> FloatArray:
+        """What is kept of words, to be computed once and used by many: see `use`."""
+        return np.stack(list(self._ends(list(words))))
+
+    def use(self, known: Sequence[FloatArray], step: int) -> None:
+        """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
+        self._known = known, step
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
@@ -66,6 +80,10 @@ class TemBulk:
 
     def _ends(self, words: list[int]) -> Iterator[FloatArray]:
         """The cumulated weight at the end of every block, for each word."""
+        known, step = self._known
+        if known:
+            yield from (known[word // step][word % step] for word in words)
+            return
         n = len(self._mechanism.lexicon)
         ends = np.append(np.arange(self._block - 1, n - 1, self._block), n - 1)
         for row in self._weights(0, n, words):

@@ -8,6 +8,7 @@ workers: use one of your own, on a network of your own or with `tls://`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -68,7 +69,10 @@ class Cluster:
             if address is None:
                 address = stack.enter_context(
                     self._dask.LocalCluster(
-                        n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                        n_workers=self.workers,
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,  # what matters is raised
                     )
                 )
             try:

@@ -16,74 +16,45 @@ import hashlib
 import json
 import secrets
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
 from dpcore.errors import StudyError
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.bulk import bulk
+from dpcore.mechanisms.bulk_kept import KEPT_BYTES
+from dpcore.mechanisms.bulk_tem import TemBulk
 from dpcore.noise.streams import SECRET_BYTES
-from dpcore.study.corpus import SPAN_BYTES, Columns, format_of
+from dpcore.study.corpus import SPAN_BYTES
 from dpcore.study.executors import Serial
-from dpcore.study.privatize_span import MARK, SECRET, STATE, canary, part_of, read_state
+from dpcore.study.privatize_order import Order, check_files, record_of
+from dpcore.study.privatize_span import (
+    LAWS_STEP,
+    MARK,
+    SECRET,
+    STATE,
+    canary,
+    law_file,
+    part_of,
+    read_state,
+)
 from dpcore.study.sources import ship
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.policy import UnknownWordPolicy
     from dpcore.study.corpus import Format, Span
     from dpcore.study.executors import Executor
     from dpcore.study.worker import Json
 
+SHARED_BYTES = 400
+"""Bytes of corpus for each word of the lexicon, from which on workers share what they know."""
 _DO = "dpcore.study.privatize_span:rewrite_span"
+_LAWS = "dpcore.study.privatize_span:compute_laws"
 _JOINED = "joined"
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """What is asked for.
-
-    Attributes:
-        source: the corpus; its name's end says the format.
-        out: the private copy, of the same format; must not exist.
-        mechanism: what rewrites.
-        epsilon: ε, for every word.
-        columns: what is rewritten and what is copied.
-        unknown_words: what becomes of words outside the vocabulary.
-        keep_stop_words: release function words unchanged.
-        case: what is released about capital letters.
-        seed: of an experiment that can be repeated; None for a release.
-    """
-
-    source: Path
-    out: Path
-    mechanism: Mechanism
-    epsilon: float
-    columns: Columns
-    unknown_words: UnknownWordPolicy
-    keep_stop_words: bool
-    case: CasePolicy
-    seed: int | None = None
-
-    @property
-    def experiment(self) -> bool:
-        """Whether the output must not be released: it is repeatable, or holds the originals."""
-        return self.seed is not None or self.columns.original
-
-    @property
-    def folder(self) -> Path:
-        """Where the run lies until it is finished."""
-        return _folder(self.out)
-
-    @property
-    def record(self) -> Path:
-        """The file that says how the output was made."""
-        return _record_of(self.out)
 
 
 def privatize(
@@ -113,52 +84,19 @@ def privatize(
     with _sentences(order):
         form = check_files(order.source, order.out, order.columns)
         state = _begin(order, form, span_bytes, progress)
+        workers = executor or Serial()
+        laws = _share_laws(order, workers, progress)
         spans = form.spans(order.source, int(state["span_bytes"]))
         left = _left(order.folder, spans)
         total = form.size(order.source) - _done(order.folder)
         done, stage = 0, f"rewriting {order.source.name}"
         progress(stage, 0, total)
-        payloads = ({"folder": str(order.folder.resolve()), **one} for one in left)
-        for payload, _ in (executor or Serial()).run(_DO, payloads):
+        common = {"folder": str(order.folder.resolve()), "laws": laws}
+        for payload, _ in workers.run(_DO, (common | one for one in left)):
             done += payload["stop"] - payload["start"]
             progress(stage, done, total)
         progress(stage, total, total)
         return _finish(order, form, state)
-
-
-def check_files(source: Path, out: Path, columns: Columns) -> Format:
-    """Refuse what can be refused before there is any work.
-
-    Raises:
-        StudyError: with what to do.
-    """
-    if not source.is_file():
-        raise StudyError(f"there is no file {source}")
-    form = format_of(source)
-    if format_of(out).name != form.name:
-        raise StudyError(
-            f"the output has the format of the input, {form.name}: give {out.name} the end "
-            f"{source.suffix}"
-        )
-    # A run that was killed at its very end has left its record.
-    written = (out,) if _folder(out).exists() else (out, _record_of(out))
-    for path in written:
-        if path.exists():
-            raise StudyError(f"{path} exists already: move it away, or choose another --out")
-    if not out.parent.is_dir():
-        raise StudyError(f"there is no folder {out.parent}: make it first")
-    if not source.stat().st_size:
-        raise StudyError(f"{source.name} is empty")
-    form.check(source, columns)
-    return form
-
-
-def _folder(out: Path) -> Path:
-    return out.with_name(f"{out.name}.unfinished")
-
-
-def _record_of(out: Path) -> Path:
-    return out.with_name(f"{out.name}.run.json")
 
 
 def _begin(order: Order, form: Format, span_bytes: int, progress: Progress) -> Json:
@@ -192,6 +130,28 @@ def _begin(order: Order, form: Format, span_bytes: int, progress: Progress) -> J
     }
     write_text(folder / STATE, json.dumps(state, ensure_ascii=False, indent=1) + "\n")
     return state
+
+
+def _share_laws(order: Order, executor: Executor, progress: Progress) -> bool:
+    """For a corpus with most words of the lexicon: compute their laws once for all workers.
+
+    Returns:
+        Whether that was done.
+    """
+    sampler = bulk(order.mechanism, order.epsilon)
+    n = len(order.mechanism.lexicon)
+    large = order.source.stat().st_size >= SHARED_BYTES * n
+    if not (isinstance(sampler, TemBulk) and executor.workers > 1 and large):
+        return False
+    if sampler.row_bytes * n > KEPT_BYTES:
+        return False
+    parts = range(-(-n // LAWS_STEP))
+    left = [number for number in parts if not law_file(order.folder, number).is_file()]
+    folder, stage = str(order.folder.resolve()), "laws of the words"
+    jobs = ({"folder": folder, "number": number} for number in left)
+    for done, _ in enumerate(executor.run(_LAWS, jobs), start=1):
+        progress(stage, done, len(left))
+    return True
 
 
 def _asked(order: Order, form: Format) -> Json:
@@ -245,48 +205,13 @@ def _finish(order: Order, form: Format, state: Json) -> dict[str, Any]:
     parts = [part_of(folder, number) for number in range(len(marks))]
     joined = folder / _JOINED
     form.join(parts, joined, order.source, order.columns)
-    record = _record(order, state, marks)
+    record = record_of(order, state, marks)
     write_text(order.record, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     order.record.chmod(0o644)
     (folder / SECRET).unlink(missing_ok=True)  # from here on nobody can take the noise away
     joined.replace(order.out)
     shutil.rmtree(folder)
     return record
-
-
-def _record(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
-    """How the output was made: nothing that depends on the words, and no seed of a release."""
-    from dpcore.rewrite.policy import released_description
-
-    guarantee = order.mechanism.guarantee(order.epsilon)
-    longest = max((int(mark["longest"]) for mark in marks), default=0)
-    released = list(
-        released_description(
-            order.unknown_words, keep_stop_words=order.keep_stop_words, case_policy=order.case
-        )
-    )
-    if order.columns.keep:
-        released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
-    if order.columns.original:
-        released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
-    return {
-        "kind": "experiment" if order.experiment else "release",
-        "mechanism": state["mechanism"],
-        "parameters": state["parameters"],
-        "epsilon": state["epsilon"],
-        "lexicon": order.mechanism.lexicon.name,
-        "fingerprint": state["fingerprint"],
-        "version": state["version"],
-        "guarantee": guarantee.to_dict(),
-        "longest_document": guarantee.for_tokens(longest),
-        "unknown_words": state["unknown_words"],
-        "released": released,
-        "format": state["format"],
-        "columns": state["columns"],
-        "documents": sum(int(mark["documents"]) for mark in marks),
-        "protected_words": sum(int(mark["words"]) for mark in marks),
-        "noise": "HMAC-SHA256 of the document's number under the run's secret keys Philox 4x64",
-    } | ({"seed": order.seed} if order.seed is not None else {})
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from dpcore.mechanisms.cli import Commands
-    from dpcore.study.privatize import Order
+    from dpcore.study.privatize_order import Order
 
 _INTERRUPTED = 130
 
@@ -102,7 +102,7 @@ def _order(options: argparse.Namespace) -> Order:
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.policy import UnknownWordPolicy
     from dpcore.study.corpus import Columns
-    from dpcore.study.privatize import Order, check_files
+    from dpcore.study.privatize_order import Order, check_files
 
     keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
     columns = Columns(options.text_column, keep, options.experiment)

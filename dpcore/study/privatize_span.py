@@ -21,11 +21,15 @@ from dpcore.study.corpus import Columns, Span, format_of
 from dpcore.study.sources import Place, open_lexicon
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.mechanisms.bulk import Bulk
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.worker import Json
 
 STATE, SECRET, MARK = "state.json", "secret", "spans"
+LAWS_STEP = 512
+"""Words whose laws are computed in one job."""
 _CANARY_WORDS = 24
 
 
@@ -72,9 +76,10 @@ class _Run:
 
 
 @lru_cache(maxsize=1)
-def _run(folder: Path, text: str) -> _Run:
+def _run(folder: Path, text: str, laws: bool) -> _Run:
     """Open a run once in each process; `text` is that of its state."""
     from dpcore.mechanisms.bulk import bulk
+    from dpcore.mechanisms.bulk_tem import TemBulk
     from dpcore.mechanisms.registry import create
 
     state: Json = json.loads(text)
@@ -91,7 +96,17 @@ def _run(folder: Path, text: str) -> _Run:
         raise StudyError(
             f"{folder} has lost its secret: delete that folder and begin again"
         ) from None
-    return _Run(state, mechanism, bulk(mechanism, state["epsilon"]), secret)
+    sampler = bulk(mechanism, state["epsilon"])
+    if laws and isinstance(sampler, TemBulk):
+        parts = range(0, len(lexicon), LAWS_STEP)
+        files = [law_file(folder, number) for number in range(len(parts))]
+        sampler.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
+    return _Run(state, mechanism, sampler, secret)
+
+
+def law_file(folder: Path, number: int) -> Path:
+    """Where the laws of the words from `number`·`LAWS_STEP` on are kept for all workers."""
+    return folder / "laws" / f"{number:06d}.npy"
 
 
 def rewrite_span(payload: Json) -> Json:
@@ -100,9 +115,36 @@ def rewrite_span(payload: Json) -> Json:
     Raises:
         StudyError: the span, the folder or the worker is not what it must be.
     """
+    return _guarded(_rewrite, payload, f"document {payload['first'] + 1:,}")
+
+
+def compute_laws(payload: Json) -> Json:
+    """Compute the laws of some words, for all workers; the other job of `privatize`.
+
+    Raises:
+        StudyError: the folder or the worker is not what it must be.
+    """
+    return _guarded(_compute, payload, f"word {payload['number'] * LAWS_STEP + 1:,} of the lexicon")
+
+
+def _compute(folder: Path, payload: Json) -> Json:
+    from dpcore.mechanisms.bulk_tem import TemBulk
+
+    run = _run(folder, (folder / STATE).read_text(encoding="utf-8"), False)
+    first = payload["number"] * LAWS_STEP
+    if isinstance(run.sampler, TemBulk):
+        words = range(first, min(first + LAWS_STEP, len(run.mechanism.lexicon)))
+        path = law_file(folder, payload["number"])
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.save(file, run.sampler.ends_of(words), allow_pickle=False)
+    return {}
+
+
+def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> Json:
+    """Do a job; a failure is a sentence that holds none of the text."""
     folder = Path(payload["folder"])
     try:
-        return _rewrite(folder, payload)
+        return work(folder, payload)
     except DpcoreError:
         raise
     except OSError as error:
@@ -118,15 +160,13 @@ def rewrite_span(payload: Json) -> Json:
         raise
     except Exception as error:
         # Its message could hold words of the text.
-        number = payload["first"] + 1
         raise StudyError(
-            f"a worker failed in the span that begins with document {number:,} "
-            f"({type(error).__name__})"
+            f"a worker failed in the part that begins with {begins} ({type(error).__name__})"
         ) from None
 
 
 def _rewrite(folder: Path, payload: Json) -> Json:
-    run = _run(folder, (folder / STATE).read_text(encoding="utf-8"))
+    run = _run(folder, (folder / STATE).read_text(encoding="utf-8"), payload["laws"])
     state = run.state
     span = Span(payload["start"], payload["stop"], payload["first"])
     columns = Columns(**state["columns"] | {"keep": tuple(state["columns"]["keep"])})

@@ -94,6 +94,15 @@ def test_little_memory_changes_nothing(monkeypatch, kind, rng):
     assert len(fast._kept._things) == 1
 
 
+def test_laws_that_were_computed_elsewhere_change_nothing(rng):
+    mechanism = create("tem", LARGE)
+    words, offsets = documents(rng(), len(LARGE), [900, 300])
+    plain = OneByOne(mechanism, 3.0)(rngs(2), words, offsets)
+    first, second = TemBulk(mechanism, 3.0), TemBulk(mechanism, 3.0)
+    second.use([first.ends_of(range(i, min(i + 700, 3_000))) for i in range(0, 3_000, 700)], 700)
+    assert np.array_equal(second(rngs(2), words, offsets), plain)
+
+
 @pytest.mark.parametrize("name", SHORT)
 def test_nothing_to_do(name):
     mechanism = create(name, SMALL)

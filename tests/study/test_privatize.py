@@ -20,7 +20,8 @@ from dpcore.rewrite.sentence import prepare, release
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from dpcore.study import executors, privatize_span
 from dpcore.study.corpus import Columns, format_of
-from dpcore.study.privatize import Order, privatize
+from dpcore.study.privatize import privatize
+from dpcore.study.privatize_order import Order
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)
@@ -136,6 +137,17 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path):
             privatize(order(source, out), executor=pool, span_bytes=span_bytes)
         found.append(out.read_bytes())
     assert found[0] == found[1] == found[2]
+
+
+def test_laws_that_workers_share_change_nothing(tmp_path, monkeypatch, expected):
+    """Computed in parts of 512 words by two workers; here a part is the whole lexicon."""
+    monkeypatch.setattr("dpcore.study.privatize.SHARED_BYTES", 0)
+    source, out, said = write(tmp_path / "in.txt"), tmp_path / "out.txt", []
+    with executors.of(2) as pool:
+        asked = order(source, out)
+        privatize(asked, executor=pool, progress=lambda *one: said.append(one), span_bytes=500)
+    assert ("laws of the words", 1, 1) in said
+    assert [row["text"] for row in read(out)] == [text.replace("\n", " ") for text in expected]
 
 
 def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path):

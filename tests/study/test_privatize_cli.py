@@ -18,7 +18,8 @@ from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from dpcore.study.cluster import Cluster
 from dpcore.study.corpus import Columns
-from dpcore.study.privatize import Order, privatize
+from dpcore.study.privatize import privatize
+from dpcore.study.privatize_order import Order
 from tests.needs import ROOT
 from tests.shell import result, run, small_vectors
 
