@@ -64,6 +64,8 @@ MAX_ATTACK_PRIOR_WORDS = 200  # that a person lists as possible; each takes a la
 MAX_ATTACK_OUTPUTS = 10_000  # drawn to estimate how often an attacker is right
 MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
 MAX_ATTACK_SHOWN = 100  # words that are named as the least protected
+MAX_POPULATION = 10_000  # texts of a genetic attack, and words tried in a place
+MAX_GENERATIONS = 10_000  # of such an attack
 
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10
