@@ -53,8 +53,8 @@ def _baselines(recorded: RecordedExperiment, key: str) -> Row:
         f"random vectors {printed:.4f}; GloVe drawn, not printed",
         f"{'; '.join(found)}; majority class {majority:.3f}",
         signed(random - printed),
-        f"Vectors that are random and stay so teach little: {random:.3f} here, where guessing has "
-        f"{majority:.3f}. The paper says that every mechanism lifts its value to about 0.865. "
+        f"Random vectors that stay as they are reach {random:.3f} here, guessing {majority:.3f}. "
+        "The paper says that every mechanism lifts its value to about 0.865. "
         "Rewriting only removes information, so such a gain cannot come from it: baseline and "
         f"curves cannot have been trained alike there. {recorded.entry.sizes}",
     )
