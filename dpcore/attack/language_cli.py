@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
     command = actions.add_parser("attack", help="try three attackers on held-out sentences again")
     command.add_argument("--data", type=Path, required=True, help="folder of the texts")
     command.add_argument("--out", type=Path, required=True, help="folder to write")
-    command.add_argument("--sentences", type=int, default=80, help="to try (default 80)")
+    command.add_argument("--sentences", type=int, default=150, help="to try (default 150)")
     seed_option(command, "of the sentences and of the noise (default 0)")
     common_options(command)
     command.set_defaults(handler=_attack)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")
-KINDS = ("all", "content")
+KINDS = ("all", "content", "changed")
 SETTINGS = (("tem", (2.0, 2.25, 2.5, 2.75, 3.0)),)
 """Where on the bundled lexicon most words begin to stay: from 7 to 77 of a hundred."""
 _SHORTEST, _LONGEST = 5, 25
@@ -57,7 +57,7 @@ class TrialPlan:
         seed: of the drawing and of the noise.
     """
 
-    sentences: int = 80
+    sentences: int = 150
     seed: int = 0
 
 
@@ -85,8 +85,9 @@ def try_attackers(
     The attacker sees one sentence at a time, without its punctuation.
 
     Returns:
-        One row an attacker and kind of words (all, or without function words): words, right,
-        share, and the ends of a 95 % interval.
+        One row an attacker and kind of words (all; all but function words; those that were
+        replaced by another one): words, right, share, and the ends of a 95 % interval. No row
+        where there is no such word.
     """
     lexicon = channel.mechanism.lexicon
     function = np.array([word in STOP_WORDS for word in lexicon.words])
@@ -97,7 +98,9 @@ def try_attackers(
         outputs = channel.mechanism.sample(rng, sentence.words, epsilon)
         found = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
         guesses = (found.likeliest, found.guesses_alone, found.guesses)
-        for k, kept in enumerate((np.ones(sentence.words.size, bool), ~function[sentence.words])):
+        every = np.ones(sentence.words.size, dtype=bool)
+        kinds = (every, ~function[sentence.words], outputs != sentence.words)
+        for k, kept in enumerate(kinds):
             total[k, i] = kept.sum()
             for a, guess in enumerate(guesses):
                 right[a, k, i] = (guess == sentence.words)[kept].sum()
@@ -106,6 +109,7 @@ def try_attackers(
         {"attacker": attacker, "words": kind} | _share(right[a, k], total[k])
         for a, attacker in enumerate(ATTACKERS)
         for k, kind in enumerate(KINDS)
+        if total[k].any()
     ]
 
 
