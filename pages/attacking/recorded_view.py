@@ -23,7 +23,11 @@ TITLES = {
     "context": "reads the sentence",
 }
 """Attacker of the record -> what it goes by."""
-_KINDS = {"all words": "all", "without function words": "content"}
+_KINDS = {
+    "all words": "all",
+    "without function words": "content",
+    "replaced words": "changed",
+}
 
 
 def recorded_view(scene: Scene) -> None:
@@ -50,7 +54,8 @@ def recorded_view(scene: Scene) -> None:
             default=next(iter(_KINDS)),
             required=True,
             key="trial_words",
-            help="Function words such as 'the' and 'of' are easy to guess from their context.",
+            help="Function words such as 'the' and 'of' are easy to guess from their context. "
+            "Replaced words are those for which another word was released.",
         )
     table = _table(found, mechanism, _KINDS[kind])
     show_figure(
