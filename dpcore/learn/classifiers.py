@@ -160,7 +160,11 @@ def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weight
 def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Mean vector of each document, shape (k, d); zero for a document without known words."""
     totals = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
-    return np.asarray((counts @ vectors) / np.maximum(totals, 1.0), dtype=np.float64)
+    # A product with all vectors would make a float64 copy of the whole lexicon.
+    used, columns = np.unique(counts.indices, return_inverse=True)
+    shape = (counts.shape[0], used.size)
+    narrow = type(counts)((counts.data, columns, counts.indptr), shape=shape)
+    return np.asarray((narrow @ vectors[used]) / np.maximum(totals, 1.0), dtype=np.float64)
 
 
 def _model(learner: Learner, rng: np.random.Generator) -> Any:
