@@ -37,9 +37,9 @@ def others_sentence(table: pd.DataFrame, effective: float) -> str:
         table: the columns `COLUMNS`.
         effective: number of equally likely words that would leave as much doubt.
     """
-    doubt = (
-        "no doubt is left" if effective < 1.005 else f"as much doubt as between {_count(effective)}"
-    )
+    doubt = f"as much doubt as between {_count(effective)}"
+    if effective < 1.05:
+        doubt = "hardly any doubt is left"
     if len(table) == 1:
         return f"No other word is possible: {doubt}."
     second = table.iloc[1]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.errors import DpcoreError
 from dpcore.measure.density import neighbourhood
 from dpcore.plots.captions import epsilon_reading
 from pages.attacking.budget_view import budget_view
@@ -18,7 +17,7 @@ from pages.attacking.scene import Scene
 from pages.attacking.sentence_view import sentence_view
 from pages.shared.bench import memo
 from pages.shared.groups import group_of
-from pages.shared.messages import note, refuse
+from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
@@ -46,16 +45,21 @@ _VIEWS = {
 def board(mechanism: Mechanism, lexicon: str) -> None:
     """Draw the slider and the open view."""
     group = group_of(mechanism.meaning)
+    defined = [value for value in group.grid if group.epsilon(value) in mechanism.admissible]
+    if not defined:
+        st.info(
+            "With these settings the mechanism is defined at no ε of the slider: change them in "
+            "the sidebar.",
+            icon=":material/info:",
+        )
+        return
+    usual = START_EPSILON.get(group.name, group.start)
+    start = min(defined, key=lambda value: abs(value - usual))
     with st.container(gap=None):
-        value = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+        value = epsilon_slider(group, [mechanism], start=start, grid=defined)
         near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
         note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
     scene = Scene(mechanism, value, lexicon)
-    try:
-        mechanism.check_epsilon(scene.epsilon)
-    except DpcoreError as error:
-        refuse("The mechanism is not defined at this ε: move the slider.", error)
-        return
     tabs = st.tabs(list(_VIEWS), key=OPEN_VIEW, bind="query-params", on_change="rerun")
     for tab, view in zip(tabs, _VIEWS.values(), strict=True):
         if tab.open:

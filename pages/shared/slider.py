@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared.groups import admissible_grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
@@ -21,6 +21,7 @@ def epsilon_slider(
     on_change: Callable[[], None] | None = None,
     *,
     start: float | None = None,
+    grid: Sequence[float] | None = None,
 ) -> float:
     """Draw the slider; it stands in the link as `eps_<group>`.
 
@@ -29,11 +30,12 @@ def epsilon_slider(
         members: its mechanisms that are shown; one of them at least is defined at every step.
         on_change: called when it has moved.
         start: where a fresh visit begins; the group's own start if None.
+        grid: the values to choose from; None for those of the group.
 
     Returns:
         A value of the group's grid (ln ε if the group is logarithmic).
     """
-    grid = admissible_grid(group, members)
+    grid = admissible_grid(group, members) if grid is None else grid
     start = group.start if start is None else start
     value: float = st.select_slider(
         group.title,
