@@ -11,7 +11,7 @@ from dpcore.learn.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.digits import Digits, Place, digits, first_layer, labels_known, train_digits
+from dpcore.learn.digits import Digits, Place, digits, first_layer, train_digits
 from dpcore.learn.noise_layer import Accounting
 
 ATTACKS = 10_000
@@ -46,7 +46,7 @@ def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
     assert model.layer.scale == pytest.approx(0.25 * model.layer.sensitivity)
     scores = draw_scores(model.scores, model.layer, few.test, 100, rng(1))
     found = certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
-    labels = labels_known(model, few.test_labels)
+    labels = model.places(few.test_labels)
     shares = certified_accuracy(found, labels, [0.0, 0.05, 0.1, 5.0])
     assert shares[0] > 0.5  # guessing gives 0.1
     assert (np.diff(shares) <= 0).all()
@@ -95,9 +95,9 @@ def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
 
 def test_a_class_that_is_missing_is_named(few, rng):
     model = train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 0, 1, 2))
-    assert labels_known(model, [2, 0, 1]).tolist() == [2, 0, 1]
+    assert model.places([2, 0, 1]).tolist() == [2, 0, 1]
     with pytest.raises(CorpusError, match="without class 7"):
-        labels_known(model, [0, 7])
+        model.places([0, 7])
     with pytest.raises(CorpusError, match="at least two classes"):
         train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 4))
     for scale in (0.0, -1.0, np.nan):
