@@ -26,6 +26,8 @@ _LOOKS = (
     (GREY, "dashdot", "x"),
 )
 
+_TOPS = (5.0, 10.0, 20.0, 50.0, 100.0)  # ends of the axis: small shares are to be seen as well
+
 
 def success_figure(
     table: pd.DataFrame, meaning: EpsilonMeaning, at: float | None = None
@@ -46,6 +48,7 @@ def success_figure(
         rows = table[table["attacker"] == name]
         x = _places(rows["epsilon"].tolist(), logarithm)
         traces += [_band(x, rows, look[0]), _curve(str(name), x, rows, look)]
+    top = next(one for one in _TOPS if one >= min(100 * table["high"].max(), 100.0))
     shapes = []
     if at is not None:
         (place,) = _places([at], logarithm)
@@ -63,7 +66,7 @@ def success_figure(
             legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
             shapes=shapes,
             xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
-            yaxis=axis("right guesses in 100", range=[-3, 103], tickvals=[0, 25, 50, 75, 100]),
+            yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
         ),
     )
 

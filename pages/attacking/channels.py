@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PULSE_SECONDS = 0.5
-_PATIENCE_SECONDS = 0.4  # what is done by then needs no progress
+_PATIENCE_SECONDS = 1.0  # what is done by then needs no progress
 
 
 class Opening:

@@ -28,6 +28,7 @@ _KINDS = {
     "without function words": "content",
     "replaced words": "changed",
 }
+_START = "replaced words"
 
 
 def recorded_view(scene: Scene) -> None:
@@ -40,18 +41,20 @@ def recorded_view(scene: Scene) -> None:
         return
     names = list(dict.fromkeys(row["mechanism"] for row in found["rows"]))
     with st.container(horizontal=True):
-        mechanism = st.segmented_control(
-            "Mechanism of the record",
-            names,
-            default=scene.mechanism.short if scene.mechanism.short in names else names[0],
-            required=True,
-            key="trial_mechanism",
-            help="The record was made once, on the bundled lexicon.",
-        )
+        mechanism = names[0]
+        if len(names) > 1:
+            mechanism = st.segmented_control(
+                "Mechanism of the record",
+                names,
+                default=scene.mechanism.short if scene.mechanism.short in names else names[0],
+                required=True,
+                key="trial_mechanism",
+                help="The record was made once, on the bundled lexicon.",
+            )
         kind = st.segmented_control(
             "Words that count",
             list(_KINDS),
-            default=next(iter(_KINDS)),
+            default=_START,
             required=True,
             key="trial_words",
             help="Function words such as 'the' and 'of' are easy to guess from their context. "
@@ -65,7 +68,7 @@ def recorded_view(scene: Scene) -> None:
         "trial",
     )
     note(
-        f"{found['sentences']} sentences of the {found['text']}, which the model of English has "
+        f"{mechanism}: {found['sentences']} sentences of the {found['text']}, which the model of English has "
         "not seen; 95 % intervals from the spread between sentences. Recorded by:"
     )
     st.code(found["command"], language=None, wrap_lines=True)

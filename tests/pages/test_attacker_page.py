@@ -281,6 +281,8 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
     assert len(rows) == 15
     assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
     assert metrics(test)["words"] == "15"
+    assert "Recorded by:" in shown
+    assert "reads the sentence:" in shown
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])

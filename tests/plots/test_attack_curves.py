@@ -67,6 +67,14 @@ def test_every_attacker_has_a_curve_a_band_and_looks_of_its_own() -> None:
     assert figure.layout.shapes[0].x0 == 2.0
 
 
+def test_small_shares_fill_the_axis() -> None:
+    few = CURVES.assign(**{name: CURVES[name] / 10 for name in ("right", "low", "high")})
+    assert success_figure(few, EpsilonMeaning.METRIC).layout.yaxis.range[1] < 11
+    assert success_figure(CURVES, EpsilonMeaning.METRIC).layout.yaxis.range[1] > 100
+    none = CURVES.assign(right=0.0, low=0.0, high=0.0)
+    assert success_figure(none, EpsilonMeaning.METRIC).layout.yaxis.range[1] > 0
+
+
 def test_the_axis_of_a_logarithmic_meaning_is_that_of_ln_epsilon() -> None:
     table = CURVES.assign(epsilon=CURVES["epsilon"].map(math.exp))
     figure = success_figure(table, EpsilonMeaning.METRIC_LOG, math.e)
