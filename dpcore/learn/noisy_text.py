@@ -75,4 +75,4 @@ def words_within(sizes: ArrayLike, lengths: ArrayLike, distance: float) -> IntAr
         raise ParameterError("the size of an attack must be a number >= 0")
     # Rounding must not give a word too many.
     words = np.minimum(reach / distance, 2.0) * known * (1 - 1e-12)
-    return np.minimum(np.floor(words).astype(np.int64), known)
+    return np.asarray(np.minimum(np.floor(words).astype(np.int64), known))
