@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.errors import TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 from dpcore.measure.similarity import bleu, greedy_matching, rouge1, words_kept
 from dpcore.mechanisms.sweep import outputs_at
@@ -58,7 +59,7 @@ def rewriting(
         encoder: for the contextual quantities; without it they are left out.
 
     Raises:
-        TextError: a text cannot be read.
+        TextError: a text cannot be read, or none holds a word.
         EpsilonError: the mechanism does not have an ε.
     """
     limits: dict[str, Any] = {
@@ -67,6 +68,8 @@ def rewriting(
     }
     read = [(text, prepare(text, lexicon, **limits)) for text in texts if text.strip()]
     read = [(text, sentence) for text, sentence in read if sentence.protected]
+    if not read:
+        raise TextError("none of the texts holds a word to rewrite: there is nothing to compare")
     before = np.concatenate([sentence.words for _, sentence in read])
     key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
     rng = generator(seed, "rewritten text", *key)
@@ -102,7 +105,8 @@ def _compared(
     yield row("bleu", bleu(originals, written), **own)
     known = [part[part >= 0] for part in np.split(before, ends)]
     matched = greedy_matching(known, parts, lexicon.vectors).f1
-    yield row("matching", float(np.nanmean(matched)), **own)
+    if np.isfinite(matched).any():  # else no text has a known word
+        yield row("matching", float(np.nanmean(matched)), **own)
 
 
 def _meanings(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpcore.errors import TextError
 from dpcore.mechanisms.registry import create
 from dpcore.study.rewriting import QUANTITIES, rewriting
 from tests.study import toy_corpus
@@ -59,3 +60,11 @@ def test_an_encoder_adds_its_quantities(lexicon):
     assert found["cosine"] == pytest.approx(1.0)
     noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, Letters()))
     assert values(noisy, 0.01)["cosine"] < 1.0
+
+
+def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon):
+    with pytest.raises(TextError, match="nothing to compare"):
+        list(rewriting(["…", " "], lexicon, None, (), 0))
+    found = values(rewriting(["secret words only"], lexicon, None, (), 0))
+    assert found["nw"] == 0.0
+    assert "matching" not in found
