@@ -137,12 +137,12 @@ def _options() -> dict[str, Any]:
             "Trials",
             1,
             LIVE_SEEDS,
-            2,
+            3,
             key="use_trials",
             bind="query-params",
             width=130,
             help="Each draws all noise and the division into training and test texts anew. "
-            "Intervals need two.",
+            "Intervals need two, and are narrow from three on.",
         )
         attack = st.toggle(
             "Infer membership too",
