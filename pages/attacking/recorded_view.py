@@ -68,8 +68,8 @@ def recorded_view(scene: Scene) -> None:
         "trial",
     )
     note(
-        f"{mechanism}: {found['sentences']} sentences of the {found['text']}, which the model of English has "
-        "not seen; 95 % intervals from the spread between sentences. Recorded by:"
+        f"{mechanism}: {found['sentences']} sentences of the {found['text']}, which the model of "
+        "English has not seen; 95 % intervals from the spread between sentences. Recorded by:"
     )
     st.code(found["command"], language=None, wrap_lines=True)
 
