@@ -141,7 +141,8 @@ def test_the_odds_card_speaks_everyday_words() -> None:
         "The next likeliest word is “truck”, 1 in 4,080. All in all as much doubt as between "
         "1,390 equally likely words."
     )
-    assert others_sentence(BELIEFS[:1], 1.0) == "No other word is possible: hardly any doubt is left."
+    alone = others_sentence(BELIEFS[:1], 1.0)
+    assert alone == "No other word is possible: hardly any doubt is left."
     assert "2.5 equally likely words" in others_sentence(BELIEFS, 2.51)
 
 

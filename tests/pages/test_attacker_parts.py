@@ -1,0 +1,68 @@
+"""Parts of the Attacker page by themselves: labels, the preparation in the background, lists."""
+
+import threading
+
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress
+from dpcore.mechanisms.registry import create
+from pages.attacking import channels
+from pages.attacking.channels import Opening
+from pages.attacking.listing import LISTS
+from pages.attacking.words import plain_label
+from pages.shared.resources import lexicon
+from tests.mechanisms import lexicons
+
+
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [
+        ("garage", "garage"),
+        ("**x**", r"\*\*x\*\*"),
+        (":smile:", r"\:smile\:"),
+        ("<b>", r"\<b\>"),
+        ("$a_b$", r"\$a\_b\$"),
+        ("[x](y)", r"\[x\]\(y\)"),
+    ],
+)
+def test_a_label_takes_the_signs_of_markdown_literally(word: str, label: str) -> None:
+    assert plain_label(word) == label
+
+
+def test_the_lists_of_the_game_are_words_of_the_bundled_lexicon() -> None:
+    words = lexicon("default")
+    for text in LISTS.values():
+        assert all(word in words for word in text.split())
+        assert 2 <= len(set(text.split())) == len(text.split()) <= 12
+
+
+def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported, go_on = threading.Event(), threading.Event()
+
+    def slow(mechanism: object, progress: Progress) -> str:
+        progress("distances", 1, 0)  # a stage whose length is not known
+        progress("distances", 1, 4)
+        reported.set()
+        assert go_on.wait(30)
+        return f"channel of {mechanism}"
+
+    monkeypatch.setattr(channels, "open_channel", slow)
+    found = Opening("tem")
+    assert reported.wait(30)
+    share, text = found.progress()
+    assert share == 0.25
+    assert "s left" in text
+    assert not found.done
+    go_on.set()
+    found.thread.join(30)
+    assert found.done
+    assert found.channel == "channel of tem"
+
+
+def test_a_refused_preparation_keeps_the_reason() -> None:
+    found = Opening(create("madlib", lexicons.cloud(20, 3)))
+    found.thread.join(30)
+    assert found.channel is None
+    assert isinstance(found.error, ParameterError)
+    assert "no exact law" in str(found.error)
