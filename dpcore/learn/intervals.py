@@ -52,6 +52,6 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
 
 @functools.lru_cache(maxsize=64)
 def _quantile(level: float, freedom: int) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
     return float(t.isf(0.5 * (1 - level), freedom))
