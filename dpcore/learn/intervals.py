@@ -54,4 +54,4 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
 def _quantile(level: float, freedom: int) -> float:
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
-    return float(t.isf(0.5 * (1 - level), freedom))
+    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))
