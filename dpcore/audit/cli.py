@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.cli import build, common_options, describe, print_json, seed_option
+from dpcore.mechanisms.cli import (
+    build,
+    common_options,
+    describe,
+    given_settings,
+    print_json,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.cli import Commands
+    from dpcore.mechanisms.mechanism import Mechanism
 
 
 def register(commands: Commands) -> None:
@@ -33,7 +41,8 @@ def register(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter of the mechanism; may be repeated",
+        help="a parameter of the mechanism; may be repeated; d=N: without a lexicon, the noise "
+        "between any two clipped inputs of N coordinates",
     )
     command.add_argument("--words", type=int, metavar="N", help="compare N words drawn by the seed")
     command.add_argument(
@@ -77,20 +86,13 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _mechanism(options: argparse.Namespace, progress: Progress) -> int:
-    from dpcore.audit.report import audit_report
-
-    mechanism = build(options)
-    pairs = None if options.pairs == "all" else _count(options.pairs)
-    report = audit_report(
-        mechanism,
-        options.epsilon,
-        words=options.words,
-        pairs=pairs,
-        seed=options.seed or 0,
-        progress=progress,
-    )
+    settings = given_settings(options)
+    if "d" in settings:
+        mechanism, report = _any_inputs(options, settings)
+    else:
+        mechanism, report = _on_words(options, progress)
     if options.json:
-        print_json(describe(mechanism) | _fields(report))
+        print_json(_describe(mechanism, settings.get("d")) | _fields(report))
         return 0
     effective = report.epsilon_effective
     print(f"{mechanism.title}: {report.label}")
@@ -105,6 +107,49 @@ def _mechanism(options: argparse.Namespace, progress: Progress) -> int:
             print(f"  worst     {worst.word!r} against {worst.other!r}")
     print(f"  method    {report.method}")
     return 0
+
+
+def _on_words(options: argparse.Namespace, progress: Progress) -> tuple[Mechanism, AuditReport]:
+    from dpcore.audit.report import audit_report
+
+    mechanism = build(options)
+    pairs = None if options.pairs == "all" else _count(options.pairs)
+    report = audit_report(
+        mechanism,
+        options.epsilon,
+        words=options.words,
+        pairs=pairs,
+        seed=options.seed or 0,
+        progress=progress,
+    )
+    return mechanism, report
+
+
+def _any_inputs(
+    options: argparse.Namespace, settings: dict[str, str]
+) -> tuple[Mechanism, AuditReport]:
+    from dpcore.audit.any_inputs import any_inputs_report, on_any_inputs
+
+    mechanism = on_any_inputs(
+        options.mechanism,
+        settings["d"],
+        {name: value for name, value in settings.items() if name != "d"},
+    )
+    if options.lexicon is not None or options.words is not None or options.pairs != "all":
+        raise ParameterError(
+            "--set d=N audits the noise without a lexicon: leave out --lexicon, --words and "
+            "--pairs, or leave out d"
+        )
+    return mechanism, any_inputs_report(mechanism, options.epsilon)
+
+
+def _describe(mechanism: Mechanism, dimension: str | None) -> dict[str, Any]:
+    """The fields that every result begins with; a d in place of the lexicon."""
+    found = describe(mechanism)
+    if dimension is None:
+        return found
+    parameters = found["parameters"] | {"d": mechanism.lexicon.dimension}
+    return found | {"parameters": parameters, "lexicon": None, "fingerprint": None}
 
 
 def _count(text: str) -> int:

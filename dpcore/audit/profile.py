@@ -22,6 +22,7 @@ from dpcore.mechanisms.gaussian import gaussian_log_delta
 FloatArray = NDArray[np.float64]
 
 _GAUSSIAN_ERROR = 1e-12  # relative
+_SHARES = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,14 @@ def spread_shift(norm: float, dimension: int, share: float, power: int = 2) -> F
     return shift
 
 
+def searched_shares(dimension: int) -> list[float]:
+    """Shares of the first coordinate in the differences of `worst_product`, ascending."""
+    if dimension == 1:
+        return [1.0]
+    shares: list[float] = np.geomspace(1.0 / dimension, 1.0, _SHARES).tolist()
+    return shares
+
+
 def worst_product(
     alpha: float,
     cut: float,
@@ -149,7 +158,6 @@ def worst_product(
     epsilons: FloatArray,
     *,
     power: int = 2,
-    shares: int = 9,
 ) -> Curve:
     """The largest δ at each ε over differences of this Lp norm, as far as they were searched.
 
@@ -158,10 +166,9 @@ def worst_product(
     A ≥ norm, the worst of all differences is one of these (see `mechanisms.truncation`); at a
     smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
     """
-    equal = 1.0 / dimension
     found = [
         product(alpha, cut, spread_shift(norm, dimension, share, power))(epsilons)
-        for share in ([1.0] if dimension == 1 else np.geomspace(equal, 1.0, shares))
+        for share in searched_shares(dimension)
     ]
     low, high = (np.max([getattr(c, side) for c in found], axis=0) for side in ("low", "high"))
     return Curve(found[0].x, low, high)

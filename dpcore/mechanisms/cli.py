@@ -76,6 +76,12 @@ def build(options: argparse.Namespace) -> Mechanism:
     from dpcore.mechanisms.registry import create, resolve
 
     resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
+    settings = given_settings(options)
+    return create(options.mechanism, load(options.lexicon), settings)
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, str]:
+    """What each `--set NAME=VALUE` sets; of two with one name the last."""
     settings: dict[str, str] = {}
     for setting in options.set:
         name, equals, value = setting.partition("=")
@@ -83,7 +89,7 @@ def build(options: argparse.Namespace) -> Mechanism:
             msg = f"--set takes NAME=VALUE, got {setting[:60]!r}"
             raise ParameterError(msg)
         settings[name.strip()] = value.strip()
-    return create(options.mechanism, load(options.lexicon), settings)
+    return settings
 
 
 def describe(mechanism: Mechanism) -> dict[str, Any]:

@@ -54,6 +54,31 @@ def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(capsys, 
     assert "none is true" in out
 
 
+def test_noise_in_d_dimensions_needs_no_lexicon(capsys):
+    """√d·ε is true of ADePT as published (Habernal 2021)."""
+    common = ["audit", "--mechanism", "adept", "--epsilon", "0.5", "--set", "d=16"]
+    found = result(capsys, *common)
+    assert set(found) == FIELDS
+    assert found["parameters"] == {"clip_norm": 1.0, "compare_with": "clipped", "d": 16}
+    assert (found["lexicon"], found["fingerprint"], found["outcome"]) == (None, None, "refuted")
+    assert (found["claimed_epsilon"], found["epsilon_effective"]) == (0.5, pytest.approx(2.0))
+    assert found["worst"]["delta"] == pytest.approx(found["delta_true"], rel=1e-6)
+    _, out, _ = run(capsys, *common, "--set", "clip_norm=3")
+    assert "at d = 16, between any two clipped inputs" in out
+    assert "true      ε = 2," in out
+
+
+@pytest.mark.parametrize(
+    "more", [["--lexicon", "wpl-25k"], ["--words", "10"], ["--words", "0"], ["--pairs", "10"]]
+)
+def test_noise_in_d_dimensions_has_no_words(capsys, more):
+    code, out, err = run(
+        capsys, "audit", "--mechanism", "laplace", "--epsilon", "1", "--set", "d=3", *more
+    )
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "leave out --lexicon, --words and --pairs, or leave out d" in err
+
+
 def test_a_sample_says_so(capsys, vectors):
     common = ["audit", "--mechanism", "tem", "--epsilon", "1", "--lexicon", vectors]
     whole = result(capsys, *common)
@@ -92,6 +117,8 @@ def test_one_claim_and_the_table(capsys, vectors):
         (["--mechanism", "tem", "--epsilon", "1", "--words", "1"], "a sample has 2 to 300"),
         (["--mechanism", "madlib", "--epsilon", "1", "--pairs", "3"], "no exact law"),
         (["--mechanism", "truncated-gumbel", "--epsilon", "1"], "must be >"),
+        (["--mechanism", "tem", "--epsilon", "1", "--set", "d=300"], "leave out d, and name"),
+        (["--mechanism", "laplace", "--epsilon", "1", "--set", "d=x"], "d must be a whole number"),
         (["--claim", "fermat"], "unknown claim 'fermat'"),
         (["--all", "--epsilon", "1"], "belong to --mechanism"),
         (["--all", "--at", "delta=0"], "delta must be > 0 and at most 0.5"),

@@ -132,7 +132,7 @@ def test_supports_that_do_not_meet():
 def test_the_worst_shift_depends_on_epsilon():
     """At ε = 0 a single coordinate is worse than the equal spread, at larger ε it is better."""
     alpha = 1 / (2 * math.sqrt(50))
-    curve = worst_product(alpha, math.inf, 2.0, 50, np.array([0.0, 0.3, 0.99]), shares=4)
+    curve = worst_product(alpha, math.inf, 2.0, 50, np.array([0.0, 0.3, 0.99]))
     one, all_ = (
         product(alpha, math.inf, spread_shift(2.0, 50, share))([0.0, 0.3, 0.99])
         for share in (1.0, 1 / 50)
