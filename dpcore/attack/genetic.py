@@ -7,7 +7,7 @@ changed in one more place. Fitness is 1 less the probability of the label. The w
 one call of the classifier, which needs nothing but probabilities.
 
 The attack shows that a prediction can be changed. That it fails shows nothing: see
-`dpcore.learn.linear` for a certificate that no attack gets below.
+`dpcore.learn.linear_certificate` for what no attack gets below.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
-from dpcore.learn.linear import changes_allowed
+from dpcore.learn.linear_certificate import changes_allowed
 from dpcore.limits import MAX_GENERATIONS, MAX_POPULATION
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Genetic:
     Attributes:
         population: members, at least 2.
         generations: after the first one.
-        share: of the known words that may be changed; see `dpcore.learn.linear.changes_allowed`.
+        share: of the known words that may be changed; see `changes_allowed` in
+            `dpcore.learn.linear_certificate`.
         tries: candidates that are tried in a changed place, of which the fittest is taken; 1 as in
             Xu et al. 2021, more as in Alzantot et al. 2018.
     """

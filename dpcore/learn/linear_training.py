@@ -19,7 +19,8 @@ import numpy as np
 
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.classifiers import averaged
-from dpcore.learn.linear import LinearModel, Places
+from dpcore.learn.linear import LinearModel
+from dpcore.learn.linear_certificate import Places
 from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class LinearTraining:
         strength: C, the inverse of the regularisation; with two classes half of scikit-learn's C
             for logistic regression gives the same classifier.
         robust: κ, the weight of the worst case, 0 to 1.
-        share: of the words that may change; see `dpcore.learn.linear.changes_allowed`.
+        share: of the words that may change; see `dpcore.learn.linear_certificate.changes_allowed`.
         rounds: steps of L-BFGS at most.
     """
 
@@ -112,6 +113,10 @@ class Program:
         if not truth.min() >= 0:
             raise ParameterError("labels must be numbered from 0")
         self.classes = int(truth.max()) + 1
+        self._groups = [
+            (label, self.places.group(np.flatnonzero(truth == label)))
+            for label in np.unique(truth).tolist()
+        ]
         self.vectors = vectors
         features = averaged(bags.counts(), vectors)
         self.centre = features.mean(axis=0)
@@ -142,9 +147,10 @@ class Program:
 
         Args:
             flat: the variables.
-            temperature: T of `Places.worst`; above 0 the objective is larger by at most
-                C·κ·k·T·ln(choices), its minimum over a word's choices is smooth, and what is
-                returned is the gradient but where a document's budget ends in a tie.
+            temperature: T of `dpcore.learn.linear_certificate.Group.worst`; above 0 the objective
+                is larger by at most C·κ·k·T·ln(choices), its minimum over a word's choices is
+                smooth, and what is returned is the gradient but where a document's budget ends
+                in a tie.
         """
         v, bias = self._parts(flat)
         total, slope, pull = 0.5 * float(np.square(v).sum()), v.copy(), np.zeros_like(bias)
@@ -179,27 +185,22 @@ class Program:
         loss, pull = 0.0, np.zeros_like(bias)
         on_points = np.zeros_like(scores)  # derivative by the score of each candidate
         bare = np.zeros_like(bias)  # and by that of a document without known words
-        for label in np.unique(self.places.labels).tolist():
-            rows = np.flatnonzero(self.places.labels == label)
-            empty = self.places.lengths[rows] == 0
+        for label, group in self._groups:
+            empty = group.lengths == 0
             rivals = [c for c in range(self.classes) if c != label]
-            lowest = [
-                self.places.worst(scores[:, label] - scores[:, c], rows, temperature)
-                for c in rivals
-            ]
+            lowest = [group.worst(scores[:, label] - scores[:, c], temperature) for c in rivals]
             margins = [
                 low.values + empty * ((v[label] - v[c]) @ self._shift) + bias[label] - bias[c]
                 for c, low in zip(rivals, lowest, strict=True)
             ]
-            logs = logsumexp(np.stack([np.zeros(rows.size), *(-m for m in margins)]), axis=0)
+            logs = logsumexp(np.stack([np.zeros(empty.size), *(-m for m in margins)]), axis=0)
             loss += float(logs.sum())
             for rival, margin, low in zip(rivals, margins, lowest, strict=True):
-                share = np.zeros(self.places.lengths.size)
-                share[rows] = np.exp(-margin - logs)
-                pushed = self.places.spread(low, share)
+                share = np.exp(-margin - logs)
+                pushed = group.spread(low, share, len(scores))
                 on_points[:, label] -= pushed
                 on_points[:, rival] += pushed
-                for array, amount in ((pull, share.sum()), (bare, share[rows][empty].sum())):
+                for array, amount in ((pull, share.sum()), (bare, share[empty].sum())):
                     array[label] -= amount
                     array[rival] += amount
         return loss, on_points.T @ self.points + np.outer(bare, self._shift), pull

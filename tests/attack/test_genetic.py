@@ -6,7 +6,8 @@ from dpcore.attack.genetic import Genetic, attack
 from dpcore.attack.genetic_candidates import from_substitutions
 from dpcore.errors import ParameterError
 from dpcore.learn.classifiers import Learner, train
-from dpcore.learn.linear import LinearModel, certify_linear, changes_allowed
+from dpcore.learn.linear import LinearModel
+from dpcore.learn.linear_certificate import certify_linear, changes_allowed
 from dpcore.learn.substitutions import Substitutions
 from tests.attack.genetic_cases import WORDS, bags, case
 from tests.chance import FALSE_ALARM

@@ -5,7 +5,7 @@ from dpcore.attack.genetic import Genetic, attack
 from dpcore.attack.genetic_candidates import from_substitutions
 from dpcore.attack.genetic_trial import adversarial_accuracy, steps
 from dpcore.errors import ParameterError
-from dpcore.learn.linear import certify_linear
+from dpcore.learn.linear_certificate import certify_linear
 from tests.attack.genetic_cases import case
 
 SETTINGS = Genetic(population=10, generations=6, share=1.0)

@@ -5,7 +5,7 @@ from scipy import optimize
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import Learner, train
-from dpcore.learn.linear import certify_linear
+from dpcore.learn.linear_certificate import certify_linear
 from dpcore.learn.linear_training import LinearTraining, Program, train_linear
 from dpcore.learn.substitutions import Substitutions
 
