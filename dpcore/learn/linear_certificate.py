@@ -1,11 +1,11 @@
 """The exact certificate of a linear classifier of texts under word substitutions.
 
-The score of a class (`dpcore.learn.linear`) is θ_c·(mean of φ(w) over the words) + b_c, so that what
-the substitution of one word does to a difference of two scores does not depend on the others. The
-worst text is found word by word: for class y against class c each word becomes the one with the
-smallest (θ_y − θ_c)·φ. With a budget of B changed words those B with the largest drops are changed.
-The result is the true minimum and no bound, and a text that attains it is returned with it. (The
-boxes of interval bound propagation, Jia et al. 2019, give a bound: a corner of a box is no word.)
+The score of a class (`dpcore.learn.linear`) is θ_c·(mean of φ(w) over the words) + b_c, so what the
+substitution of one word does to a difference of two scores does not depend on the others. The worst
+text is found word by word: for class y against class c each word becomes the one with the smallest
+(θ_y − θ_c)·φ. With a budget of B changed words those B with the largest drops are changed. The
+result is the true minimum and no bound, and a text that attains it is returned with it. (The boxes
+of interval bound propagation, Jia et al. 2019, give a bound: a corner of a box is no word.)
 """
 
 from __future__ import annotations
