@@ -27,6 +27,18 @@ def base_layout(**more: object) -> dict[str, Any]:
     return settings | more
 
 
+def named_layout(height: int, **more: object) -> dict[str, Any]:
+    """A layout whose curves are named in a legend of up to three lines above them."""
+    return base_layout(
+        height=height,
+        margin={"l": 8, "r": 16, "t": 90, "b": 8},
+        dragmode=False,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        **more,
+    )
+
+
 def axis(title: str | None = None, **more: object) -> dict[str, Any]:
     """An axis that makes room for its labels."""
     settings: dict[str, Any] = {"automargin": True, "zeroline": False, "showgrid": True}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import GREY, faint, style_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ TITLES = {
     "bert_style": "matching of contextual vectors",
     "cosine": "cosine of sentence vectors",
 }
-_TOP = 90
 _HEIGHT = 420
 
 
@@ -70,12 +69,8 @@ def utility_figure(
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
     return go.Figure(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
-            dragmode=False,
-            showlegend=True,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        named_layout(
+            _HEIGHT,
             xaxis=axis(
                 axis_title, type="log", range=[ends[0] - pad, ends[1] + pad], fixedrange=True,
                 **ticks(span[0], span[1]),

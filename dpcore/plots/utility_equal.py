@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import style_of
 from dpcore.plots.utility import TITLES, Line, across, ticks
 
@@ -23,7 +23,7 @@ X_TITLES = {
     "loss": "largest proved loss between two words (nats)",
 }
 """Measures of privacy: less is more private."""
-_TOP, _HEIGHT = 90, 420
+_HEIGHT = 420
 
 
 def equal_figure(
@@ -48,12 +48,8 @@ def equal_figure(
         x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
     return go.Figure(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
-            dragmode=False,
-            showlegend=True,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        named_layout(
+            _HEIGHT,
             xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
             yaxis=axis(TITLES[quantity], fixedrange=True),
         ),

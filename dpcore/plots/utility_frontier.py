@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.layout import axis, base_layout
+from dpcore.plots.layout import axis, named_layout
 from dpcore.plots.style import GREY, style_of
 from dpcore.plots.utility import Line, across, ticks
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row a curve and ε: two numbers, and whether another row is at least as good in both."""
 
-_FADED, _TOP, _HEIGHT = 0.28, 90, 420
+_FADED, _HEIGHT = 0.28, 420
 
 
 def frontier_figure(
@@ -73,12 +73,8 @@ def frontier_figure(
     traces += across(go, span, lines)
     return go.Figure(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
-            dragmode=False,
-            showlegend=True,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        named_layout(
+            _HEIGHT,
             xaxis=axis(
                 private_title,
                 fixedrange=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import GREY, faint, style_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
 with its interval (may be missing). `mechanism` is empty for a model of clean text."""
 
-_TOP, _HEIGHT = 90, 430
+_HEIGHT = 430
 _DASHES = ("solid", "dash", "dot", "dashdot")
 """Of the curves of one mechanism, which share its colour and mark."""
 
@@ -78,12 +78,8 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
         )
     return go.Figure(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": _TOP, "b": 8},
-            dragmode=False,
-            showlegend=True,
-            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        named_layout(
+            _HEIGHT,
             xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
             yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
         ),
