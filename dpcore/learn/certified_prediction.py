@@ -114,12 +114,14 @@ def draw_scores(
         progress: called with ("noise", inputs done, k).
 
     Raises:
-        ParameterError: an argument is outside its range, or what the scorer gives is no
-            probabilities of two classes or more.
+        ParameterError: an argument is outside its range, there is no input, or what the scorer
+            gives is no probabilities of two classes or more.
     """
     if not 1 <= draws <= MAX_NOISE_DRAWS:
         raise ParameterError(f"draws of the noise: 1 to {MAX_NOISE_DRAWS:,}, got {draws}")
     clean = layer.clean(inputs)
+    if not len(clean):
+        raise ParameterError("there is no input to predict")
     step = max(1, _BLOCK // (draws * clean.shape[1]))
     means, votes = [], []
     for start in range(0, len(clean), step):

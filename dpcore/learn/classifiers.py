@@ -158,7 +158,16 @@ def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weight
 
 
 def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Mean vector of each document, shape (k, d); zero for a document without known words."""
+    """Mean vector of each document, shape (k, d); zero for a document without known words.
+
+    Raises:
+        ParameterError: the counts are of another vocabulary than the vectors.
+    """
+    if counts.shape[1] != len(vectors):
+        raise ParameterError(
+            f"the documents are of a vocabulary of {counts.shape[1]:,} words, and there are "
+            f"{len(vectors):,} vectors"
+        )
     totals = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
     # A product with all vectors would make a float64 copy of the whole lexicon.
     used, columns = np.unique(counts.indices, return_inverse=True)

@@ -86,9 +86,10 @@ class Places:
     ) -> None:
         """Look up every distinct word once."""
         self.labels = np.asarray(labels, dtype=np.int64)
-        if self.labels.shape != (len(bags),):
+        if not (self.labels.shape == (len(bags),) and len(bags)):
             raise ParameterError(
-                f"each document needs a label, got {len(bags)} and {self.labels.size}"
+                "each of at least one document needs a label, got "
+                f"{len(bags)} and {self.labels.size}"
             )
         self.at = np.flatnonzero(bags.words >= 0)
         self.document = np.repeat(np.arange(len(bags)), bags.lengths)[self.at]
@@ -224,12 +225,18 @@ def certify_linear(
         share: of the words that may change; see `changes_allowed`.
 
     Raises:
-        ParameterError: a label is no class of the model, or the share is outside [0, 1].
+        ParameterError: there is no document, a label is no class of the model, or the share is
+            outside [0, 1].
     """
     places = Places(bags, labels, substitutions, share)
     truth = places.labels
-    if truth.size and not (truth.min() >= 0 and truth.max() < model.classes):
+    if not (truth.min() >= 0 and truth.max() < model.classes):
         raise ParameterError(f"labels must lie in 0..{model.classes - 1}")
+    if not bags.vocabulary == len(model.vectors):
+        raise ParameterError(
+            f"the documents are of a vocabulary of {bags.vocabulary:,} words, and the classifier "
+            f"has {len(model.vectors):,} vectors"
+        )
     scores = model.vectors[places.candidates].astype(np.float64) @ model.weights.T
     margins, rivals = np.full(len(bags), np.inf), np.zeros(len(bags), dtype=np.int64)
     words = np.array(bags.words)

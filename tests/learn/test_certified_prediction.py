@@ -120,6 +120,12 @@ def test_draws_outside_the_limits_are_refused(rng, draws):
         draw_scores(softmax, layer, np.zeros((1, 2)), draws, rng())
 
 
+def test_nothing_to_predict_is_refused(rng):
+    layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
+    with pytest.raises(ParameterError, match="no input"):
+        draw_scores(softmax, layer, np.zeros((0, 2)), 5, rng())
+
+
 @pytest.mark.parametrize(
     ("scorer", "said"),
     [

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
+from dpcore.learn.bags import Bags
 from dpcore.learn.linear import LinearModel
 from tests.learn.test_linear_certificate import documents, model, texts_of
 
@@ -25,3 +26,5 @@ def test_shapes_that_do_not_fit_are_refused(rng):
         LinearModel(np.zeros((2, 3)), np.zeros(2), linear.vectors)
     with pytest.raises(ParameterError, match="do not fit"):
         LinearModel(np.zeros((1, 4)), np.zeros(1), linear.vectors)
+    with pytest.raises(ParameterError, match="vocabulary of 13 words"):
+        linear.predict(Bags(np.array([1]), np.array([0, 1]), 13))

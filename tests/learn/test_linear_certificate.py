@@ -124,6 +124,10 @@ def test_bad_arguments_are_refused(rng):
     linear, table, bags = model(generator), substitutions(generator), documents(generator)
     with pytest.raises(ParameterError, match="needs a label"):
         certify_linear(linear, bags, [0], table)
+    with pytest.raises(ParameterError, match="at least one document"):
+        certify_linear(linear, bags.part([]), [], table)
+    with pytest.raises(ParameterError, match="vocabulary of 13 words"):
+        certify_linear(linear, Bags(bags.words, bags.offsets, 13), [0] * len(bags), table)
     for label in (-1, 3):
         with pytest.raises(ParameterError, match="labels must lie"):
             certify_linear(linear, bags, np.full(len(bags), label), table)
