@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,21 @@ def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -
         lexicon: words and vectors.
         metric: of the distances.
         progress: called with ("distances", tiles done, all tiles).
+
+    Returns:
+        The same object as long as anybody holds it: it is large, and several mechanisms need it.
     """
+    key = (lexicon.fingerprint, str(metric))
+    found = _shared.get(key)
+    if found is None:
+        found = _shared[key] = _read(lexicon, metric, progress)
+    return found
+
+
+_shared: WeakValueDictionary[tuple[str, str], Spectrum] = WeakValueDictionary()
+
+
+def _read(lexicon: Lexicon, metric: Metric, progress: Progress) -> Spectrum:
     width = _width(lexicon, metric)
     moments = _bundled(lexicon, metric)
     if moments is None:

@@ -114,3 +114,11 @@ def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
         true = np.exp(-np.minimum(strength * found, 17.0)).sum(axis=1) - 1.0
         assert np.all(np.abs(sums[words] - true) <= errors[words])
         assert np.all(errors <= 3e-4 * (1.0 + sums))
+
+
+def test_mechanisms_of_one_lexicon_share_one_spectrum() -> None:
+    words = lexicons.cloud(40, 3)
+    found = spectrum_of(words, Metric.EUCLIDEAN)
+    assert spectrum_of(lexicons.cloud(40, 3), Metric.EUCLIDEAN) is found
+    assert spectrum_of(words, Metric.MANHATTAN) is not found
+    assert spectrum_of(lexicons.cloud(41, 3), Metric.EUCLIDEAN) is not found
