@@ -113,7 +113,7 @@ def _drawn(scene: Scene, found: Look, seen: str) -> _Drawn:
         )
 
     held: dict[Look, _Drawn] = st.session_state.setdefault("attack_drawn", {})
-    return memo(held, found, draw, 60)
+    return memo(held, found, draw, 24)
 
 
 def _card(scene: Scene, found: Look, seen: str) -> None:
