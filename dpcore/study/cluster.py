@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +20,8 @@ from dpcore.study.worker import Json, outcome, perform, request, use_one_thread
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_PATIENCE = 20.0  # seconds for a scheduler to answer, and for a worker to appear
+_PATIENCE = 30.0  # seconds for a scheduler to answer, and for a worker to appear
+_LOOK = 5.0  # seconds between two looks at whether there are workers at all
 _AHEAD = 2  # jobs handed out for each worker thread
 
 
@@ -108,25 +110,55 @@ class Cluster:
         """
         jobs = iter(payloads)
         sent: dict[str, tuple[Any, Json]] = {}
-        finished = self._dask.as_completed(loop=self._client.loop)
 
-        def send(payload: Json) -> None:
-            future = self._client.submit(perform_alone, request(function, payload), pure=False)
-            sent[future.key] = future, payload
-            finished.add(future)
+        def send(count: int) -> None:
+            for payload in islice(jobs, count):
+                future = self._submitted(request(function, payload))
+                sent[future.key] = future, payload
 
         try:
-            for payload in islice(jobs, _AHEAD * self.workers):
-                send(payload)
-            for future in finished:
-                _, payload = sent.pop(future.key)
-                yield payload, outcome(self._result(future))
-                for following in islice(jobs, 1):
-                    send(following)
+            send(_AHEAD * self.workers)
+            while sent:
+                for future in self._some([future for future, _ in sent.values()]):
+                    _, payload = sent.pop(future.key)
+                    yield payload, outcome(self._result(future))
+                    send(1)
         finally:
             for future, _ in sent.values():
                 with contextlib.suppress(Exception):  # the scheduler may be gone
                     future.cancel()
+
+    def _submitted(self, sent: Json) -> Any:
+        try:
+            return self._client.submit(perform_alone, sent, pure=False)
+        except Exception:  # several kinds, of a client that has noticed
+            if self._client.status == "running":
+                raise
+            raise self._lost() from None
+
+    def _some(self, futures: list[Any]) -> list[Any]:
+        """Those that are done, as soon as one is."""
+        alone = time.monotonic()
+        while True:
+            try:
+                with self._client.as_current():
+                    found = self._dask.wait(futures, timeout=_LOOK, return_when="FIRST_COMPLETED")
+                return list(found.done)
+            except self._dask.CancelledError:
+                raise self._lost() from None
+            except TimeoutError:
+                pass
+            try:
+                workers = len(self._client.nthreads())
+            except (OSError, TimeoutError, ValueError):
+                raise self._lost() from None
+            if workers:
+                alone = time.monotonic()
+            elif time.monotonic() - alone > _PATIENCE:
+                raise StudyError(
+                    "all Dask workers are gone and none came back; what is finished is kept: start "
+                    "some and run again"
+                )
 
     def _result(self, future: Any) -> Json:
         try:
@@ -136,11 +168,15 @@ class Cluster:
                 "a job killed several Dask workers (out of memory?); what is finished is kept"
             ) from None
         except (self._dask.CancelledError, OSError, TimeoutError):
-            raise StudyError(
-                f"the connection to the Dask scheduler {self._scheduler or ''} was lost; what is "
-                "finished is kept: run again"
-            ) from None
+            raise self._lost() from None
         except ImportError as error:
             raise StudyError(
                 f"the Dask workers cannot import {error.name}: install the same dpcore there"
             ) from None
+
+    def _lost(self) -> StudyError:
+        where = self._scheduler or "of this machine"
+        return StudyError(
+            f"the connection to the Dask scheduler {where} was lost; what is finished is kept: run "
+            "again"
+        )

@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 from dpcore.errors import StudyError, TextError
+from dpcore.study import executors
 from dpcore.study.cluster import Cluster
 from dpcore.study.runner import collected, run
 from tests.study.test_runner import noise, plan, sources
@@ -21,7 +22,7 @@ def cluster():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
         with Cluster(workers=2) as found:
-            yield found
+            yield found  # the last tests of this file kill its workers
 
 
 def test_every_job_is_done_once_by_two_workers(cluster):
@@ -37,6 +38,52 @@ def test_every_job_is_done_once_by_two_workers(cluster):
 def test_failures_are_sentences(cluster):
     with pytest.raises(StudyError, match=r"tasks\.py:\d+: KeyError"):
         list(cluster.run(f"{TASKS}:fail", [{"x": 1}]))
+
+
+def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path):
+    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
+    with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
+        list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
+def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
+    monkeypatch.setattr("dpcore.study.cluster._PATIENCE", 1.0)
+    with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
+        Cluster(address).__enter__()
+
+
+def test_a_scheduler_is_used_by_its_address(cluster):
+    with executors.of(1, cluster._client.scheduler.address) as other:
+        assert other.workers == 2
+        found = list(other.run(f"{TASKS}:square", [{"x": 3}]))
+    assert found[0][1]["square"] == 9
+    still_there = next(cluster.run(f"{TASKS}:square", [{"x": 2}]))
+    assert still_there[1]["square"] == 4
+
+
+def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
+    from dask.distributed import LocalCluster
+
+    monkeypatch.setattr("dpcore.study.cluster._PATIENCE", 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+            said = r"has no workers; start some with `dask worker tcp://"
+            with pytest.raises(StudyError, match=said):
+                Cluster(empty.scheduler_address).__enter__()
+
+
+def test_a_scheduler_that_goes_away_is_one_sentence():
+    """What was done before has been yielded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Cluster(workers=1) as short:
+            found = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
+            assert next(found)[1]["square"] >= 0
+            short._client.cluster.close()
+            with pytest.raises(StudyError, match=r"connection to the Dask scheduler .* was lost"):
+                list(found)
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
@@ -65,14 +112,15 @@ def test_a_job_that_kills_every_worker_ends_the_run(cluster):
         list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
 
 
-def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path):
-    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
-    with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
-        list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
-
-
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
-def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
+def test_workers_that_do_not_come_back_end_the_run(monkeypatch):
     monkeypatch.setattr("dpcore.study.cluster._PATIENCE", 1.0)
-    with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
-        Cluster(address).__enter__()
+    monkeypatch.setattr("dpcore.study.cluster._LOOK", 0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Cluster(workers=1) as short:
+            found = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
+            assert next(found)[1]["square"] >= 0
+            local = short._client.cluster
+            local.sync(next(iter(local.workers.values())).close)  # with its nanny
+            with pytest.raises(StudyError, match=r"all Dask workers are gone|was lost"):
+                list(found)
