@@ -53,7 +53,7 @@ def curves_view(evidence: Evidence) -> None:
             selection_mode="multi",
             default=[name for name in ("accuracy", "auc", "nw") if name in there][:2],
             format_func=lambda name: TITLES[name],
-            key="use_drawn",
+            key=f"use_drawn_{evidence.name}",
             help="Accuracy of the classifier, success of the attacker who asks whether a text was "
             "used, words that stay, and likeness of the rewritten text.",
         )
