@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     from dpcore.attack import cli as attack
     from dpcore.attack import language_cli as language
+    from dpcore.attack import robust_cli as robust
     from dpcore.audit import cli as audit
     from dpcore.lexicon import cli as lexicon
     from dpcore.measure import cli as measure
@@ -53,7 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
-    rooms = (mechanisms, rewrite, privatize, measure, audit, attack, language, utility, study)
-    for room in (*rooms, lexicon):
+    private = (mechanisms, rewrite, privatize, measure)
+    judged = (audit, attack, language, utility, robust, study)
+    for room in (*private, *judged, lexicon):
         room.register(commands)
     return parser

@@ -1,0 +1,82 @@
+import pytest
+
+from tests.shell import result, run, small_vectors
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    """A tiny lexicon: most words of the corpus are outside of it."""
+    return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
+
+
+def test_certified_training_is_beside_the_plain_one(capsys, vectors):
+    found = result(
+        capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120", "--neighbours", "3"
+    )
+    plain, certified = found["rows"]
+    assert plain["worst_case_weight"] == 0.0
+    assert certified["worst_case_weight"] == 1.0
+    for row in found["rows"]:
+        assert 0 <= row["certified_accuracy"] <= row["clean_accuracy"] <= 1
+    assert found["settings"]["neighbours"] == 3
+    code, out, _ = run(capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120")
+    assert code == 0
+    assert "right whatever is substituted" in out
+
+
+def test_an_attack_names_the_words_that_it_changed(capsys, vectors):
+    options = (
+        *("robust", "attack", "--lexicon", vectors, "--texts", "300", "--share", "1"),
+        *("--mechanism", "tem", "--epsilon", "0.5", "--text", "the weather was terrible doctor"),
+    )
+    found = result(capsys, *options)
+    assert found["rows"][0]["old"] is None
+    changed = [row["old"] for row in found["rows"][1:]]
+    assert set(changed) <= {"weather", "terrible", "doctor"}
+    assert len(set(changed)) == len(changed)
+    assert result(capsys, *options) == found
+    code, out, _ = run(capsys, *options)
+    assert code == 0
+    assert "read as" in out
+
+
+def test_digits_are_certified_by_both_bounds(capsys):
+    found = result(capsys, "robust", "digits", "--draws", "40", "--seed", "3")
+    assert {row["bound"] for row in found["rows"]} == {"hoeffding", "clopper-pearson"}
+    for row in found["rows"]:
+        assert row["certified"] <= row["certified_tight"] <= 1 - row["abstained"]
+    assert found["rows"][-8]["certified"] > 0.5
+    code, out, _ = run(capsys, "robust", "digits", "--draws", "10")
+    assert code == 0
+    assert "slides (unproved)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("certify", "--labels", "mood"), "--labels must be one of sentiment, topic"),
+        (("certify", "--texts", "0"), "--texts must be"),
+        (("certify", "--share", "2"), "share of words"),
+        (("certify", "--robust", "nan"), "weight of the worst case"),
+        (("certify", "--texts", "2"), "class"),
+        (("certify", "--texts", "60", "--neighbours", "0"), "substitutes"),
+        (("digits", "--noise", "salt"), "--noise must be one of"),
+        (("digits", "--place", "moon"), "--place must be one of"),
+        (("digits", "--scale", "0"), "scale of the noise"),
+        (("digits", "--draws", "0"), "draws of the noise"),
+        (("digits", "--draws", "2", "--error", "0"), "error probability"),
+        (("attack", "--mechanism", "tem", "--epsilon", "1", "--text", "…"), "nothing to attack"),
+        (("attack", "--mechanism", "tem", "--epsilon", "0", "--text", "doctor"), "epsilon"),
+        (
+            ("attack", "--mechanism", "tem", "--epsilon", "1", "--text", "a", "--population", "1"),
+            "population",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, vectors, arguments, said):
+    where = () if arguments[0] == "digits" else ("--lexicon", vectors)
+    code, out, err = run(capsys, "robust", *arguments, *where)
+    assert code == 2
+    assert said in err
+    assert not out
+    assert len(err.splitlines()) == 1
