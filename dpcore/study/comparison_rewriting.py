@@ -68,7 +68,8 @@ def _noiseless(recorded: RecordedExperiment) -> Row:
         "; ".join(paper),
         "; ".join(found),
         "",
-        f"Ours loses the {100 * (1 - kept):.2g} % of the words that are not among the 10,000 (each "
+        f"Ours loses the {100 * (1 - kept):.2g} % of the words that are not among the "
+        f"{lexicon_facts(recorded, 'yelp')['words']:,} with a vector (each "
         "is exchanged for a random one: passing it through would publish it); the paper's loses "
         "what its auto-encoder forgets. BLEU is on other scales: see below.",
     )
