@@ -25,4 +25,8 @@ with st.sidebar:
 words = lexicon_or_stop(name)
 (mechanism,) = mechanisms_or_stop(words, [chosen])
 board(mechanism, name)
-footer(words, st.session_state.get("seed", link.SEED), "each number says whether it is exact or from how many draws")
+footer(
+    words,
+    st.session_state.get("seed", link.SEED),
+    "each number says whether it is exact or from how many draws",
+)

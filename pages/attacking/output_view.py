@@ -134,6 +134,10 @@ def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
     if drawn.odds is not None:
         st.subheader("This word or that one?", anchor=False)
         show_figure(drawn.odds, odds_sentence(drawn.ratio.iloc[0]), drawn.ratio, "odds")
+        note(
+            "Whatever the attacker believed of the two before, this output multiplies the odds "
+            "between them by that factor."
+        )
     worst = found.worst
     st.text(
         worst_sentence(
