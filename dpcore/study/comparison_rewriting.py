@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpcore.study.comparison_experiment import (
     at,
     epsilon_text,
+    lexicon_facts,
     said,
     without,
 )
