@@ -79,7 +79,7 @@ def test_the_worst_case_is_that_of_all_allowed_texts(rng, share, classes):
 
 
 def test_no_attack_gets_below_the_certificate(rng):
-    """Ten thousand random allowed texts of each document, and the returned one."""
+    """A thousand random allowed texts of each of twelve documents, and the returned one."""
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator, 10)
     predicted = linear.predict(bags)
