@@ -54,18 +54,21 @@ def change_text(prior: float, posterior: float) -> str:
     return times_text(math.log(posterior / prior) if posterior > 0 else -math.inf)
 
 
-def success_sentence(value: float, low: float, high: float, outputs: int, blind: float) -> str:
+def success_sentence(
+    value: float, low: float, high: float, outputs: int, blind: float, *, exact: bool
+) -> str:
     """How often the attacker's best guess is right, over all words and outputs.
 
     Args:
         value: the probability, or its estimate.
-        low: lower end of its 95 % interval; `value` if it is exact.
+        low: lower end of its 95 % interval, where it is an estimate.
         high: upper end.
         outputs: how many were summed or drawn.
         blind: success of whoever sees nothing.
+        exact: whether all outputs were summed.
     """
     how = f"summed over all {outputs:,} outputs"
-    if low < high:
+    if not exact:
         how = f"{outputs:,} outputs drawn, 95 % interval {100 * low:.3g} to {100 * high:.3g} in 100"
     return (
         f"The best guess is right in {chance_text(value)} cases ({how}). Whoever sees nothing and "

@@ -155,11 +155,12 @@ def _overall(scene: Scene, belief: Belief) -> None:
     found = known_success(scene, belief)
     if found is None:
         asked = belief.kind == LIST or st.button(
-            f"Draw {OUTPUTS} outputs and ask the attacker",
+            "How often is the attacker right?",
             key="attack_overall",
             icon=":material/casino:",
-            help="Words are drawn as the attacker believes them, each is released, and the chance "
-            "that the best guess is right is computed for each output; some seconds.",
+            help="All outputs are summed where that can be done; else words are drawn as the "
+            f"attacker believes them, {OUTPUTS} outputs are released, and the chance that the best "
+            "guess is right is computed for each; some seconds.",
         )
         if not asked:
             return
@@ -167,4 +168,13 @@ def _overall(scene: Scene, belief: Belief) -> None:
         found = measure_success(scene, belief, reporter.progress)
         reporter.close()
     if found is not None:
-        st.text(success_sentence(found.value, found.low, found.high, found.outputs, found.blind))
+        st.text(
+            success_sentence(
+                found.value,
+                found.low,
+                found.high,
+                found.outputs,
+                found.blind,
+                exact=found.exact,
+            )
+        )

@@ -12,6 +12,7 @@ from dpcore.plots.attack_captions import (
     change_text,
     guess_sentence,
     others_sentence,
+    success_sentence,
     worst_sentence,
 )
 from dpcore.plots.attack_icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
@@ -144,6 +145,16 @@ def test_the_odds_card_speaks_everyday_words() -> None:
     alone = others_sentence(BELIEFS[:1], 1.0)
     assert alone == "No other word is possible: hardly any doubt is left."
     assert "2.5 equally likely words" in others_sentence(BELIEFS, 2.51)
+
+
+def test_the_success_says_whether_it_is_summed_or_drawn() -> None:
+    summed = success_sentence(0.34, 0.3399, 0.3401, 25_000, 4e-5, exact=True)
+    assert summed == (
+        "The best guess is right in 34 in 100 cases (summed over all 25,000 outputs). Whoever sees "
+        "nothing and names the likeliest word is right in 1 in 25,000."
+    )
+    drawn = success_sentence(0.34, 0.244, 0.443, 200, 0.04, exact=False)
+    assert "(200 outputs drawn, 95 % interval 24.4 to 44.3 in 100)" in drawn
 
 
 def test_a_change_of_the_chance() -> None:
