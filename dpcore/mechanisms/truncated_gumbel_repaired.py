@@ -29,6 +29,7 @@ from dpcore.mechanisms.truncated_gumbel_repaired_certificate import repaired_cer
 from dpcore.mechanisms.truncated_gumbel_repaired_law import (
     heads,
     law_of,
+    log_law_of,
     proved_epsilon,
     proved_strength,
 )
@@ -264,3 +265,12 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
             error=1e-12,
             method="closed form",
         )
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(output | word) of every word, shape (n,), also where the probability underflows."""
+        index = int(self.check_words([word])[0])
+        ranking = ranking or self._ranking(index)
+        logs = np.empty(len(self.lexicon))
+        near = ranking.distances[: self.heads]
+        logs[ranking.order] = log_law_of(near, ranking.distances, self.strength(epsilon))
+        return logs

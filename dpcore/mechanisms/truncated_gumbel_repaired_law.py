@@ -78,17 +78,31 @@ def law_of(near: FloatArray, distances: FloatArray, strengths: FloatArray) -> Fl
         distances: of all words, shape (n,).
         strengths: s = 1/b, shape (E,).
     """
-    n = distances.size
-    weights = candidate_weights(n)[: near.size]
-    with np.errstate(over="ignore"):
-        found = np.exp(-np.multiply.outer(strengths, distances))
-    partial = np.cumsum(found[:, : near.size], axis=1)
-    whole = whole_vocabulary_weight(n) / found.sum(axis=1)
-    few = (weights / partial)[:, ::-1]
-    tails = np.cumsum(few, axis=1)[:, ::-1] + whole[:, None]
+    found = np.exp(-np.multiply.outer(strengths, distances))
+    tails, whole = _factors(found, near.size)
     found[:, : near.size] *= tails
-    found[:, near.size :] *= whole[:, None]
+    found[:, near.size :] *= whole
     return found
+
+
+def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> FloatArray:
+    """As `law_of`, the logarithms for one s, shape (n,): also where a probability underflows."""
+    exponents = -strength * distances
+    # Every Z_k is between 1 and n, so what underflows there is nothing to the sum.
+    tails, whole = _factors(np.exp(exponents)[None], near.size)
+    exponents[: near.size] += np.log(tails[0])
+    exponents[near.size :] += np.log(whole[0])
+    return exponents
+
+
+def _factors(found: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """T_i of the first words, shape (E, size), and that of all others, shape (E, 1)."""
+    n = found.shape[1]
+    weights = candidate_weights(n)[:size]
+    partial = np.cumsum(found[:, :size], axis=1)
+    whole = whole_vocabulary_weight(n) / found.sum(axis=1)[:, None]
+    few = (weights / partial)[:, ::-1]
+    return np.cumsum(few, axis=1)[:, ::-1] + whole, whole
 
 
 def heads(n: int) -> int:

@@ -82,6 +82,19 @@ def test_the_certificate_equals_the_matrix(monkeypatch, name):
     assert "all pairs of the 80 words" in whole.method
 
 
+@pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
+@pytest.mark.parametrize("epsilon", [300.0, 1e3, 1e6])
+def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
+    """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
+    mechanism = create(name, lexicons.cloud(30, 5))
+    for sample in ({}, {"words": 12}, {"pairs": 9}):
+        found = laws.audit_mechanism(mechanism, epsilon, **sample).found
+        assert found.holds
+        assert found.delta == 0.0
+        assert found.unknown == 0
+    assert np.isfinite(log_law(mechanism, 4, epsilon)[0]).all()
+
+
 def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
     with pytest.raises(ParameterError, match="no exact law"):
         laws.audit_mechanism(create("madlib", lexicons.cloud(10, 2)), 1.0)

@@ -16,6 +16,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.mechanisms.truncated_gumbel_repaired_certificate import repaired_losses
 from dpcore.mechanisms.truncated_gumbel_repaired_law import (
     law_of,
+    log_law_of,
     lowest_proved_epsilon,
     proved_epsilon,
     proved_strength,
@@ -57,6 +58,23 @@ def test_the_closed_form_is_a_mixture_of_softmaxes():
         found = law_of(near[:29], near, np.array([1.7]))[0]
         np.testing.assert_allclose(found, np.exp(logs[w][order]), rtol=1e-12)
         assert found.sum() == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
+def test_the_logarithms_do_not_underflow(strength):
+    """Equal to the definition in logarithms, far below the smallest float."""
+    lexicon = lexicons.cloud(30, 3)
+    logs, apart = log_laws(lexicon, strength)
+    for w in (0, 11):
+        order = np.argsort(apart[w], kind="stable")
+        near = apart[w][order]
+        found = log_law_of(near[:29], near, strength)
+        np.testing.assert_allclose(found, logs[w][order], rtol=1e-12, atol=1e-12)
+    assert (logs.min() < -1e4) == (strength == 1e4)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
+    whole = log_laws(lexicon, mechanism.strength(epsilon))[0]
+    np.testing.assert_allclose(mechanism.log_law(4, epsilon), whole[4], rtol=1e-11, atol=1e-11)
 
 
 def test_the_law_is_that_of_the_algorithm(rng):
