@@ -11,12 +11,14 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _RARE = 1e-5  # probabilities below it are taken from the logarithmic law
 _LOG_ERROR = 3e-3  # relative, of those (see `TruncatedGumbel.log_law`)
+_CLOSED_ERROR = 1e-12  # relative, of a logarithm in closed form
 
 
 class Rows(Channel):
@@ -58,6 +60,9 @@ class Rows(Channel):
                 deep = mechanism.log_law(word, epsilon, rare, ranking=ranking)
                 logs[i, rare] = deep
                 errors[i, rare] = np.where(np.isfinite(deep), _LOG_ERROR * np.abs(deep), 0.0)
+            elif isinstance(mechanism, TruncatedGumbelRepaired):
+                logs[i] = mechanism.log_law(word, epsilon, ranking=ranking)
+                errors[i] = _CLOSED_ERROR * np.maximum(np.abs(logs[i]), 1.0)
             method = f"exact laws of {self.words.size:,} words ({law.method})"
         return logs, errors, method
 

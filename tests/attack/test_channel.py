@@ -6,6 +6,7 @@ import pytest
 from dpcore.attack.channel import open_channel
 from dpcore.attack.columns import ExponentialColumns, RepairedColumns
 from dpcore.attack.gumbel_columns import GumbelColumns
+from dpcore.attack.odds import worst_odds
 from dpcore.attack.rows import Rows
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import Metric, distances
@@ -136,13 +137,20 @@ def test_a_list_of_words_gets_its_exact_laws(name) -> None:
         found.of(8)
 
 
-def test_lists_and_columns_agree_at_every_epsilon() -> None:
-    mechanism = create("tem", LEXICON)
+@pytest.mark.parametrize(
+    ("name", "epsilons"),
+    # Beyond ε = 750 probabilities of far words are below the smallest float.
+    [("tem", (0.5, 2.0, 0.5)), ("truncated-gumbel-repaired", (5.0, 1000.0, 5.0))],
+)
+def test_lists_and_columns_agree_at_every_epsilon(name, epsilons) -> None:
+    mechanism = create(name, LEXICON)
     all_words, some = open_channel(mechanism), open_channel(mechanism, [3, 4, 250])
     a, b = all_words.seen(9), some.seen(9)
-    for epsilon in (0.5, 2.0, 0.5):
+    for epsilon in epsilons:
         one, two = a.at(epsilon), b.at(epsilon)
-        assert np.allclose(one.logs[[3, 4, 250]], two.logs, atol=1e-5)
+        assert np.allclose(one.logs[[3, 4, 250]], two.logs, rtol=1e-9, atol=1e-5)
+        odds = worst_odds(LEXICON, two, mechanism.guarantee(epsilon), 3)
+        assert not odds.broken
 
 
 def test_what_cannot_be_attacked_is_refused(monkeypatch) -> None:
