@@ -47,7 +47,11 @@ def _verdict(
         fingerprint=lexicon.fingerprint,
         settings={"epsilon": epsilon, **mechanism.settings(), "words": audit.words}
         | ({} if audit.complete else {"seed": settings.seed}),
-        conditions=(Condition("a certificate of this vocabulary is at hand", certified),),
+        conditions=(
+            Condition(
+                "a certificate of this vocabulary is at hand", mechanism.certificate is not None
+            ),
+        ),
         computed=computed,
         outcome=outcome if audit.found.holds else Outcome.REFUTED,
         repair=guarantee.reason,
@@ -63,7 +67,7 @@ def gumbel_repaired(
     mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
     low = mechanism.admissible.low
     epsilon = max(settings.epsilon, 1.5 * low)
-    count = min(_SAMPLE * settings.words, len(lexicon))
+    count, fewer = settings.sample(lexicon, _SAMPLE)
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     return _verdict(
         mechanism,
@@ -71,7 +75,7 @@ def gumbel_repaired(
         settings,
         title="Truncated Gumbel, repaired",
         claim=f"ε·d-private at ε = {epsilon:.4g}.",
-        computed=f"The closed form of {count} words, all pairs and all outputs."
+        computed=f"The closed form of {count} words, all pairs and all outputs.{fewer}"
         + settings.moved_to(epsilon, f"1.5 times its lowest ε, {low:.4g}, is the least audited"),
         numbers={
             "claimed epsilon": epsilon,
@@ -88,7 +92,7 @@ def tem_calibrated(
     """A5c: the largest exponent whose exact loss over all pairs is ε."""
     mechanism = TemCalibrated(lexicon=lexicon)
     epsilon = truncating_epsilon(mechanism, settings)
-    audit = audit_tem(mechanism, settings, progress)
+    audit, fewer = audit_tem(mechanism, settings, progress)
     gain = mechanism.nominal(epsilon) / epsilon
     return _verdict(
         mechanism,
@@ -96,6 +100,7 @@ def tem_calibrated(
         settings,
         title="TEM, calibrated",
         claim=f"ε·d-private at ε = {epsilon:.4g} with {gain:.3g} times TEM's exponent.",
-        computed=f"The exact loss: {audit.method}." + settings.moved_to(epsilon, NOTHING_CUT),
+        computed=f"The exact loss: {audit.method}.{fewer}"
+        + settings.moved_to(epsilon, NOTHING_CUT),
         numbers=loss_numbers(audit, lexicon) | {"exponent over that of TEM": gain},
     )

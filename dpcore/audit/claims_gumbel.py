@@ -115,7 +115,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     mechanism = TruncatedGumbel(lexicon=lexicon)
     extent = lexicon.with_metric(Metric.EUCLIDEAN).extent
     n, epsilon = len(lexicon), settings.edge * mechanism.admissible.low
-    count = min(settings.words, n)
+    count, fewer = settings.sample(lexicon)
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     worst = audit.found.worst
     made, example = crafted(settings.edge)
@@ -163,7 +163,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         computed=(
             f"A crafted vocabulary of {CRAFTED_WORDS + 2:,} words, and all pairs of {count} words "
             f"of this one with all {n:,} outputs, in log space; the two probabilities of the worst "
-            "triple are then bounded without quadrature."
+            f"triple are then bounded without quadrature.{fewer}"
         ),
         outcome=Outcome.REFUTED if refuted else Outcome.NOT_REFUTED,
         extent=f"{audit.found.pairs:,} pairs of words" if not refuted else "",

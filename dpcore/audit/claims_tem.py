@@ -31,12 +31,18 @@ def truncating_epsilon(mechanism: TruncatedExponential, settings: AuditSettings)
 
 def audit_tem(
     mechanism: TruncatedExponential, settings: AuditSettings, progress: Progress
-) -> LawAudit:
-    """All pairs of a vocabulary that is small enough for a table of claims, else of a sample."""
-    n = len(mechanism.lexicon)
-    count = None if n <= MAX_AUDIT_WORDS else min(n, _SAMPLE * settings.words)
+) -> tuple[LawAudit, str]:
+    """All pairs of a vocabulary that is small enough for a table of claims, else of a sample.
+
+    Returns:
+        The audit, and a sentence if the sample is smaller than was asked for.
+    """
+    count, fewer = None, ""
+    if len(mechanism.lexicon) > MAX_AUDIT_WORDS:
+        count, fewer = settings.sample(mechanism.lexicon, _SAMPLE)
     epsilon = truncating_epsilon(mechanism, settings)
-    return audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
+    found = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
+    return found, fewer
 
 
 def loss_numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
@@ -63,7 +69,7 @@ def carvalho_theorem_2(
     """Theorem 2: Algorithm 2 is εd-private for every metric."""
     mechanism = TruncatedExponential(lexicon=lexicon)
     epsilon = truncating_epsilon(mechanism, settings)
-    audit = audit_tem(mechanism, settings, progress)
+    audit, fewer = audit_tem(mechanism, settings, progress)
     return Verdict(
         key="carvalho-theorem-2",
         title="TEM, Theorem 2",
@@ -77,7 +83,8 @@ def carvalho_theorem_2(
             Condition("the distance is a metric", True),
             Condition("distances are exact, not those of an approximate index", True),
         ),
-        computed=f"The exact loss: {audit.method}." + settings.moved_to(epsilon, NOTHING_CUT),
+        computed=f"The exact loss: {audit.method}.{fewer}"
+        + settings.moved_to(epsilon, NOTHING_CUT),
         outcome=Outcome.PROVED if audit.found.holds else Outcome.REFUTED,
         repair=(
             "min(D, γ) is a metric too, so weight and normaliser change by at most e^(ε·d/2) each. "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcore.errors import ParameterError
-from dpcore.limits import MAX_AUDIT_DRAWS, MAX_DIMENSION
+from dpcore.limits import MAX_AUDIT_DRAWS, MAX_AUDIT_ENTRIES, MAX_DIMENSION
 from dpcore.noise.streams import check_seed
 
 if TYPE_CHECKING:
@@ -72,6 +72,17 @@ class AuditSettings:
                     f"{name} must be from {low:,} to {high:,}, got {getattr(self, name)}"
                 )
         check_seed(self.seed)
+
+    def sample(self, lexicon: Lexicon, times: int = 1) -> tuple[int, str]:
+        """How many private words are compared, and a sentence if they are fewer than asked for.
+
+        `words` times so many, but no more than the lexicon has, and than laws are held at a time.
+        """
+        n, asked = len(lexicon), times * self.words
+        most = MAX_AUDIT_ENTRIES // n
+        if min(asked, n) <= most:
+            return min(asked, n), ""
+        return most, f" Of the {asked:,} words asked for {most:,} are compared, the most here."
 
     def moved_to(self, epsilon: float, reason: str) -> str:
         """A sentence that says so if a claim is audited at another ε than this one."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.audit import claims_gumbel
+from dpcore.audit import settings as settings_module
 from dpcore.audit.claims import CLAIMS, all_verdicts, verdict
 from dpcore.audit.claims_pixeldp import largest_margin
 from dpcore.audit.gumbel_bounds import log_probability_bounds
@@ -252,3 +253,31 @@ def test_any_epsilon_of_the_page_has_a_verdict(epsilon):
     settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
     for one in all_verdicts(lexicons.cloud(50, 6), settings):
         assert "NaN" not in one.numbers.values()
+        if one.key not in REFUTED | {"gaussian-classical"}:
+            assert one.outcome is not Outcome.REFUTED
+
+
+@pytest.mark.parametrize("key", ["truncated-gumbel-repaired", "tem-calibrated"])
+@pytest.mark.parametrize("epsilon", [1e-3, 5.0, 1000.0])
+@pytest.mark.parametrize("words", [2, 6])
+def test_certified_claims_on_the_bundled_lexicon_at_the_ends_of_their_settings(key, epsilon, words):
+    """25,000 words, some of them so far apart that their probabilities underflow at ε = 1000."""
+    found = verdict(key, catalogue.load(None), AuditSettings(epsilon=epsilon, words=words))
+    assert found.outcome is (
+        Outcome.PROVED if (key, epsilon) == ("tem-calibrated", 1000.0) else Outcome.CHECKED
+    )
+    true = next(v for name, v in found.numbers.items() if name.startswith("true epsilon"))
+    assert 0 < true <= found.numbers["claimed epsilon"]
+    assert [condition.met for condition in found.conditions] == [True]
+    moved = found.numbers["claimed epsilon"] != epsilon
+    assert (f"not at {epsilon:.4g}" in found.computed) == moved == (epsilon < 1000)
+
+
+def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch):
+    monkeypatch.setattr(settings_module, "MAX_AUDIT_ENTRIES", 50 * 7)
+    words, asked = lexicons.cloud(50, 6), AuditSettings(words=4)
+    assert asked.sample(words) == (4, "")
+    assert asked.sample(words, 2)[0] == 7
+    found = verdict("truncated-gumbel-repaired", words, asked)
+    assert "Of the 20 words asked for 7 are compared" in found.computed
+    assert found.settings["words"] == 7
