@@ -156,6 +156,19 @@ def test_a_list_that_is_no_prior_is_refused(
     assert not test.get("plotly_chart")
 
 
+def test_success_over_all_outputs_is_computed_when_asked_for(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened()
+    assert "The best guess is right in" not in said(test)
+    test.button(key="attack_overall").click().run()
+    shown = said(test)
+    assert f"summed over all {len(FEW)} outputs" in shown
+    assert "is right in 4 in 100" in shown  # blind: one of 26 words
+    test.select_slider(key="eps_metric").set_value(3.0).run()
+    assert "The best guess is right in" not in said(test)
+
+
 def test_the_words_around_are_a_prior(opened: Callable[..., AppTest]) -> None:
     test = opened(prior=AROUND)
     before = table(test, "now", "before")
