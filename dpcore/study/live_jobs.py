@@ -94,10 +94,10 @@ def start(live: Live, executor: Executor | None = None) -> LiveRun:
 
 def perform_gently(job: dict[str, Any]) -> dict[str, Any]:
     """`dpcore.study.live.perform` in a process that leaves the pages their time."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)  # before the libraries are loaded
     from dpcore.study.live import perform
 
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     return perform(job)
 
 
