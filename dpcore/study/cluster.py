@@ -49,14 +49,14 @@ class Cluster:
             MissingPackageError: Dask is not installed.
         """
         try:
-            from dask import distributed
+            import dask.distributed
         except ImportError:
             raise MissingPackageError(
                 "--scheduler needs Dask; install it with: pip install -r requirements-dask.txt"
             ) from None
         self.workers = workers
         self._scheduler = scheduler
-        self._dask: Any = distributed
+        self._dask: Any = dask.distributed
         self._open = contextlib.ExitStack()
         self._client: Any = None
 
