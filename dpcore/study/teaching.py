@@ -38,7 +38,7 @@ PLAN = Plan(
     "dpcore.study.teaching:measure",
     ARMS,
     ("bundled",),
-    seeds=tuple(range(5)),
+    seeds=tuple(range(4)),
     options=_OPTIONS,
     together=True,
 )
