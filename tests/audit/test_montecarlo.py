@@ -44,19 +44,28 @@ def test_coverage_is_at_least_what_is_said_exactly(p, n):
     assert weights[bounds[:, 1] < p].sum() <= 0.03 + 1e-12
 
 
-def test_the_bound_on_epsilon_covers_by_simulation(rng):
+@pytest.mark.parametrize(("true", "delta"), [(math.log(3.0), 0.0), (1.0, 0.75 - math.e * 0.25)])
+def test_the_bound_on_epsilon_covers_by_simulation(rng, true, delta):
     """At error 0.2 and 400 repetitions, more failures than the binomial allows at 1e-6 fail.
 
     Randomised response, where the event is the best possible one and the bound is nearly tight.
     """
-    true, repetitions, error = math.log(3.0), 400, 0.2
+    repetitions, error = 400, 0.2
     generator = rng()
     fails = 0
     for _ in range(repetitions):
         first = (generator.random(400) < 0.25).astype(int)
         second = (generator.random(400) < 0.75).astype(int)
-        fails += epsilon_lower_bound(first, second, error=error).epsilon > true
+        fails += epsilon_lower_bound(first, second, delta=delta, error=error).epsilon > true
     assert fails <= stats.binom.isf(FALSE_ALARM, repetitions, error)
+
+
+def test_the_bound_on_impossible_outputs_covers_by_simulation(rng):
+    """As above; the share 0.3 of outputs gives the word away. It fails now and then: it is tight."""
+    repetitions, error = 400, 0.2
+    samples = rng().random((repetitions, 200)) < 0.3
+    fails = sum(support_bound(sample, error=error).delta > 0.3 for sample in samples)
+    assert 0 < fails <= stats.binom.isf(FALSE_ALARM, repetitions, error)
 
 
 def test_randomised_response_is_found_and_not_exceeded(rng):

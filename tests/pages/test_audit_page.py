@@ -140,6 +140,19 @@ def test_settings_of_a_link_wait_for_the_button(opened: Callable[..., AppTest]) 
     assert "Clipped Gaussian, classical σ: ✘ refuted" in said(compute(test))
 
 
+@pytest.mark.parametrize("epsilon", ["0.001", "1000"])
+@pytest.mark.parametrize("claim", ["truncated-gumbel-repaired", "tem-calibrated"])
+def test_certified_claims_hold_at_the_ends_of_their_settings(
+    opened: Callable[..., AppTest], claim: str, epsilon: str
+) -> None:
+    """Probabilities of 25,000 words that underflow at ε = 1000 refute nothing."""
+    shown = said(compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2")))
+    proved = (claim, epsilon) == ("tem-calibrated", "1000")
+    expected = "✔ proved" if proved else "◉ checked exactly on this vocabulary"
+    assert f": {expected}" in shown
+    assert f"--at epsilon={float(epsilon)} --at words=2" in shown
+
+
 @pytest.mark.parametrize(
     "link",
     [
