@@ -61,7 +61,7 @@ def test_the_bound_on_epsilon_covers_by_simulation(rng, true, delta):
 
 
 def test_the_bound_on_impossible_outputs_covers_by_simulation(rng):
-    """As above; the share 0.3 of outputs gives the word away. It fails now and then: it is tight."""
+    """As above; a share of 0.3 of the outputs gives the word away, and the bound is tight."""
     repetitions, error = 400, 0.2
     samples = rng().random((repetitions, 200)) < 0.3
     fails = sum(support_bound(sample, error=error).delta > 0.3 for sample in samples)
