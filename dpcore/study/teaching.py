@@ -38,7 +38,7 @@ PLAN = Plan(
     "dpcore.study.teaching:measure",
     ARMS,
     ("bundled",),
-    seeds=tuple(range(4)),
+    seeds=tuple(range(5)),
     options=_OPTIONS,
     together=True,
 )
