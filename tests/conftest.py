@@ -1,13 +1,24 @@
 """Fixtures for every test: the real data, and keyed random generators."""
 
+import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.needs import real_data
+
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Put `__main__` back: a page under test leaves itself there, and a process spawned by a later
+    test (a Dask worker) would run the page first."""
+    yield
+    sys.modules["__main__"] = _MAIN
 
 
 @pytest.fixture(scope="session")

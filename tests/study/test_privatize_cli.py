@@ -59,9 +59,14 @@ def started(vectors, corpus, out, *more):
         sys.executable, "-m", "dpcore", "privatize", str(corpus), "--out", str(out),
         "--mechanism", "tem", "--epsilon", "2", "--lexicon", vectors, *more,
     ]  # fmt: skip
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    # Started by a shell in the background, this process ignores Ctrl-C, and its children with it.
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, was)
 
 
 def until_some_are_done(process, out):
