@@ -8,6 +8,7 @@ workers: use one of your own, on a network of your own or with `tls://`.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import threading
 import time
@@ -77,16 +78,7 @@ class Cluster:
                         silence_logs=logging.CRITICAL,  # what matters is raised
                     )
                 )
-            try:
-                self._client = stack.enter_context(
-                    self._dask.Client(address, timeout=_PATIENCE, set_as_default=False)
-                )
-            except (OSError, TimeoutError, ValueError) as error:
-                raise StudyError(
-                    f"no Dask scheduler answers at {self._scheduler} "
-                    f"({type(error).__name__}); start one with `dask scheduler`, or leave "
-                    "--scheduler out and use --workers"
-                ) from None
+            self._client = stack.enter_context(self._connected(address))
             try:
                 self._client.wait_for_workers(1, timeout=_PATIENCE)
             except TimeoutError:
@@ -97,6 +89,21 @@ class Cluster:
             self.workers = max(1, sum(self._client.nthreads().values()))
             self._open = stack.pop_all()
         return self
+
+    def _connected(self, address: Any) -> Any:
+        """A client of the scheduler."""
+        failure = ""
+        try:
+            return self._dask.Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            failure = type(error).__name__
+        # Outside of the handler, where nothing holds the client that failed. It closes when it is
+        # collected: were that while another one starts, each would wait for the other's lock.
+        gc.collect()
+        raise StudyError(
+            f"no Dask scheduler answers at {self._scheduler} ({failure}); start one with "
+            "`dask scheduler`, or leave --scheduler out and use --workers"
+        )
 
     def __exit__(self, *_: object) -> None:
         """Disconnect; a local cluster ends."""

@@ -1,5 +1,6 @@
 """A real local Dask cluster: the same contract as the other executors, and a worker killed."""
 
+import gc
 import os
 import signal
 import threading
@@ -7,6 +8,7 @@ import time
 import warnings
 
 import pytest
+from dask.distributed import Client
 
 from dpcore.errors import StudyError, TextError
 from dpcore.study import executors
@@ -51,6 +53,8 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
     monkeypatch.setattr("dpcore.study.cluster._PATIENCE", 1.0)
     with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
         Cluster(address).__enter__()
+    # Collected later, at a moment of its own choosing, the failed client could stop a new one.
+    assert not [x for x in gc.get_objects() if type(x) is Client and x.status != "running"]
 
 
 def test_a_scheduler_is_used_by_its_address(cluster):
