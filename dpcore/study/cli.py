@@ -114,8 +114,9 @@ def _run(options: argparse.Namespace) -> int:
 
     from dpcore.lexicon.terminal import progress_bars
     from dpcore.study.definitions import STUDIES, study_of
+    from dpcore.study.manifest import check_writable
     from dpcore.study.recording import Options, record
-    from dpcore.study.results import check_writable, write_recorded
+    from dpcore.study.results import write_recorded
     from dpcore.study.vocabularies import load_vocabulary
 
     if options.name not in STUDIES:
@@ -143,7 +144,7 @@ def _run_experiment(options: argparse.Namespace) -> int:
     from dpcore.study.experiment_results import FOLDER, write_experiment
     from dpcore.study.experimenting import record_experiment
     from dpcore.study.experiments import experiment_of
-    from dpcore.study.results import check_writable
+    from dpcore.study.manifest import check_writable
 
     experiment = experiment_of(options.name)
     if options.words is not None or options.seed is not None:

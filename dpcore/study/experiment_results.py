@@ -1,21 +1,22 @@
-"""Recorded experiments: one tidy table (parquet) each, and a manifest that says how it was made.
-
-As for the recorded studies (`dpcore.study.results`) a reader trusts neither: a table whose SHA-256
-is not the manifest's is refused, and so is one with other columns or impossible values.
-"""
+"""Recorded experiments with classifiers: what a tidy table holds, and how it was made."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import StudyError
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
-from dpcore.study.results import MANIFEST, need_pandas
+from dpcore.study.manifest import (
+    MANIFEST,
+    check_entry,
+    need_pandas,
+    read_entries,
+    read_table,
+    write_table,
+)
 from dpcore.study.rows import COLUMNS
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dpcore.study.manifest import Kind
+
 FOLDER = "experiments"
 """Folder of the recorded experiments beside those of the recorded studies."""
-_FORMAT = 1
 _NUMBERS = ("epsilon", "at", "value", "low", "high")
 _WHOLE = ("seed", "count")
 _SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "document_auc"}
@@ -79,19 +81,9 @@ class ExperimentEntry:
         Raises:
             StudyError: a field is missing, unknown or of the wrong type.
         """
-        names = {field.name for field in fields(cls)}
-        if not isinstance(found, dict) or set(found) != names:
-            raise StudyError("an entry of the manifest of experiments lacks or has too many fields")
-        texts = names - {"plan", "seconds", "workers", "lexicons", "data", "packages", "machine"}
-        kinds: dict[str, Any] = dict.fromkeys(texts, str)
-        kinds |= dict.fromkeys(("plan", "data", "packages", "machine"), dict)
-        kinds |= {"seconds": (int, float), "workers": int, "lexicons": list}
-        for name, kind in kinds.items():
-            if not isinstance(found[name], kind):
-                raise StudyError(f"field {name!r} of an experiment's entry has the wrong type")
-        if "/" in found["file"] or "\\" in found["file"]:
-            raise StudyError("the table of an experiment must lie beside its manifest")
-        return cls(**found)
+        special: dict[str, Kind] = dict.fromkeys(("plan", "data", "packages", "machine"), dict)
+        special |= {"seconds": (int, float), "workers": int, "lexicons": list}
+        return cls(**check_entry(found, cls, special))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,16 +115,8 @@ def read_experiments(folder: Path | None = None) -> tuple[ExperimentEntry, ...]:
     Raises:
         StudyError: there is no manifest, or it is damaged.
     """
-    path = (folder or bundled_experiments()) / MANIFEST
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StudyError(f"no recorded experiments in {path.parent} ({error.strerror})") from None
-    except ValueError:
-        raise StudyError(f"{path} is damaged: it is not JSON; record it again") from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
-    return tuple(ExperimentEntry.from_json(entry) for entry in found.get("experiments", []))
+    folder = folder or bundled_experiments()
+    return read_entries(folder, "experiments", ExperimentEntry.from_json)
 
 
 def read_experiment(name: str, folder: Path | None = None) -> RecordedExperiment:
@@ -147,25 +131,15 @@ def read_experiment(name: str, folder: Path | None = None) -> RecordedExperiment
         MissingPackageError: pandas or pyarrow is not installed.
     """
     folder = folder or bundled_experiments()
-    entries = {entry.name: entry for entry in read_experiments(folder)}
-    if name not in entries:
-        known = ", ".join(entries) or "none"
-        raise StudyError(f"no recorded experiment {name[:60]!r}; recorded are: {known}")
-    path = folder / entries[name].file
-    try:
-        if sha256_of_file(path) != entries[name].sha256:
-            raise StudyError(
-                f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
-            )
-        table = need_pandas().read_parquet(path)
-    except OSError as error:
-        raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
-    return RecordedExperiment(entries[name], check_experiment(table))
+    entry, table = read_table(folder, read_experiments(folder), name)
+    return RecordedExperiment(entry, check_experiment(table))
 
 
 def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing."""
-    frame = need_pandas().DataFrame([{name: one.get(name) for name in COLUMNS} for one in rows])
+    frame = need_pandas("results need").DataFrame(
+        [{name: one.get(name) for name in COLUMNS} for one in rows]
+    )
     frame = frame.reindex(columns=list(COLUMNS))
     for name in _NUMBERS:
         frame[name] = frame[name].astype("float64")
@@ -205,22 +179,4 @@ def write_experiment(entry: ExperimentEntry, table: pd.DataFrame, folder: Path) 
         StudyError: the folder cannot be written, or its manifest is damaged.
     """
     check_experiment(table)
-    path = folder / f"{entry.name}.parquet"
-    try:
-        others = read_experiments(folder) if (folder / MANIFEST).exists() else ()
-        with replacing(path) as temporary:
-            table.to_parquet(temporary, index=False, compression="zstd")
-            temporary.chmod(0o644)
-        written = ExperimentEntry.from_json(
-            asdict(entry) | {"file": path.name, "sha256": sha256_of_file(path)}
-        )
-        entries = {other.name: other for other in others} | {entry.name: written}
-        facts = {
-            "format": _FORMAT,
-            "experiments": [asdict(entries[name]) for name in sorted(entries)],
-        }
-        write_text(folder / MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-        (folder / MANIFEST).chmod(0o644)
-    except OSError as error:
-        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
-    return written
+    return write_table(folder, "experiments", entry, table, ExperimentEntry.from_json)

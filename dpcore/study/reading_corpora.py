@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import StudyError
 from dpcore.learn.labelled import LabelledTexts
+from dpcore.study.manifest import need_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,14 +49,7 @@ def _rows(path: Path, columns: list[str], split: str, most: int, rng: np.random.
 @functools.lru_cache(maxsize=2)
 def _frame(path: Path, columns: tuple[str, ...]) -> Any:
     """The columns of a file, kept for the next cell of a worker."""
-    try:
-        import pandas as pd
-        import pyarrow  # noqa: F401 - the engine that pandas uses
-    except ImportError as error:
-        raise MissingPackageError(
-            f"reading a corpus needs the package {error.name}; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
+    pd = need_pandas("reading a corpus needs")
     try:
         return pd.read_parquet(path, columns=list(columns))
     except (OSError, ValueError):

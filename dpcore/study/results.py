@@ -1,20 +1,15 @@
-"""Recorded results: a table (parquet) for each study, and one manifest that says how it was made.
-
-A reader trusts neither: the manifest's fields and the table's columns and ranges are checked, and
-a table whose SHA-256 is not the manifest's is refused. Both files are written whole.
-"""
+"""Recorded results of the studies of Nw and Sw: what a table holds, and how it was made."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import StudyError
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.study.manifest import MANIFEST, check_entry, read_entries, read_table, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-MANIFEST = "manifest.json"
-_FORMAT = 1
+    from dpcore.study.manifest import Kind
 
 TEXTS = ("curve", "series", "mechanism", "word", "quantity", "status", "method")
 NUMBERS = (
@@ -102,21 +96,10 @@ class Entry:
         Raises:
             StudyError: a field is missing, unknown or of the wrong type.
         """
-        kinds: dict[str, type | tuple[type, ...]] = dict.fromkeys(
-            (field.name for field in fields(cls)), str
-        )
-        kinds |= dict.fromkeys(("seed", "runs", "words"), int)
-        kinds |= dict.fromkeys(("vocabulary", "data", "machine"), dict)
-        kinds |= {"seconds": (int, float), "series": list}
-        if not isinstance(found, dict) or set(found) != set(kinds):
-            wrong = sorted(set(found) ^ set(kinds)) if isinstance(found, dict) else ["all"]
-            raise StudyError(f"a manifest entry lacks or has too many fields: {', '.join(wrong)}")
-        for name, kind in kinds.items():
-            if not isinstance(found[name], kind):
-                raise StudyError(f"field {name!r} of a manifest entry has the wrong type")
-        if "/" in found["file"] or "\\" in found["file"]:
-            raise StudyError("the table of a manifest entry must lie beside the manifest")
-        return cls(**found)
+        special: dict[str, Kind] = dict.fromkeys(("seed", "runs", "words"), int)
+        special |= dict.fromkeys(("vocabulary", "data", "machine"), dict)
+        special |= {"seconds": (int, float), "series": list}
+        return cls(**check_entry(found, cls, special))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,19 +126,7 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     Raises:
         StudyError: there is no manifest, or it is damaged.
     """
-    path = folder / MANIFEST
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StudyError(f"no recorded results in {folder} ({error.strerror})") from None
-    except ValueError:
-        raise StudyError(f"{path} is damaged: it is not JSON; record the studies again") from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
-    entries = tuple(Entry.from_json(entry) for entry in found.get("runs", []))
-    if len({entry.name for entry in entries}) != len(entries):
-        raise StudyError(f"{path} names a study twice")
-    return entries
+    return read_entries(folder, "results", Entry.from_json)
 
 
 def read_recorded(name: str, folder: Path | None = None) -> Recorded:
@@ -170,20 +141,7 @@ def read_recorded(name: str, folder: Path | None = None) -> Recorded:
         MissingPackageError: pandas or pyarrow is not installed.
     """
     folder = folder or bundled_results()
-    entries = {entry.name: entry for entry in read_manifest(folder)}
-    if name not in entries:
-        known = ", ".join(entries) or "none"
-        raise StudyError(f"no recorded study {name[:60]!r}; recorded are: {known}")
-    entry = entries[name]
-    path = folder / entry.file
-    try:
-        if sha256_of_file(path) != entry.sha256:
-            raise StudyError(
-                f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
-            )
-        table = need_pandas().read_parquet(path)
-    except OSError as error:
-        raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
+    entry, table = read_table(folder, read_manifest(folder), name)
     return Recorded(entry, check_table(table, entry.runs))
 
 
@@ -227,46 +185,4 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
         StudyError: the folder cannot be written, or its manifest is damaged.
     """
     check_table(table, entry.runs)
-    path = folder / f"{entry.name}.parquet"
-    need_pandas()
-    try:
-        others = read_manifest(folder) if (folder / MANIFEST).exists() else ()
-        with replacing(path) as temporary:
-            table.to_parquet(temporary, index=False, compression="zstd")
-            temporary.chmod(0o644)
-        fields_ = asdict(entry) | {"file": path.name, "sha256": sha256_of_file(path)}
-        written = Entry.from_json(fields_)
-        entries = {other.name: other for other in others} | {entry.name: written}
-        facts = {"format": _FORMAT, "runs": [asdict(entries[name]) for name in sorted(entries)]}
-        write_text(folder / MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-        (folder / MANIFEST).chmod(0o644)
-    except OSError as error:
-        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
-    return written
-
-
-def check_writable(folder: Path) -> None:
-    """Find out before hours of work that a folder cannot be written.
-
-    Raises:
-        StudyError: it cannot.
-    """
-    try:
-        with replacing(folder / ".probe"):
-            pass
-        (folder / ".probe").unlink()
-    except OSError as error:
-        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
-
-
-def need_pandas() -> Any:
-    """Pandas with a parquet engine, or which command installs them."""
-    try:
-        import pandas
-        import pyarrow  # noqa: F401 - the engine that pandas uses
-    except ImportError as error:
-        raise MissingPackageError(
-            f"recorded results need the package {error.name}; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
-    return pandas
+    return write_table(folder, "results", entry, table, Entry.from_json)

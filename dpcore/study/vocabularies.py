@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import StudyError
 from dpcore.lexicon.cache import Kept, keep, recall, sha256_of_file
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rows import freeze
+from dpcore.study.manifest import need_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,14 +227,7 @@ def _texts(
     corpus: Corpus, folder: Path, lexicon: Lexicon, progress: Progress
 ) -> tuple[Iterable[str], Lexicon, Progress, int]:
     """Each text once; line breaks of HTML are white space."""
-    try:
-        import pandas as pd
-        import pyarrow  # noqa: F401 - the engine that pandas uses
-    except ImportError as error:
-        raise MissingPackageError(
-            f"reading a corpus needs the package {error.name}; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
+    pd = need_pandas("reading a corpus needs")
     wanted = ["split", *corpus.columns]
     try:
         frame: Any = pd.read_parquet(folder / corpus.file)

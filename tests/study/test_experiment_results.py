@@ -14,7 +14,7 @@ from dpcore.study.experiment_results import (
     tidy,
     write_experiment,
 )
-from dpcore.study.results import MANIFEST
+from dpcore.study.manifest import MANIFEST
 from dpcore.study.rows import COLUMNS, row
 
 ENTRY = ExperimentEntry(
@@ -67,7 +67,7 @@ def test_a_changed_table_is_refused(folder):
         (lambda m: m.update(format=2), "format 1"),
         (lambda m: m["experiments"][0].pop("plan"), "too many fields"),
         (lambda m: m["experiments"][0].update(workers="1"), "'workers'.*wrong type"),
-        (lambda m: m["experiments"][0].update(file="../toy.parquet"), "beside its manifest"),
+        (lambda m: m["experiments"][0].update(file="../toy.parquet"), "beside the manifest"),
     ],
 )
 def test_a_damaged_manifest_is_refused(folder, change, said):

@@ -19,9 +19,9 @@ from dpcore.study.experiment_results import (
     read_experiments,
 )
 from dpcore.study.experiments import EXPERIMENTS
+from dpcore.study.manifest import MANIFEST
 from dpcore.study.plan import Plan
 from dpcore.study.reading_corpora import plain_rows
-from dpcore.study.results import MANIFEST
 from dpcore.study.rewriting import rewriting
 from dpcore.study.utility_summary import baseline, curves
 

@@ -9,10 +9,11 @@ from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.study.definitions import STUDIES
+from dpcore.study.manifest import MANIFEST
 from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.recording import Options, choose_words
-from dpcore.study.results import MANIFEST, bundled_results, read_manifest, read_recorded
+from dpcore.study.results import bundled_results, read_manifest, read_recorded
 from dpcore.study.vocabularies import load_vocabulary
 from tests.chance import FALSE_ALARM, deviation
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import StudyError
+from dpcore.study.manifest import MANIFEST, check_writable
 from dpcore.study.recording import Options, record
 from dpcore.study.results import (
-    MANIFEST,
     check_table,
-    check_writable,
     read_manifest,
     read_recorded,
     write_recorded,
