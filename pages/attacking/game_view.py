@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.limits import MAX_GAME_RELEASES, MAX_SEED
+from dpcore.limits import MAX_GAME_RELEASES
 from dpcore.plots.attack_icons import icon_caption, icon_figure
 from dpcore.plots.attack_words import chance_text
 from pages.attacking.listing import OWN, choose_list
@@ -23,10 +23,10 @@ from pages.attacking.playing import (
 from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import candidate_table, game_icons, score_table
 from pages.attacking.words import plain_label
-from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.seed import choose_seed
 
 if TYPE_CHECKING:
     from pages.attacking.playing import Answer, Dealt
@@ -67,18 +67,9 @@ def game_view(scene: Scene) -> None:
 
 
 def _seed() -> int:
-    return int(
-        st.number_input(
-            "Seed",
-            0,
-            MAX_SEED,
-            link.SEED,
-            key="seed",
-            bind="query-params",
-            width=150,
-            help="Secrets and noise come from it: a class that opens one link plays the same "
-            "rounds.",
-        )
+    return choose_seed(
+        "Secrets and noise come from it: a class that opens one link plays the same rounds.",
+        150,
     )
 
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dpcore.limits import MAX_SEED
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
-from pages.shared import link
 from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices
 
@@ -42,19 +40,3 @@ def outputs_of(scene: Scene, bench: Bench, seed: int) -> IntArray:
 def is_typed() -> bool:
     """Whether the sentence is a person's own; an example stands in the link by its name."""
     return st.session_state.get("preset") is None
-
-
-def choose_seed() -> int:
-    """Draw the seed of the noise."""
-    return int(
-        st.number_input(
-            "Seed",
-            0,
-            MAX_SEED,
-            link.SEED,
-            key="seed",
-            bind="query-params",
-            width=150,
-            help="Of all noise on this page: who opens the same link sees the same words.",
-        )
-    )

@@ -14,11 +14,12 @@ from pages.attacking.channels import channel_or_progress
 from pages.attacking.command import sentence_command
 from pages.attacking.recorded_view import TITLES, recorded_view
 from pages.attacking.reproducing import link_and_command
-from pages.attacking.sentence import bench_of, choose_seed, is_typed, outputs_of
+from pages.attacking.sentence import bench_of, is_typed, outputs_of
 from pages.shared.bench import memo
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
+from pages.shared.seed import choose_seed
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def sentence_view(scene: Scene) -> None:
         "words explain their neighbours, and that is no part of the promise."
     )
     text = text_box()
-    seed = choose_seed()
+    seed = choose_seed(
+        "Of all noise on this page: who opens the same link sees the same words.", 150
+    )
     if not scene.mechanism.exact_law:
         st.info(
             "This attacker needs a mechanism whose probabilities can be computed: choose tem, "

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import ParameterError
-from dpcore.limits import MAX_SEED, MAX_TEXT_CHARACTERS, PAGE_RUNS, PAGE_WORDS
+from dpcore.limits import MAX_TEXT_CHARACTERS, PAGE_RUNS, PAGE_WORDS
 from dpcore.measure import words as measured
 from dpcore.measure.words import Stratum
 from dpcore.noise.streams import generator
 from pages.denying.corpus import choose_text, read, selection_of
 from pages.shared import link
+from pages.shared.seed import choose_seed
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -187,17 +188,10 @@ def _runs() -> tuple[int, int]:
             "1,000). Where a law is not exact, R is also the number of noise directions or runs "
             "that it is estimated from.",
         )
-        seed = st.number_input(
-            "Seed",
-            0,
-            MAX_SEED,
-            link.SEED,
-            key="seed",
-            bind="query-params",
-            width=200,
-            help="Of the sample and of the noise: the same seed gives everybody the same numbers.",
+        seed = choose_seed(
+            "Of the sample and of the noise: the same seed gives everybody the same numbers."
         )
-    return int(runs), int(seed)
+    return int(runs), seed
 
 
 def _typed() -> None:

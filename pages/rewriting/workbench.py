@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dpcore.limits import MAX_SEED
 from dpcore.plots.captions import epsilon_reading
 from pages.rewriting.place import choose_place, chosen_place
 from pages.rewriting.rows import likely, mechanism_row, source_row
@@ -18,6 +17,7 @@ from pages.shared.grid import rewrite_grid
 from pages.shared.groups import GROUPS, group_of
 from pages.shared.messages import note
 from pages.shared.progress import timed
+from pages.shared.seed import choose_seed
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
@@ -106,18 +106,11 @@ def _draw_controls() -> tuple[int, int]:
             help="Which draw of this seed is shown. The same seed and draw show the same words "
             "to everybody.",
         )
-        seed = st.number_input(
-            "Seed",
-            0,
-            MAX_SEED,
-            link.SEED,
-            key="seed",
-            bind="query-params",
-            width=200,
-            help="The start of the random numbers. It is part of the link, so a class that opens "
-            "one link sees one draw. For looking only: a release takes an unpredictable seed.",
+        seed = choose_seed(
+            "The start of the random numbers. It is part of the link, so a class that opens "
+            "one link sees one draw. For looking only: a release takes an unpredictable seed."
         )
-    return int(seed), int(at)
+    return seed, int(at)
 
 
 def _again() -> None:
