@@ -1,0 +1,29 @@
+"""The Attacker page over a small lexicon."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon import catalogue
+from pages.shared import resources
+from tests.needs import ROOT
+from tests.pages.attacking.reading import small
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
+    monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    resources.lexicon.clear()
+
+    def make(**link: str) -> AppTest:
+        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        test.switch_page("pages/attacker.py")
+        for name, value in link.items():
+            test.query_params[name] = value
+        return test.run()
+
+    yield make
+    resources.lexicon.clear()

@@ -1,0 +1,42 @@
+"""What the tests of the Attacker page put in and read off."""
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon.lexicon import Lexicon
+from tests.mechanisms import lexicons
+
+FEW = tuple(
+    "garage monday doctor hospital city my in the said that sister needs a new heart medicine "
+    "cancer flu asthma diabetes depression pneumonia kitchen was nurse patient".split()
+)
+
+
+def small() -> Lexicon:
+    """A lexicon of which all words are weighed at once: nothing has to be prepared."""
+    return Lexicon("few", FEW, lexicons.cloud(len(FEW), 5).vectors)
+
+
+def said(test: AppTest) -> str:
+    assert not test.exception, test.exception
+    parts = (
+        *test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info,
+        *test.warning,
+    )  # fmt: skip
+    return " ".join(str(element.value) for element in parts)
+
+
+def metrics(test: AppTest) -> dict[str, str]:
+    return {m.label: m.value for m in test.metric}
+
+
+def table(test: AppTest, *columns: str) -> Any:
+    return next(d.value for d in test.dataframe if set(columns) <= set(d.value.columns))
+
+
+def type_word(test: AppTest, key: str, word: str) -> AppTest:
+    """Type a word that is not offered, which `AppTest` does not know by itself."""
+    box = test.selectbox(key=key)
+    box.options.append(word)
+    return box.set_value(word).run()
