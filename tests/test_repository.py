@@ -22,6 +22,7 @@ TOP_LEVEL = {
     "pyproject.toml",
     "requirements-dask.txt",
     "requirements-dev.txt",
+    "requirements-learn.txt",
     "requirements.txt",
     "tests",
 }
@@ -204,6 +205,7 @@ def test_requirement_files_agree_with_the_package() -> None:
         PROJECT["project"]["dependencies"] + EXTRAS["app"]
     )
     assert requirements("requirements-dask.txt") == EXTRAS["dask"]
+    assert requirements("requirements-learn.txt") == EXTRAS["learn"]
     assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn, imported late, and without news that are none."""
+"""scikit-learn and torch, imported late, and without news that are none."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ def sklearn(module: str) -> Any:
         raise MissingPackageError(
             "classifiers need the package scikit-learn; install what the app needs with: "
             "pip install -r requirements.txt"
+        ) from error
+
+
+def torch() -> Any:
+    """The package torch, for neural networks.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise MissingPackageError(
+            "neural networks need the package torch; install it with: "
+            "pip install -r requirements-learn.txt"
         ) from error
 
 

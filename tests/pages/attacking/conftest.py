@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
-from pages.shared import resources
 from tests.needs import ROOT
 from tests.pages.attacking.reading import small
 
@@ -16,7 +16,7 @@ from tests.pages.attacking.reading import small
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    resources.lexicon.clear()
+    st.cache_resource.clear()  # another test may have kept the density of the same words
 
     def make(**link: str) -> AppTest:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
@@ -26,4 +26,4 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
         return test.run()
 
     yield make
-    resources.lexicon.clear()
+    st.cache_resource.clear()
