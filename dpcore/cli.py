@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        0, or 2 for a refused input, or 130 after an interrupt.
+        0, or 1 where `doctor` finds a fault, or 2 for a refused input, or 130 after an interrupt.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
     from dpcore.study import cli as study
+    from dpcore.study import doctor_cli as doctor
     from dpcore.study import live_cli as utility
     from dpcore.study import privatize_cli as privatize
 
@@ -56,6 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     private = (mechanisms, rewrite, privatize, measure)
     judged = (audit, attack, language, utility, robust, study)
-    for room in (*private, *judged, lexicon):
+    for room in (*private, *judged, lexicon, doctor):
         room.register(commands)
     return parser

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from dpcore.errors import MissingPackageError
+from dpcore.lexicon.packages import installed
 
 INSTALL = "pip install -r dpcore/lexicon/train/requirements.txt"
 RECORDED = (
@@ -38,10 +38,4 @@ def need(name: str) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the installed versions of the packages that shape the result."""
-    found = {}
-    for name in RECORDED:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return installed(RECORDED)
