@@ -99,7 +99,9 @@ def _guarded(name: str, look: Callable[[], Finding]) -> Finding:
     try:
         return look()
     except (DpcoreError, ImportError, OSError) as error:
-        return Finding(name, State.BAD, str(error), "install the laboratory again, or mend the file")
+        return Finding(
+            name, State.BAD, str(error), "install the laboratory again, or mend the file"
+        )
 
 
 def _python() -> Finding:
@@ -124,7 +126,10 @@ def _packages() -> list[Finding]:
         missing = "missing: " + ", ".join(absent)
         found.append(
             Finding(
-                f"packages of {purpose}", state, f"{there}; {missing}" if there else missing, command
+                f"packages of {purpose}",
+                state,
+                f"{there}; {missing}" if there else missing,
+                command,
             )
         )
     return found

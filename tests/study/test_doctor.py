@@ -52,7 +52,9 @@ def test_here_everything_that_is_needed_is_there(capsys):
 
 
 def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1"))
+    monkeypatch.setattr(
+        doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
+    )
     found = next(one for one in examine() if "pandas" in one.found)
     assert found.state == State.BAD
     assert "missing: pandas" in found.found
