@@ -1,4 +1,4 @@
-"""scikit-learn and torch, imported late, and without news that are none."""
+"""scikit-learn, torch and safetensors, imported late, and without news that are none."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ def torch() -> Any:
     except ImportError as error:
         raise MissingPackageError(
             "neural networks need the package torch; install it with: "
+            "pip install -r requirements-learn.txt"
+        ) from error
+
+
+def safetensors(module: str) -> Any:
+    """The package safetensors, or a module of it, for checkpoints.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    try:
+        return importlib.import_module(f"safetensors.{module}".rstrip("."))
+    except ImportError as error:
+        raise MissingPackageError(
+            "checkpoints need the package safetensors; install it with: "
             "pip install -r requirements-learn.txt"
         ) from error
 

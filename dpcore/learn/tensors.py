@@ -1,0 +1,66 @@
+"""Tensors of torch: devices, threads, and random states that a numpy generator seeds."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.learn.packages import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+def array(tensor: Any) -> NDArray[Any]:
+    """A tensor's numbers as a numpy array on the host."""
+    return np.asarray(tensor.detach().cpu().numpy())
+
+
+def device_of(name: str) -> Any:
+    """The device of "cpu", "cuda" or "auto" (CUDA where there is one).
+
+    Raises:
+        MissingPackageError: torch is not installed.
+        ParameterError: another name, or CUDA where there is none.
+    """
+    if name not in ("cpu", "cuda", "auto"):
+        raise ParameterError(f"a device is cpu, cuda or auto, got {name[:40]!r}")
+    there = bool(torch().cuda.is_available())
+    if name == "cuda" and not there:
+        raise ParameterError("torch finds no CUDA device here; take cpu or auto")
+    return torch().device("cuda" if there and name != "cpu" else "cpu")
+
+
+def torch_generator(rng: np.random.Generator, device: Any = "cpu") -> Any:
+    """A `torch.Generator` whose seed is drawn from a numpy generator: for starts and dropout."""
+    found = torch().Generator(device=device)
+    found.manual_seed(int(rng.integers(2**63 - 1)))
+    return found
+
+
+@contextmanager
+def seeded(rng: np.random.Generator) -> Iterator[None]:
+    """torch's own random state is seeded inside, and as it was before afterwards.
+
+    For what takes no generator, such as the start of `torch.nn.LSTM`.
+    """
+    with torch().random.fork_rng():
+        torch().manual_seed(int(rng.integers(2**63 - 1)))
+        yield
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """torch computes with so many threads inside; None leaves their number."""
+    before = torch().get_num_threads()
+    if count is not None:
+        torch().set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch().set_num_threads(before)

@@ -1,0 +1,198 @@
+"""One training loop for every network: minibatches, early stop, checkpoints, resume.
+
+A network is a dictionary of named tensors and a loss. Which examples a batch holds, and everything
+else that is drawn, comes from a numpy generator keyed by the seed and the epoch: a run that was
+stopped and resumed gives the bits of one that was not (on one machine, with as many threads).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import ParameterError
+from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
+from dpcore.learn.packages import torch
+from dpcore.learn.tensors import array, threads
+from dpcore.learn.training_settings import Epoch, Fitted, Step
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from dpcore.learn.training_settings import Task, Training
+
+_STATE = "training-state"
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+@dataclass
+class _State:
+    history: list[Epoch] = field(default_factory=list)
+    best: int = -1
+    least: float = math.inf
+
+
+def fit(
+    task: Task,
+    settings: Training,
+    *,
+    state: Path | None = None,
+    vocabulary: str = "",
+    progress: Progress = silent,
+) -> Fitted:
+    """Train until the epochs are over or the held-out loss stops falling.
+
+    Args:
+        task: what is trained; its tensors are changed in place, and end as those of the best epoch.
+        settings: of the loop.
+        state: a `.safetensors` file that is written after every epoch; if it is there, training
+            goes on from it. None keeps nothing.
+        vocabulary: fingerprint of the lexicon, written into the file and compared with it.
+        progress: called with ("training", batches done, batches at most).
+
+    Raises:
+        MissingPackageError: torch or safetensors is not installed.
+        ParameterError: there is no example, the loss is not a number, or the file is of another
+            run.
+    """
+    if not task.size >= 1:
+        raise ParameterError("there is no example to train on")
+    with threads(settings.threads):
+        return _Loop(task, settings, state, vocabulary, progress).run()
+
+
+class _Loop:
+    def __init__(
+        self,
+        task: Task,
+        settings: Training,
+        path: Path | None,
+        vocabulary: str,
+        progress: Progress,
+    ) -> None:
+        self.task, self.settings, self.path = task, settings, path
+        self.vocabulary, self.progress = vocabulary, progress
+        self.batches = -(-task.size // settings.batch)
+        self.names = sorted(task.parameters)
+        self.optimizer = torch().optim.Adam(
+            [task.parameters[name] for name in self.names],
+            lr=settings.rate,
+            weight_decay=settings.decay,
+            foreach=False,
+        )
+        self.state = _State()
+        self.kept = self.copies()
+
+    def run(self) -> Fitted:
+        if self.path is not None and self.path.is_file():
+            self.resume(self.path)
+        settings, state = self.settings, self.state
+        while len(state.history) < settings.epochs and not self.over():
+            number = len(state.history)
+            loss, seconds = self.pass_over(number)
+            step = Step(number + 1.0, generator(settings.seed, "held-out", number))
+            held_out = float(self.task.held_out(step))
+            if not math.isfinite(loss + held_out):
+                raise ParameterError(
+                    f"the loss of epoch {number + 1} is no number; take a smaller learning rate "
+                    f"than {settings.rate:g} or clip the gradients"
+                )
+            state.history.append(Epoch(number, loss, held_out, seconds))
+            if number < settings.first or held_out < state.least:
+                state.best = number
+                state.least = held_out if number >= settings.first else math.inf
+                self.kept = self.copies()
+            if self.path is not None:
+                self.write(self.path)
+        self.put(self.kept)
+        early = len(state.history) < settings.epochs
+        return Fitted(tuple(state.history), state.best, early)
+
+    def over(self) -> bool:
+        patience = self.settings.patience
+        return patience is not None and len(self.state.history) - 1 - self.state.best >= patience
+
+    def pass_over(self, number: int) -> tuple[float, float]:
+        settings, task = self.settings, self.task
+        rng = generator(settings.seed, "epoch", number)
+        order = generator(settings.seed, "order", number).permutation(task.size)
+        start, total = time.perf_counter(), 0.0
+        for i in range(self.batches):
+            rows = order[i * settings.batch : (i + 1) * settings.batch]
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = task.loss(rows, Step(number + i / self.batches, rng))
+            loss.backward()
+            if settings.clip is not None:
+                torch().nn.utils.clip_grad_norm_(list(task.parameters.values()), settings.clip)
+            self.optimizer.step()
+            total += float(loss.detach()) * rows.size
+            self.progress("training", number * self.batches + i + 1, settings.epochs * self.batches)
+        return total / task.size, time.perf_counter() - start
+
+    def copies(self) -> dict[str, NDArray[Any]]:
+        return {name: array(self.task.parameters[name]).copy() for name in self.names}
+
+    def put(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        with torch().no_grad():
+            for name in self.names:
+                self.task.parameters[name].copy_(torch().from_numpy(arrays[name].copy()))
+
+    def described(self) -> dict[str, Any]:
+        # As many epochs as one likes may follow, on as many threads; all else has to be the same.
+        kept = {
+            name: value
+            for name, value in asdict(self.settings).items()
+            if name not in ("epochs", "threads")
+        }
+        return {**kept, "size": self.task.size}
+
+    def write(self, path: Path) -> None:
+        tensors = {f"now.{name}": value for name, value in self.copies().items()}
+        tensors |= {f"best.{name}": value for name, value in self.kept.items()}
+        held = self.optimizer.state_dict()["state"]
+        for i, name in enumerate(self.names):
+            tensors |= {f"{moment}.{name}": array(held[i][moment]) for moment in _MOMENTS}
+        facts = {
+            "history": [asdict(one) for one in self.state.history],
+            "best": self.state.best,
+            "least": self.state.least if math.isfinite(self.state.least) else None,
+            "steps": len(self.state.history) * self.batches,
+        }
+        save(path, Checkpoint(_STATE, self.described(), tensors, self.vocabulary, facts))
+
+    def resume(self, path: Path) -> None:
+        found = load(path, architecture=_STATE)
+        if dict(found.settings) != self.described() or found.vocabulary != self.vocabulary:
+            raise ParameterError(
+                f"{path.name[:60]!r} was begun with other settings, examples or another "
+                "vocabulary; give those again, or remove the file to begin anew"
+            )
+        now = {name: tuple(value.shape) for name, value in self.task.parameters.items()}
+        parts = ("now", "best", *_MOMENTS)
+        check_shapes(found, {f"{part}.{name}": now[name] for part in parts for name in self.names})
+        group = {
+            part: {name: found.tensors[f"{part}.{name}"] for name in self.names} for part in parts
+        }
+        self.put(group["now"])
+        self.kept = group["best"]
+        tensor = torch().tensor
+        held = self.optimizer.state_dict()
+        held["state"] = {
+            i: {
+                "step": tensor(float(found.facts["steps"])),
+                **{moment: tensor(group[moment][name].copy()) for moment in _MOMENTS},
+            }
+            for i, name in enumerate(self.names)
+        }
+        self.optimizer.load_state_dict(held)
+        least = found.facts["least"]
+        history = [Epoch(**one) for one in found.facts["history"]]
+        best = int(found.facts["best"])
+        self.state = _State(history, best, math.inf if least is None else least)
