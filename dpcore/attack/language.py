@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dpcore.attack.language_counts import FILE, CountPlan, Counts, read_counts
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
+from dpcore.lexicon.damage import ARRAYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +161,7 @@ def _bundled() -> tuple[Counts, tuple[str, ...]]:
     try:
         counts = read_counts(path)
         words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError, KeyError):
+    except (OSError, *ARRAYS):
         raise LexiconError(
             f"the counts of words in {path} cannot be read; make them with "
             "`python -m dpcore language count`"

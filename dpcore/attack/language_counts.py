@@ -78,8 +78,8 @@ def write_counts(path: Path, found: Counts) -> None:
 
 def read_counts(path: Path) -> Counts:
     """Read what `write_counts` wrote."""
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name].astype(np.int64) for name in file.files}
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+        arrays = {name: held[name].astype(np.int64) for name in held.files}
     rows = arrays["rows"]
     first = np.repeat(np.arange(rows.size), rows)
     total = np.cumsum(arrays["gaps"])

@@ -10,7 +10,6 @@ bounded for the very φ that is summed, word by word.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
+from dpcore.lexicon.damage import ARRAYS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.all_pairs import AllPairs, Tile
@@ -145,12 +145,13 @@ def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
     if metric is not Metric.EUCLIDEAN:
         return None
     try:
-        with np.load(bundled_folder() / BUNDLE, allow_pickle=False) as file:
+        path = bundled_folder() / BUNDLE
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             own = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-            if str(file["fingerprint"]) != own:
+            if str(held["fingerprint"]) != own:
                 return None
-            planes = np.ascontiguousarray(file["planes"].transpose(1, 2, 3, 0))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            planes = np.ascontiguousarray(held["planes"].transpose(1, 2, 3, 0))
+    except (OSError, *ARRAYS):
         return None
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 

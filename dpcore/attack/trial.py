@@ -25,6 +25,7 @@ from dpcore.attack.language_build import held_out_sentences
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -180,10 +181,9 @@ def recorded() -> dict[str, Any]:
     """
     path = language_folder() / FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, *FIELDS):
         raise StudyError(
             f"the recorded trial {path} cannot be read; make it with "
             "`python -m dpcore language attack`"
         ) from None
-    return dict(found)

@@ -15,6 +15,7 @@ from dpcore.audit.verdict import Verdict
 from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.damage import FIELDS
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -104,7 +105,7 @@ def read_recorded(path: Path | None = None) -> RecordedVerdicts:
             settings=AuditSettings(**found["settings"]),
             verdicts=tuple(Verdict.from_dict(row) for row in found["verdicts"]),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *FIELDS) as error:
         raise ParameterError(
             f"the recorded verdicts cannot be read ({type(error).__name__}); `{_AGAIN}` makes "
             "them again"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon.damage import FIELDS, brief
 
 Number = float | int | str
 """A figure of a verdict; one that is not finite is kept as text ("∞")."""
@@ -114,8 +115,8 @@ class Verdict:
                 Condition(text=str(one["text"]), met=bool(one["met"])) for one in conditions
             )
             return cls(**values)  # type: ignore[arg-type]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ParameterError(f"this is no verdict: {error}") from None
+        except FIELDS as error:
+            raise ParameterError(f"this is no verdict: {brief(error)}") from None
 
 
 def _plain(value: object) -> Number:
@@ -141,8 +142,8 @@ def from_json(text: str) -> list[Verdict]:
     """
     try:
         rows = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ParameterError(f"these are no verdicts: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"these are no verdicts: {brief(error)}") from None
     if not isinstance(rows, list):
         raise ParameterError("these are no verdicts: a JSON array was expected")
     return [Verdict.from_dict(row) for row in rows]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, write_text
+from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.extent import Extent, extent_of
 from dpcore.lexicon.metric import Metric
 
@@ -86,5 +87,5 @@ def write_extent(path: Path, lexicon: Lexicon, extent: Extent) -> None:
         write_text(path, json.dumps(table, indent=2, sort_keys=True) + "\n")
     except OSError as error:
         raise LexiconError(f"cannot write {path} ({error.strerror})") from None
-    except (ValueError, TypeError):
+    except FIELDS:
         raise LexiconError(f"{path} is not a table of extents") from None

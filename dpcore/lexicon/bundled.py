@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dpcore.lexicon.damage import FIELDS
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -40,6 +42,6 @@ def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
 def _bundled(name: str, key: str) -> dict[str, Any] | None:
     try:
         found = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *FIELDS):
         return None
     return dict(found) if isinstance(found, dict) else None

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.lexicon.damage import FIELDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -171,14 +173,15 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
         arrays: dict[str, NDArray[Any]] = {}
         for name, dtype, shape, offset in header["arrays"]:
             plain = np.dtype(dtype)
-            if plain.hasobject:
+            whole = all(type(size) is int and size >= 0 for size in (*shape, offset))
+            if plain.hasobject or not whole:
                 return None
             mapped = np.memmap(path, plain, "r", start + offset, tuple(shape))
             arrays[name] = np.asarray(mapped)
         if _digest(header, arrays.values()) != expected:
             return None
         return Kept(arrays, header["facts"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, *FIELDS):
         return None
 
 

@@ -21,8 +21,10 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file, write_text
+from dpcore.lexicon.damage import ARRAYS, FIELDS, brief
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.rows import freeze
+from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,15 +66,18 @@ def read_manifest(folder: Path) -> Manifest:
         raise LexiconError(
             f"{folder} holds no lexicon: {MANIFEST} cannot be read ({error.strerror})"
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise LexiconError(f"{folder / MANIFEST} is damaged: {error}") from None
+    except FIELDS as error:
+        raise LexiconError(f"{folder / MANIFEST} is damaged: {brief(error)}") from None
 
 
 def _manifest(fields: Mapping[str, Any]) -> Manifest:
+    words, dimension = int(fields["words"]), int(fields["dimensions"])
+    if not (0 <= words <= MAX_VOCABULARY and 0 <= dimension <= MAX_DIMENSION):
+        raise ValueError(f"at most {MAX_VOCABULARY:,} words of {MAX_DIMENSION:,} coordinates")
     return Manifest(
         name=str(fields["name"]),
-        words=int(fields["words"]),
-        dimension=int(fields["dimensions"]),
+        words=words,
+        dimension=dimension,
         sha256={name: str(fields["sha256"][name]) for name in (VECTORS, WORDS)},
         facts=fields,
     )
@@ -102,14 +107,16 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
     try:
         vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
         text = (folder / WORDS).read_bytes().decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise LexiconError(f"{folder} cannot be read: {error}") from None
+    except (OSError, *ARRAYS) as error:
+        raise LexiconError(f"{folder} cannot be read: {brief(error)}") from None
     words = text.removesuffix("\n").split("\n")
     if vectors.shape != (manifest.words, manifest.dimension) or len(words) != manifest.words:
         raise LexiconError(
             f"{folder} holds {len(words)} words and vectors of shape {vectors.shape}, but its "
             f"manifest says ({manifest.words}, {manifest.dimension})"
         )
+    if vectors.dtype.kind != "f":
+        raise LexiconError(f"{folder / VECTORS} holds {vectors.dtype}, not floating-point numbers")
     kept = vectors if limit is None else vectors[:limit]
     return Lexicon(manifest.name, tuple(words[: len(kept)]), freeze(kept))
 

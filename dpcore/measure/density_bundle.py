@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import replacing
+from dpcore.lexicon.damage import ARRAYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +32,12 @@ def read_density(fingerprint: str, k: int, words: int) -> dict[str, NDArray[np.g
         words: n.
     """
     try:
-        with np.load(bundled_folder() / FILE, allow_pickle=False) as held:
+        path = bundled_folder() / FILE
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             if str(held["fingerprint"]) != fingerprint or int(held["k"]) != k:
                 return None
             found = {name: held[name] for name in _FORM}
-    except (OSError, ValueError, KeyError):
+    except (OSError, *ARRAYS):
         return None
     forms = {name: (array.shape, array.dtype.str) for name, array in found.items()}
     return found if forms == {n: ((words,), form) for n, form in _FORM.items()} else None

@@ -20,6 +20,7 @@ from dpcore import __version__
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept as KeptFile
 from dpcore.lexicon.cache import keep, kinds_kept, recall, replacing, write_text
+from dpcore.lexicon.damage import ARRAYS, FIELDS
 from dpcore.measure.maps_model import Map
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 _STEPS = 32_767
+_LARGEST_STEP = 1e30  # the points stay within float32
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "numba")
 
 
@@ -114,6 +116,7 @@ def _restored(
     try:
         points, kept = arrays["points"], arrays["kept"]
         m, k, density = len(points), int(facts["k"]), facts["density"]
+        step = float(facts["parameters"]["step"])
         words = np.asarray(arrays.get("words", np.arange(m)))
         fits = (
             points.dtype == np.dtype(np.int16)
@@ -122,6 +125,8 @@ def _restored(
             and kept.shape == words.shape == (m,)
             and facts["projection"] == plan.projection
             and facts["centres"] == list(plan.centres)
+            and k >= 1
+            and 0 < step < _LARGEST_STEP
         )
         if not fits:
             return None
@@ -129,13 +134,13 @@ def _restored(
             plan,
             fingerprint,
             words,
-            (points, float(facts["parameters"]["step"])),
+            (points, step),
             kept,
             k,
             dict(facts["parameters"]),
             math.nan if density is None else float(density),
         )
-    except (KeyError, TypeError, ValueError):
+    except FIELDS:
         return None
 
 
@@ -181,7 +186,7 @@ def _bundle(fingerprint: str) -> dict[str, dict[str, Any]]:
         if manifest["fingerprint"] != fingerprint:
             return {}
         return {str(kind): dict(entry) for kind, entry in manifest["maps"].items()}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *FIELDS):
         return {}
 
 
@@ -192,7 +197,7 @@ def _from_bundle(plan: MapPlan, fingerprint: str, entry: Mapping[str, Any]) -> M
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError):
+    except (OSError, *ARRAYS):
         return None
     return _restored(plan, fingerprint, arrays, entry)
 

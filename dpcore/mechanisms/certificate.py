@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept, keep, recall, write_text
+from dpcore.lexicon.damage import FIELDS
 
 FloatArray = NDArray[np.float64]
 
@@ -182,7 +183,7 @@ def bundled_file() -> Path:
 def _bundled() -> tuple[dict[str, Any], ...]:
     try:
         return tuple(json.loads(bundled_file().read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, *FIELDS):
         return ()
 
 

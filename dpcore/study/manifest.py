@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import DpcoreError, MissingPackageError, StudyError
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
 
 if TYPE_CHECKING:
@@ -84,11 +84,14 @@ def read_entries(folder: Path, what: str, read: Callable[[Any], E]) -> tuple[E, 
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StudyError(f"no recorded {what} in {folder} ({error.strerror})") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StudyError(f"{path} is damaged: it is not JSON; record them again") from None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
         raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
-    entries = tuple(read(entry) for entry in found.get(_FIELDS[what], []))
+    listed = found.get(_FIELDS[what], [])
+    if not isinstance(listed, list):
+        raise StudyError(f"{path} is damaged: its {what} are no list; record them again")
+    entries = tuple(read(entry) for entry in listed)
     if len({entry.name for entry in entries}) != len(entries):
         raise StudyError(f"{path} names one of its {what} twice")
     return entries
@@ -115,6 +118,10 @@ def read_table(folder: Path, entries: tuple[E, ...], name: str) -> tuple[E, pd.D
                 f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
             )
         return entry, need_pandas("recorded results need").read_parquet(path)
+    except DpcoreError:
+        raise
+    except (ValueError, TypeError, RuntimeError):  # of pyarrow, for a file that is no parquet
+        raise StudyError(f"{path} is no parquet file, or damaged; record it again") from None
     except OSError as error:
         raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore import __version__
 from dpcore.errors import StudyError
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk import bulk
 from dpcore.mechanisms.bulk_kept import KEPT_BYTES
@@ -55,6 +56,7 @@ SHARED_BYTES = 400
 _DO = "dpcore.study.privatize_span:rewrite_span"
 _LAWS = "dpcore.study.privatize_span:compute_laws"
 _JOINED = "joined"
+_MARKED = ("start", "stop", "documents", "words", "longest")
 
 
 def privatize(
@@ -190,7 +192,15 @@ def _left(folder: Path, spans: Iterable[Span]) -> Iterator[Json]:
 def _marks(folder: Path) -> Iterator[Json]:
     """What is known of each span that is done, in order."""
     for path in sorted((folder / MARK).glob("*.json")):
-        yield dict(json.loads(path.read_text(encoding="utf-8")))
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            mark = {name: int(found[name]) for name in _MARKED}
+        except FIELDS:
+            raise StudyError(
+                f"the unfinished run in {folder} is damaged ({path.name}): delete that folder and "
+                "begin again"
+            ) from None
+        yield mark
 
 
 def _done(folder: Path) -> int:

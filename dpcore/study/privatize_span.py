@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.lexicon.cache import replacing, write_text
+from dpcore.lexicon.damage import FIELDS
 from dpcore.study.corpus import Columns, Span, format_of
 from dpcore.study.sources import Place, open_lexicon
 
@@ -46,7 +47,7 @@ def read_state(folder: Path) -> Json:
     """
     try:
         return dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, *FIELDS):
         raise StudyError(
             f"the unfinished run in {folder} is damaged: delete that folder and begin again"
         ) from None

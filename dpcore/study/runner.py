@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore import __version__
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.study.executors import Serial
 from dpcore.study.plan import Cell, canonical
@@ -189,5 +190,5 @@ def _recall(cell: Cell, sources: Sources, folder: Path) -> Finished | None:
         if canonical(found["cell"]) != canonical(cell.to_json()):
             return None
         return Finished(cell, tuple(found["rows"]), float(found["seconds"]), True)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *FIELDS):
         return None

@@ -5,17 +5,16 @@ Never unpickled: an array of objects is refused.
 
 from __future__ import annotations
 
-import tokenize
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.readers.rows import RawVectors
-from dpcore.lexicon.readers.stream import DAMAGE, brief
+from dpcore.lexicon.damage import ARRAYS, PACKED, brief
+from dpcore.lexicon.readers.rows import RawVectors, too_many
 from dpcore.lexicon.rows import first_not_finite, freeze
-from dpcore.limits import MAX_VOCABULARY
+from dpcore.limits import MAX_LEXICON_NUMBERS, MAX_VOCABULARY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,16 +23,7 @@ if TYPE_CHECKING:
 
 _VECTOR_KEYS = ("vectors", "embeddings", "vecs")
 _WORD_KEYS = ("words", "vocab", "vocabulary")
-# What NumPy raises for a header that is no header, or of an absurd shape.
-_BAD_HEADER = (
-    ValueError,
-    KeyError,
-    TypeError,
-    SyntaxError,
-    OverflowError,
-    MemoryError,
-    tokenize.TokenError,
-)
+_WIDEST = 8  # bytes of a number
 
 
 def is_array_file(path: Path) -> bool:
@@ -47,7 +37,7 @@ def is_array_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
-    except DAMAGE:
+    except PACKED:
         return False
 
 
@@ -68,13 +58,14 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
             vectors: NDArray[Any] = loaded
         else:
             with loaded:
+                _check_size(path)
                 vectors = loaded[_choose(path, loaded.files, _VECTOR_KEYS)]
                 if set(_WORD_KEYS) & set(loaded.files):
                     found = loaded[_choose(path, loaded.files, _WORD_KEYS)]
                     words = _as_words(path, found)
-    except (*DAMAGE, *_BAD_HEADER) as error:
-        if isinstance(error, LexiconError):
-            raise
+    except LexiconError:
+        raise
+    except ARRAYS as error:
         raise LexiconError(f"{path.name} is cut, damaged or pickled ({brief(error)})") from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise LexiconError(
@@ -92,6 +83,17 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
     if bad is not None:
         raise LexiconError(f"{path.name}: row {bad + 1} holds NaN or infinity")
     return RawVectors(words[:limit], frozen, f"NumPy {vectors.dtype}")
+
+
+def _check_size(path: Path) -> None:
+    """Refuse an archive that would fill the memory; its directory says how much it holds.
+
+    No more is read of a member than the directory says.
+    """
+    with zipfile.ZipFile(path) as archive:
+        largest = max(entry.file_size for entry in archive.infolist())
+    if largest > _WIDEST * MAX_LEXICON_NUMBERS:
+        raise LexiconError(f"{path.name}: {too_many(f'{largest // _WIDEST:,}')}")
 
 
 def _choose(path: Path, names: list[str], keys: tuple[str, ...]) -> str:

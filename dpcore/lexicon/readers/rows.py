@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.errors import LexiconError
+from dpcore.limits import MAX_LEXICON_NUMBERS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,6 +35,14 @@ class RawVectors:
     undecodable: int = 0
 
 
+def too_many(what: str) -> str:
+    """The sentence for a file of too many numbers."""
+    return (
+        f"the file holds {what} numbers or more; at most {MAX_LEXICON_NUMBERS:,} are held: use a "
+        "limit"
+    )
+
+
 class RowGatherer:
     """Appends rows; `finish` joins them, freeing each part as it is copied."""
 
@@ -48,8 +59,14 @@ class RowGatherer:
         return self._count
 
     def add(self, rows: NDArray[np.float32]) -> None:
-        """Append rows of shape (m, d)."""
+        """Append rows of shape (m, d).
+
+        Raises:
+            LexiconError: there are more numbers than are held; a packed file may hold any number.
+        """
         self._count += len(rows)
+        if self._count * self._dimension > MAX_LEXICON_NUMBERS:
+            raise LexiconError(too_many(f"{self._count:,} rows of {self._dimension}"))
         while len(rows):
             if self._used == self._rows_per_block:
                 self._blocks.append(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
-import struct
 import zipfile
-import zlib
 from typing import IO, TYPE_CHECKING, Self, cast
 
 from dpcore.errors import LexiconError
+from dpcore.lexicon.damage import PACKED, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,23 +20,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 * 2**20
 # The longest line that can be right: 4,096 numbers of some 30 characters.
 _LINE_LIMIT = 2**20
-# What gzip and zipfile raise for a file that is cut, damaged, encrypted or packed in another way.
-DAMAGE = (
-    EOFError,
-    zlib.error,
-    zipfile.BadZipFile,
-    gzip.BadGzipFile,
-    NotImplementedError,
-    RuntimeError,
-    struct.error,
-)
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
-
-
-def brief(error: Exception) -> str:
-    """Another library's message on one line, shortened: some quote the file they complain of."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 100 else text[:99] + "…"
 
 
 class ByteSource:
@@ -74,7 +57,7 @@ class ByteSource:
             try:
                 archive = zipfile.ZipFile(self._file)
                 self._stream = archive.open(self._choose(archive, member))
-            except DAMAGE as error:
+            except PACKED as error:
                 raise self._damaged(error) from None
         elif member:
             raise LexiconError(f"{self.label}: only a zip archive has members")
@@ -91,8 +74,8 @@ class ByteSource:
             return member
         if not member and len(names) == 1:
             return names[0]
-        listed = ", ".join(names[:8]) or "nothing"
-        wanted = f"has no member {member!r}" if member else f"holds {len(names)} files"
+        listed = ", ".join(ascii(name)[1:-1][:40] for name in names[:8]) or "nothing"
+        wanted = f"has no member {member[:40]!r}" if member else f"holds {len(names)} files"
         raise LexiconError(
             f"{self.label} {wanted}: name one as ARCHIVE.zip::MEMBER; it holds {listed}"
         )
@@ -125,7 +108,7 @@ class ByteSource:
             return block
         try:
             block = self._stream.read(BLOCK_BYTES)
-        except DAMAGE as error:
+        except PACKED as error:
             raise self._damaged(error) from None
         self._progress("reading", min(self._file.tell(), self._total), self._total)
         return block
