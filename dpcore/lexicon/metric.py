@@ -58,7 +58,9 @@ _SCIPY_NAMES = {
 
 
 def distances(
-    vectors: NDArray[np.float32], origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+    vectors: NDArray[np.float32] | NDArray[np.float64],
+    origins: ArrayLike,
+    metric: Metric = Metric.EUCLIDEAN,
 ) -> NDArray[np.float64]:
     """Distances from every origin to every vector.
 
@@ -67,7 +69,7 @@ def distances(
     entry does not depend on what else is in the batch.
 
     Args:
-        vectors: the words, shape (n, d).
+        vectors: the words, shape (n, d); float32 or float64.
         origins: points of the same space, shape (k, d); float32 or float64.
         metric: the metric.
 
@@ -118,7 +120,9 @@ def paired_distances(
     return np.asarray(difference.max(axis=1, initial=0.0), dtype=np.float64)
 
 
-def _checked(vectors: NDArray[np.float32], origins: ArrayLike) -> NDArray[np.float64]:
+def _checked(
+    vectors: NDArray[np.float32] | NDArray[np.float64], origins: ArrayLike
+) -> NDArray[np.float64]:
     points = np.asarray(origins, dtype=np.float64)
     if points.ndim != 2 or vectors.ndim != 2 or points.shape[1] != vectors.shape[1]:
         raise ParameterError(

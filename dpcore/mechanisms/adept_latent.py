@@ -78,6 +78,79 @@ def clip_rows(vectors: FloatArray, norm: float, form: LatentForm) -> FloatArray:
     return np.asarray(vectors * np.where(lengths > norm, shrink, 1.0)[:, None])
 
 
+@dataclass(frozen=True, eq=False)
+class LatentPath:
+    """Clipped latent vectors with one noise draw each: what they become at every ε.
+
+    For measuring only: of one draw a single ε may be released, since two noisy vectors with the
+    same noise give the noise away.
+
+    Attributes:
+        clipped: shape (k, d), float64, read-only.
+        noise: at scale 1, shape (k, d), read-only.
+        form: published, or one of the repairs.
+        clip_norm: C.
+        changed: how many rows were longer than C.
+    """
+
+    clipped: FloatArray
+    noise: FloatArray
+    form: LatentForm
+    clip_norm: float
+    changed: int
+
+    def at(self, epsilon: float) -> NoisyLatents:
+        """The noisy vectors at one ε.
+
+        Raises:
+            EpsilonError: ε is not a finite number > 0.
+        """
+        if not 0 < epsilon < math.inf:
+            raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
+        dimension = self.clipped.shape[1]
+        scale = noise_scale(self.form, epsilon, self.clip_norm, dimension)
+        noisy = self.clipped + scale * self.noise
+        noisy.setflags(write=False)
+        return NoisyLatents(
+            vectors=noisy,
+            epsilon=true_epsilon(self.form, epsilon, dimension),
+            claimed_epsilon=float(epsilon),
+            scale=scale,
+            clipped=self.changed,
+        )
+
+
+def latent_path(
+    rng: np.random.Generator,
+    latents: ArrayLike,
+    clip_norm: float,
+    form: LatentForm = LatentForm.ROUND,
+) -> LatentPath:
+    """Clip latent vectors and draw the noise of each.
+
+    Args:
+        rng: source of randomness.
+        latents: shape (k, d), finite.
+        clip_norm: C, public and fixed before the private text is read; finite, > 0.
+        form: published, or one of the repairs.
+
+    Raises:
+        ParameterError: C or the vectors are refused.
+    """
+    if not 0 < clip_norm < math.inf:
+        raise ParameterError(f"the clipping norm must be a finite number > 0, got {clip_norm}")
+    rows = np.asarray(latents, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] < 1 or not np.isfinite(rows).all():
+        raise ParameterError(f"latent vectors must be finite, shape (k, d), got {rows.shape}")
+    clipped = clip_rows(rows, clip_norm, form)
+    family = Radial.L2LAPLACE if form is LatentForm.ROUND else Radial.LAPLACE
+    noise = draws(rng, family, rows.shape[0], rows.shape[1], 1.0)
+    for array in (clipped, noise):
+        array.setflags(write=False)
+    changed = int(np.any(clipped != rows, axis=1).sum())
+    return LatentPath(clipped, noise, form, float(clip_norm), changed)
+
+
 def privatise(
     rng: np.random.Generator,
     latents: ArrayLike,
@@ -85,36 +158,10 @@ def privatise(
     clip_norm: float,
     form: LatentForm = LatentForm.ROUND,
 ) -> NoisyLatents:
-    """Clip latent vectors and add fresh noise to each.
-
-    Args:
-        rng: source of randomness.
-        latents: shape (k, d), finite.
-        epsilon: ε that is asked for; finite, > 0.
-        clip_norm: C, public and fixed before the private text is read; finite, > 0.
-        form: published, or one of the repairs.
+    """Clip latent vectors and add fresh noise to each, for release; as `latent_path` at one ε.
 
     Raises:
         EpsilonError: ε is not a finite positive number.
         ParameterError: C or the vectors are refused.
     """
-    if not 0 < epsilon < math.inf:
-        raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
-    if not 0 < clip_norm < math.inf:
-        raise ParameterError(f"the clipping norm must be a finite number > 0, got {clip_norm}")
-    rows = np.asarray(latents, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] < 1 or not np.isfinite(rows).all():
-        raise ParameterError(f"latent vectors must be finite, shape (k, d), got {rows.shape}")
-    count, dimension = rows.shape
-    clipped = clip_rows(rows, clip_norm, form)
-    scale = noise_scale(form, epsilon, clip_norm, dimension)
-    family = Radial.L2LAPLACE if form is LatentForm.ROUND else Radial.LAPLACE
-    noisy = clipped + draws(rng, family, count, dimension, scale)
-    noisy.setflags(write=False)
-    return NoisyLatents(
-        vectors=noisy,
-        epsilon=true_epsilon(form, epsilon, dimension),
-        claimed_epsilon=float(epsilon),
-        scale=scale,
-        clipped=int(np.any(clipped != rows, axis=1).sum()),
-    )
+    return latent_path(rng, latents, clip_norm, form).at(epsilon)
