@@ -3,12 +3,11 @@
 import streamlit as st
 
 from pages.attacking.board import board
-from pages.attacking.choosing import choose_mechanism
 from pages.shared import link
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
-from pages.shared.sidebar import choose_lexicon
+from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
 require_frame()
 
@@ -20,7 +19,10 @@ st.markdown(
 )
 
 with st.sidebar:
-    chosen = choose_mechanism()
+    chosen = choose_mechanism(
+        "Where the probabilities of its outputs can be computed, the attacker is the best "
+        "there is; for the others it is the nearest-neighbour attacker."
+    )
     name = choose_lexicon()
 words = lexicon_or_stop(name)
 (mechanism,) = mechanisms_or_stop(words, [chosen])

@@ -1,4 +1,4 @@
-"""What is attacked: the mechanism, the output that is seen, and two words to tell apart."""
+"""What is attacked: the output that is seen, and two words to tell apart."""
 
 from __future__ import annotations
 
@@ -7,42 +7,19 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.mechanisms.registry import MECHANISMS, resolve
 from pages.attacking.words import choose_word
 from pages.neighbouring.session import default_words, shown_words
 from pages.shared import link
 from pages.shared.pair import OTHER, WORD, choose, write_pair
-from pages.shared.settings import settings_form
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
-    from pages.shared.resources import Settings
 
-MECHANISM = "attacked"
-START_MECHANISM = "tem"
 START_EPSILON = {"metric": 2.5}
 """By group, where an output of the bundled lexicon tells something and not everything."""
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")
 _OUTPUT = "seen"
-
-
-def choose_mechanism() -> tuple[str, Settings]:
-    """Draw the choice of one mechanism and its settings; return its key and the settings."""
-    st.subheader("Mechanism", anchor=False)
-    names = [kind.short for kind in MECHANISMS.values()]
-    short = st.selectbox(
-        "Mechanism",
-        names,
-        index=names.index(START_MECHANISM),
-        key=MECHANISM,
-        bind="query-params",
-        help="Where the probabilities of its outputs can be computed, the attacker is the best "
-        "there is; for the others it is the nearest-neighbour attacker.",
-    )
-    kind = resolve(short)
-    st.markdown(f":small[{kind.title}. {kind.summary}]")
-    return kind.key, settings_form([kind]).get(kind.key, ())
 
 
 def choose_output(words: Lexicon) -> int:

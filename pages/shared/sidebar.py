@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
 
+START_MECHANISM = "tem"
+"""Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -87,6 +90,30 @@ def choose_lexicon() -> str:
         help="The words that can come out, and the vectors that say how far apart they are. "
         "Add others with `python -m dpcore lexicon add`.",
     )
+
+
+def choose_mechanism(explained: str) -> tuple[str, Settings]:
+    """Draw the choice of one mechanism and its settings; it goes along from page to page.
+
+    Args:
+        explained: what the choice means on this page, as help.
+
+    Returns:
+        Its registry key and the settings that differ from their defaults.
+    """
+    st.subheader("Mechanism", anchor=False)
+    names = [kind.short for kind in MECHANISMS.values()]
+    short = st.selectbox(
+        "Mechanism",
+        names,
+        index=names.index(START_MECHANISM),
+        key="attacked",
+        bind="query-params",
+        help=explained,
+    )
+    kind = resolve(short)
+    st.markdown(f":small[{kind.title}. {kind.summary}]")
+    return kind.key, settings_form([kind]).get(kind.key, ())
 
 
 def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[str, Settings], ...]:
