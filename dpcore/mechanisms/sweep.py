@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.mechanism import BATCH
+from dpcore.mechanisms.sweep_tem import outputs_by_distance
+from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.noise.radial import radii
 from dpcore.noise.truncated_laplace import quantile, uniforms
@@ -58,6 +61,8 @@ def outputs_at(
     entries, values = mechanism.check_words(words), mechanism.check_epsilons(epsilons)
     if not entries.size:
         return np.empty((0, values.size), dtype=np.int64)
+    if isinstance(mechanism, TruncatedExponential) and mechanism.metric == Metric.EUCLIDEAN:
+        return outputs_by_distance(mechanism, rng, entries, values, progress)
     if mechanism.exact_law:
         return _by_law(mechanism, rng, entries, values, progress)
     if isinstance(mechanism, RadialMechanism) and _plain_nearest(mechanism):
@@ -125,26 +130,26 @@ def _by_product(
     half = 0.5 * np.einsum("ij,ij->i", targets, targets)
     scales = np.array([mechanism.scale(float(value)) for value in epsilons])
     found = np.empty((entries.size, epsilons.size), dtype=np.int64)
-    score = np.empty(len(targets), dtype=np.float32)
+    lines = np.empty((2, len(targets)), dtype=np.float32)  # what stays, and what the noise moves
+    scores = np.empty((epsilons.size, len(targets)), dtype=np.float32)
     order = np.argsort(entries, kind="stable")  # equal words together share a product
     for start in range(0, entries.size, BATCH):
         places = order[start : start + BATCH]
         part = entries[places]
         unit = mechanism.directions(rng, part.size).astype(np.float32)
-        length = radii(rng, mechanism.family, part.size, mechanism.dimension)
+        sizes = radii(rng, mechanism.family, part.size, mechanism.dimension)[:, None] * scales
         reach = unit @ targets.T
         distinct, back = np.unique(part, return_inverse=True)
         still = half - origins[distinct] @ targets.T
+        # A common factor keeps the numbers in the range of float32 at the smallest ε.
+        factors = np.stack((1.0 / np.maximum(sizes, 1.0), -np.minimum(sizes, 1.0)), axis=2)
+        factors32, last = factors.astype(np.float32), -1
         for i, row in enumerate(back.tolist()):
-            # A common factor keeps the numbers in the range of float32 at the smallest ε.
-            for e, size in enumerate((length[i] * scales).tolist()):
-                if size > 1.0:
-                    np.multiply(still[row], np.float32(1.0 / size), out=score)
-                    np.subtract(score, reach[i], out=score)
-                else:
-                    np.multiply(reach[i], np.float32(-size), out=score)
-                    np.add(score, still[row], out=score)
-                found[places[i], e] = score.argmin()
+            if row != last:
+                lines[0], last = still[row], row
+            lines[1] = reach[i]
+            np.matmul(factors32[i], lines, out=scores)
+            found[places[i]] = scores.argmin(axis=1)
         progress(mechanism.short, min(start + BATCH, entries.size), entries.size)
     return found
 
