@@ -1,0 +1,129 @@
+"""One picture: as it is and under noise, and what the draws of the noise voted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import axis, base_layout
+from dpcore.plots.style import BLUE, GREY, VERMILION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("class", "score", "low", "high")
+"""One row a class: its score under the draws, and bounds on its expected score."""
+
+_GREYS = [[0.0, "#FFFFFF"], [1.0, "#101418"]]
+_HEIGHT = 250
+
+
+def picture_figure(
+    clean: Sequence[Sequence[float]],
+    noisy: Sequence[Sequence[float]],
+    titles: tuple[str, str],
+    top: float,
+) -> go.Figure:
+    """Draw the same numbers without and with noise, side by side, in one scale of grey.
+
+    Args:
+        clean: one row a line, from the top.
+        noisy: of the same shape.
+        titles: of the two.
+        top: what is drawn black; 0 is white, as is what is below.
+    """
+    import plotly.graph_objects as go
+
+    width = len(clean[0])
+    traces = [
+        go.Heatmap(
+            z=[[round(float(value), 3) for value in row] for row in rows],
+            x=[start + i for i in range(width)],
+            zmin=0.0,
+            zmax=top,
+            colorscale=_GREYS,
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hovertemplate=f"{title}: %{{z:.3g}}<extra></extra>",
+        )
+        for rows, title, start in zip((clean, noisy), titles, (0, width + 1), strict=True)
+    ]
+    middle = (width - 1) / 2
+    off = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    return go.Figure(
+        traces,
+        base_layout(
+            height=_HEIGHT,
+            dragmode=False,
+            xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
+            yaxis=off
+            | {"autorange": "reversed", "showticklabels": False}
+            | {"scaleanchor": "x", "constrain": "domain"},
+        ),
+    )
+
+
+def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
+    """Draw the score of each class with the bounds on its expectation.
+
+    Args:
+        table: the columns `COLUMNS`.
+        label: the true class.
+        score: what the score is.
+    """
+    import plotly.graph_objects as go
+
+    values = table["score"]
+    first = table["low"].idxmax()
+    colours = [
+        BLUE if str(row["class"]) == label else VERMILION if i == first else GREY
+        for i, row in table.iterrows()
+    ]
+    return go.Figure(
+        go.Bar(
+            x=[str(name) for name in table["class"]],
+            y=values.tolist(),
+            marker={"color": colours},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": (table["high"] - values).clip(lower=0).tolist(),
+                "arrayminus": (values - table["low"]).clip(lower=0).tolist(),
+                "color": "#888888",
+                "thickness": 1.5,
+            },
+            hovertemplate="class %{x}: %{y:.3f}<extra></extra>",
+        ),
+        base_layout(
+            height=_HEIGHT + 30,
+            dragmode=False,
+            xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
+            yaxis=axis(score, fixedrange=True, range=[0, 1.03]),
+        ),
+    )
+
+
+def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
+    """The two classes whose bounds decide.
+
+    Args:
+        table: as for `votes_figure`.
+        label: the true class.
+        error: probability that a bound is wrong, all of them together.
+    """
+    first = table.loc[table["low"].idxmax()]
+    others = table[table["class"] != first["class"]]
+    second = others.loc[others["high"].idxmax()]
+    apart = (
+        "The bounds are apart: a prediction is made."
+        if first["low"] > second["high"]
+        else "The bounds overlap: it abstains."
+    )
+    return (
+        f"Class {first['class']} is at least {first['low']:.3f}, and no other above "
+        f"{second['high']:.3f} (class {second['class']}); all bounds hold together but with "
+        f"probability {error:g}. {apart} The true class is {label}."
+    )
