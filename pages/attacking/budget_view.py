@@ -10,11 +10,11 @@ from dpcore.attack.budget import budget
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack_budget import budget_caption, budget_figure
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.sentence import bench_of, is_typed
 from pages.attacking.tables import budget_table
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.reproducing import link_and_command
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from dpcore.errors import DpcoreError
 from dpcore.plots.attack_exposed import exposed_caption, exposed_figure
 from pages.attacking.believing import LIST, choose_belief
 from pages.attacking.command import posterior_command
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import exposed_table, exposed_words
 from pages.attacking.weighing import TOP, channel_for
 from pages.neighbouring.density import density_or_button
@@ -19,6 +18,7 @@ from pages.shared.bench import memo
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
 
 if TYPE_CHECKING:
     from dpcore.attack.worst import Exposure

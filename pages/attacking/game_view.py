@@ -20,12 +20,12 @@ from pages.attacking.playing import (
     round_number,
     scores,
 )
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import candidate_table, game_icons, score_table
 from pages.attacking.words import plain_label
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.reproducing import link_and_command
 from pages.shared.seed import choose_seed
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from dpcore.plots.attack_success import COLUMNS, success_caption, success_figure
 from pages.attacking.believing import COMMON, choose_belief
 from pages.attacking.choosing import output_now
 from pages.attacking.command import posterior_command
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.weighing import TOP
 from pages.shared import link
 from pages.shared.bench import admissible, memo
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
 
 if TYPE_CHECKING:
     from dpcore.attack.nearest import NearestSuccess

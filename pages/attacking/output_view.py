@@ -22,7 +22,6 @@ from pages.attacking.believing import LIST, choose_belief
 from pages.attacking.choosing import choose_output, choose_pair
 from pages.attacking.command import posterior_command
 from pages.attacking.nearest_view import nearest_view
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.tables import belief_icons, belief_table, listed_table, odds_table
 from pages.attacking.weighing import OUTPUTS, TOP, known_success, look, measure_success
 from pages.attacking.words import plain_label, say_unknown
@@ -31,6 +30,7 @@ from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import pair_is_typed
 from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from dpcore.errors import DpcoreError
 from pages.attacking.channels import channel_or_progress
 from pages.attacking.command import sentence_command
 from pages.attacking.recorded_view import TITLES, recorded_view
-from pages.attacking.reproducing import link_and_command
 from pages.attacking.sentence import bench_of, is_typed, outputs_of
 from pages.shared.bench import memo
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
 from pages.shared.seed import choose_seed
 from pages.shared.text_box import text_box
 
