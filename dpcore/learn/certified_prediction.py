@@ -65,6 +65,11 @@ class Scores:
         self.means.setflags(write=False)
         self.votes.setflags(write=False)
 
+    def part(self, rows: ArrayLike) -> Scores:
+        """The scores of some of the inputs, in the order of `rows`."""
+        places = np.asarray(rows, dtype=np.int64)
+        return Scores(self.means[places], self.votes[places], self.draws)
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreBounds:

@@ -46,6 +46,14 @@ def test_all_bounds_of_an_input_hold_together(rng, bound, law):
     assert missed <= stats.binom.isf(FALSE_ALARM, TRIALS, ERROR)
 
 
+def test_a_part_of_the_scores_is_certified_as_in_the_whole(rng):
+    scores = drawn(rng(), (0.5, 0.3, 0.2))
+    whole = score_bounds(scores, ERROR, Bound.CLOPPER_PEARSON)
+    some = score_bounds(scores.part([5, 2]), ERROR, Bound.CLOPPER_PEARSON)
+    assert (some.low == whole.low[[5, 2]]).all()
+    assert (some.high == whole.high[[5, 2]]).all()
+
+
 def test_without_the_union_over_classes_they_do_not(rng):
     """What the test above would see: the same bounds with the whole error for every class."""
     law = (0.1,) * 10
