@@ -55,7 +55,7 @@ def record_experiment(
         with tempfile.TemporaryDirectory(prefix="dpcore-") as folder:
             return record_experiment(experiment, data, workers, Path(folder), progress)
     plan = experiment.plan
-    lexicons = {name: load_embedding(name, data) for name in plan.lexicons}
+    lexicons = {name: load_embedding(name, data) for name in plan.lexicons if name}
     files = {name: data / name for name in plan.data if name and data is not None}
     sources = gather(plan, work, lexicons=lexicons, files=files)
     found: dict[Any, tuple[dict[str, Any], ...]] = {}

@@ -97,7 +97,7 @@ class Cell:
         mechanism: as in `Arm`.
         settings: of the mechanism.
         epsilons: one, or all of an arm, or none (baseline).
-        lexicon: name of a lexicon in the sources.
+        lexicon: name of a lexicon in the sources; empty if none is read.
         data: key of a file in the sources; empty if none is read.
         seed: of all randomness.
         options: for the task.
@@ -171,7 +171,7 @@ class Plan:
         task: `module:function`; the function takes a `Cell` and its `Sources` and returns rows. A
             worker imports it by this name.
         arms: the curves.
-        lexicons: names in the sources.
+        lexicons: names in the sources; "" in place of one that is not read.
         data: keys of files in the sources.
         seeds: each is one trial.
         options: for the task.

@@ -166,7 +166,7 @@ def _begin(plan: Plan, folder: Path) -> None:
 
 def _file(cell: Cell, sources: Sources, folder: Path) -> Path:
     """Where a cell is kept."""
-    lexicon = dict(sources.lexicons)[cell.lexicon].fingerprint
+    lexicon = dict(sources.lexicons)[cell.lexicon].fingerprint if cell.lexicon else ""
     data = dict(sources.files)[cell.data].fingerprint if cell.data else ""
     text = canonical([__version__, cell.to_json(), lexicon, data])
     return folder / _CELLS / f"{hashlib.sha256(text.encode()).hexdigest()}.json"

@@ -106,7 +106,8 @@ def gather(
     missing = [key for key in wanted if key not in paths or not paths[key].is_file()]
     if missing:
         raise StudyError(f"no file for the data {', '.join(missing)} of plan {plan.name!r}")
-    found = {name: given[name] if name in given else load(name) for name in plan.lexicons}
+    named = [name for name in plan.lexicons if name]
+    found = {name: given[name] if name in given else load(name) for name in named}
     return Sources(
         tuple((name, ship(lexicon, folder)) for name, lexicon in found.items()),
         tuple((key, _of_file(paths[key])) for key in wanted),
