@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from dpcore.errors import ParameterError, StudyError
 from dpcore.limits import MAX_WORKERS
-from dpcore.study.worker import THREADS, Json, outcome, perform, request
+from dpcore.study.worker import THREADS, TOLD, Json, Tell, outcome, perform, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,6 +67,10 @@ class Serial:
 
     workers = 1
 
+    def __init__(self, listen: Tell | None = None) -> None:
+        """Take who hears what functions tell, as `Processes` does."""
+        self._listen = listen
+
     def __enter__(self) -> Self:
         """Nothing to get ready."""
         return self
@@ -78,14 +82,16 @@ class Serial:
         """See `Executor.run`."""
         for payload in payloads:
             # Through JSON as everywhere, so that a run does not depend on where it is.
-            sent = json.loads(json.dumps(request(function, payload)))
-            yield payload, outcome(json.loads(json.dumps(perform(sent))))
+            asked = request(function, payload, heard=self._listen is not None)
+            sent = json.loads(json.dumps(asked))
+            yield payload, outcome(json.loads(json.dumps(perform(sent, self._listen))))
 
 
 class _Worker:
     """One subprocess with one thread, started when it is first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, listen: Tell | None) -> None:
+        self.listen = listen
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._lock = threading.Lock()
@@ -97,6 +103,9 @@ class _Worker:
             cast("IO[str]", process.stdin).write(line)
             cast("IO[str]", process.stdin).flush()
             answer = cast("IO[str]", process.stdout).readline()
+            while self.listen and answer.startswith(TOLD) and answer.endswith("\n"):
+                self.listen(json.loads(answer)["told"])
+                answer = cast("IO[str]", process.stdout).readline()
         except (OSError, ValueError):  # a broken pipe, or closed by `stop`
             answer = ""
         if not answer.endswith("\n"):
@@ -152,10 +161,16 @@ class Processes:
     of threads is set before any library is loaded.
     """
 
-    def __init__(self, workers: int) -> None:
-        """Take a number of processes."""
-        self.workers = _checked(workers)
-        self._pool = [_Worker() for _ in range(self.workers)]
+    def __init__(self, workers: int, listen: Tell | None = None) -> None:
+        """Take a number of processes, and who hears what functions tell.
+
+        Args:
+            workers: how many.
+            listen: called in the middle of jobs, one thread a worker; functions then take a second
+                argument, to call with JSON objects. A job that loses its worker tells it all again.
+        """
+        self.workers, self._listen = _checked(workers), listen
+        self._pool = [_Worker(listen) for _ in range(self.workers)]
 
     def __enter__(self) -> Self:
         """Processes start with their first job."""
@@ -219,12 +234,12 @@ class Processes:
                 done.get(timeout=0.05)
         for worker in self._pool:
             worker.close()
-        self._pool = [_Worker() for _ in range(self.workers)]
+        self._pool = [_Worker(self._listen) for _ in range(self.workers)]
 
 
 def _attempt(worker: _Worker, function: str, payload: Json, stopped: threading.Event) -> Json:
     """The result of a job, on a new process if one dies."""
-    line = json.dumps(request(function, payload)) + "\n"
+    line = json.dumps(request(function, payload, heard=worker.listen is not None)) + "\n"
     for _ in range(ATTEMPTS):
         answer = worker.ask(line)
         if answer:

@@ -6,6 +6,7 @@ file, and nothing of them is left when the worker ends.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,12 @@ from dpcore.learn.classifiers import learner_of, train
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import choose_columns
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
 from dpcore.rewrite.assembly import assemble
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+from dpcore.study.live_course import VALUES, WORDS
 from dpcore.study.plan import Arm, Cell, Plan, canonical
 from dpcore.study.privacy_rows import claimed_rows
 
@@ -33,11 +36,13 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.labelled_trial import Material
     from dpcore.study.rows import Row
+    from dpcore.study.worker import Tell
 
 JOB = "dpcore.study.live:perform"
 TEST_SHARE = 0.3
 _COMPARED = 30  # test texts whose rewriting is compared
 _EXAMPLES = 5  # of each mechanism and ε
+_PULSE_SECONDS = 0.2  # between two reports of how far a part is
 
 
 @dataclass(frozen=True)
@@ -155,22 +160,43 @@ class Carried:
         return _mechanism(cell.mechanism, cell.lexicon, canonical(cell.settings))
 
 
-def perform(job: dict[str, Any]) -> dict[str, Any]:
+def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
     """Do one of `Live.jobs`: its rows, and of the first trial examples of wrong answers.
+
+    Args:
+        job: one of them.
+        tell: hears a few times a second how far it is: `stage`, `done` and `total`.
 
     Raises:
         DpcoreError: as `dpcore.study.labelled_trial.labelled_trial`.
     """
     cell = Cell.from_json(job["cell"])
     examples: list[dict[str, Any]] = []
-    found = measure(cell, Carried(LabelledTexts.of(job["texts"], job["labels"])), examples)
+    carried = Carried(LabelledTexts.of(job["texts"], job["labels"]))
+    found = measure(cell, carried, examples, _sometimes(tell) if tell else silent)
     own: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
     own |= {"data": "", "seed": cell.seed}
     return {"rows": [own | one for one in found], "examples": examples}
 
 
+def _sometimes(tell: Tell) -> Progress:
+    """Tell of progress, not more often than a person sees."""
+    told: dict[str, float] = {}
+
+    def progress(stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - told.get(stage, 0.0) > _PULSE_SECONDS:
+            told[stage] = now
+            tell({"stage": stage, "done": done, "total": total})
+
+    return progress
+
+
 def measure(
-    cell: Cell, carried: Carried, examples: list[dict[str, Any]] | None = None
+    cell: Cell,
+    carried: Carried,
+    examples: list[dict[str, Any]] | None = None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """One trial of one mechanism at all its ε, or of the baseline.
 
@@ -179,6 +205,7 @@ def measure(
         carried: the texts, and where lexicons and mechanisms are from.
         examples: of the first trial, filled with texts that a classifier of the clean texts gets
             right and one of the private texts wrong.
+        progress: called with (stage, done, total), a stage of `dpcore.study.live_course`.
     """
     name = str(cell.option("labelling"))
     parts = carried.texts.split(TEST_SHARE, cell.shared_generator("split"))
@@ -190,7 +217,20 @@ def measure(
     watch = None
     if mechanism is not None and examples is not None and cell.seed == 0:
         watch = _Watching(material, name, wanted.learners[0], cell, examples)
-    rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
+    rows, values = [], 0
+    for one in labelled_trial(
+        material,
+        mechanism,
+        cell.epsilons,
+        cell.seed,
+        wanted,
+        watch,
+        lambda _, done, total: progress(WORDS, done, total),
+    ):
+        rows.append(one)
+        if mechanism is not None and one["quantity"] == "nw":  # comes first of each ε
+            progress(VALUES, values, len(cell.epsilons))
+            values += 1
     if mechanism is not None and cell.seed == 0:
         rows += claimed_rows(mechanism, cell.epsilons)
     return rows

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_LIVE_RUNS
 from dpcore.study.executors import Processes
+from dpcore.study.live_course import Course
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.study.executors import Executor
     from dpcore.study.live import Live
     from dpcore.study.rows import Row
+    from dpcore.study.worker import Json, Tell
 
 _GENTLY = "dpcore.study.live_jobs:perform_gently"
 _PRIORITY = 10  # of 19
@@ -79,40 +83,45 @@ class LiveRun:
         return self._run.ended.wait(seconds)
 
 
-def start(live: Live, executor: Executor | None = None) -> LiveRun:
+def _one_process(listen: Tell) -> Executor:
+    return Processes(1, listen)
+
+
+def start(live: Live, executor: Callable[[Tell], Executor] = _one_process) -> LiveRun:
     """Begin a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are at work.
 
     Args:
         live: what is to be measured.
-        executor: does the work; a process of its own if None.
+        executor: given who hears how far a part is, makes what does the work; by default a
+            process of its own.
     """
-    run = _Run(live, executor or Processes(1))
+    run = _Run(live, executor)
     handle = LiveRun(run)
     threading.Thread(target=run.work, daemon=True, name="live run").start()
     return handle
 
 
-def perform_gently(job: dict[str, Any]) -> dict[str, Any]:
+def perform_gently(job: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """`dpcore.study.live.perform` in a process that leaves the pages their time."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)  # before the libraries are loaded
     from dpcore.study.live import perform
 
-    return perform(job)
+    return perform(job, tell)
 
 
 class _Run:
     """The thread that listens to the worker, and what it has heard."""
 
-    def __init__(self, live: Live, executor: Executor) -> None:
+    def __init__(self, live: Live, executor: Callable[[Tell], Executor]) -> None:
         self.rows: list[Row] = []
         self.examples: list[dict[str, Any]] = []
         self.finished = 0
         self.error: str | None = None
         self.ended, self.stopping = threading.Event(), threading.Event()
-        self._jobs, self._executor = live.jobs(), executor
-        self._total = len(self._jobs)
-        self._begun: float | None = None
+        self._jobs, self._executor = live.jobs(), executor(self._hear)
+        self._parts = [(job["cell"]["label"], job["cell"]["seed"]) for job in self._jobs]
+        self._course: Course | None = None
 
     def work(self) -> None:
         try:
@@ -133,32 +142,29 @@ class _Run:
             self.ended.set()
 
     def _work(self) -> None:
-        if self.stopping.is_set():
+        self._course = Course(self._parts, time.monotonic())
+        if self.stopping.is_set():  # asked after the course is there: `stop` looks the other way
             return
-        self._begun = time.monotonic()
         with self._executor as executor:
             for _, found in executor.run(_GENTLY, iter(self._jobs)):
                 self.rows += found["rows"]
                 self.examples += found["examples"]
                 self.finished += 1
+                self._course.finish_part(time.monotonic())
                 if self.stopping.is_set():
                     return
 
     def stop(self) -> None:
         if not self.ended.is_set():
             self.stopping.set()
-            if self._begun is not None:
+            if self._course is not None:
                 self._executor.__exit__(None, None, None)  # ends the worker under its job
 
     def progress(self) -> tuple[float, str]:
-        done, total = self.finished, self._total
-        if self._begun is None:
+        if self._course is None:
             return 0.0, "Waiting: another run is at work, yours is next in turn"
-        spent = time.monotonic() - self._begun
-        said = f"{done} of {total} parts done after {spent:.0f} s"
-        if done > 1:  # the first is the baseline, which takes less than the others
-            left = spent / done * (total - done)
-            said += (
-                f", about {left:.0f} s left" if left < 90 else f", about {left / 60:.0f} min left"
-            )
-        return done / total, said
+        return self._course.progress(time.monotonic())
+
+    def _hear(self, found: Json) -> None:
+        if self._course is not None:
+            self._course.hear(found["stage"], found["done"], found["total"])

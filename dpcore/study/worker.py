@@ -12,6 +12,7 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,22 @@ from typing import Any
 from dpcore import __version__, errors
 
 Json = dict[str, Any]
+Tell = Callable[[Json], None]
+"""What a function calls in the middle of its job, to say how far it is."""
+TOLD = '{"told": '
+"""How a line of a worker begins that is no answer yet."""
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """What BLAS, OpenMP and so FAISS look at when they are loaded."""
 
 
-def perform(request: Json) -> Json:
+def perform(request: Json, tell: Tell | None = None) -> Json:
     """Do one job; never raises but for an interrupt or the end of the process.
 
     Args:
-        request: `function` (module:function, of one JSON object), `payload`, `version`.
+        request: `function` (module:function, of one JSON object), `payload`, `version`, and
+            `heard`: whether the function takes `tell` as well.
+        tell: called with JSON objects in the middle of a job that is heard.
 
     Returns:
         `result`, or `error` with the name of an error class and its message.
@@ -40,7 +47,8 @@ def perform(request: Json) -> Json:
                 "install the same version everywhere"
             )
         module, _, name = str(request["function"]).partition(":")
-        return {"result": getattr(import_module(module), name)(request["payload"])}
+        more = (tell,) if request.get("heard") else ()
+        return {"result": getattr(import_module(module), name)(request["payload"], *more)}
     except errors.DpcoreError as error:
         return {"error": [type(error).__name__, str(error)]}
     except MemoryError:
@@ -65,9 +73,10 @@ def outcome(reply: Json) -> Json:
     raise kind(message)
 
 
-def request(function: str, payload: Json) -> Json:
+def request(function: str, payload: Json, *, heard: bool = False) -> Json:
     """What `perform` takes."""
-    return {"function": function, "payload": payload, "version": __version__}
+    more = {"heard": True} if heard else {}
+    return {"function": function, "payload": payload, "version": __version__} | more
 
 
 def _where(error: BaseException) -> str:
@@ -96,10 +105,16 @@ def main() -> None:
     use_one_thread()
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    while True:
-        reply = perform(json.loads(requests.get()))
-        answers.write(json.dumps(reply) + "\n")
+
+    def write(line: str) -> None:
+        answers.write(line + "\n")
         answers.flush()
+
+    while True:
+        reply = perform(
+            json.loads(requests.get()), lambda found: write(f"{TOLD}{json.dumps(found)}}}")
+        )
+        write(json.dumps(reply))
 
 
 def _listen(requests: queue.SimpleQueue[str]) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _HELD, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
+_PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
 _RANGES = {"metric": (1.4, 20.0), "log": (6.0, 16.0), "local": (50.0, 400.0)}
 
 
@@ -62,6 +63,8 @@ def run_of_ones_own(
         lexicon: name in the catalogue.
     """
     held: Held | None = st.session_state.get(_HELD)
+    if held is not None:
+        _take_in(held)  # before the watch, which has the page drawn anew while there is more
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse("This run cannot be started.", DpcoreError(refused))
@@ -70,6 +73,15 @@ def run_of_ones_own(
         arms, options = _arms(members, settings), _options()
     if held is not None and not held.job.done:
         _watch()
+        st.button(
+            "Stop and keep what is there",
+            key="use_stop",
+            icon=":material/stop_circle:",
+            on_click=_stop,
+            args=(held,),
+            help="Ends the run in the middle of its present part; the parts that are done stay "
+            "below.",
+        )
     else:
         st.button(
             "Run" if held is None else "Run again",
@@ -81,9 +93,8 @@ def run_of_ones_own(
             help="Runs in a process of its own, one part after the other: the baseline, then every "
             "mechanism in the first trial, in the second and so on. What is done is shown at once.",
         )
-    held = st.session_state.get(_HELD)
-    if held is not None:
-        _outcome(held)
+    if held is not None and held.job.done:
+        _ending(held)
     return held
 
 
@@ -177,23 +188,23 @@ def _watch() -> None:
         st.rerun()
     share, sentence = held.job.progress()
     st.progress(share, text=f"{sentence}.")
-    st.button(
-        "Stop and keep what is there",
-        key="use_stop",
-        icon=":material/stop_circle:",
-        on_click=held.job.stop,
-        help="Ends the run in the middle of its present part; the parts that are done stay below.",
-    )
 
 
-def _outcome(held: Held) -> None:
-    """Take in the rows that are new, and say how a run ended that is not whole."""
-    job = held.job
-    finished, rows = job.finished, job.rows
-    if finished != held.seen and rows:
+def _stop(held: Held) -> None:
+    held.job.stop()
+    held.job.wait(_PATIENCE_SECONDS)
+
+
+def _take_in(held: Held) -> None:
+    """Make a table of what is there, if there is more than before."""
+    finished, rows = held.job.finished, held.job.rows
+    if finished != held.seen:
         held.table, held.seen = tidy(rows), finished
-    if not job.done:
-        return
+
+
+def _ending(held: Held) -> None:
+    """Say how a run ended that is not whole."""
+    job = held.job
     if job.error is not None:
         refuse("The run ended early; what was done before is shown.", DpcoreError(job.error))
     elif job.stopped:

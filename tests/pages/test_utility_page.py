@@ -156,7 +156,7 @@ def test_a_run_is_started_watched_and_shown(
     start, runs = live_jobs.start, []
 
     def here(live: Any) -> Any:
-        runs.append(start(live, Serial()))
+        runs.append(start(live, Serial))
         return runs[-1]
 
     monkeypatch.setattr(live_jobs, "start", here)

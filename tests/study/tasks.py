@@ -35,6 +35,13 @@ def square(payload):
     return {"square": payload["x"] ** 2, "pid": os.getpid()}
 
 
+def tell_of_it(payload, tell):
+    """The square of a number, and word of both halves of the way."""
+    for half in (1, 2):
+        tell({"of": payload["x"], "half": half})
+    return {"square": payload["x"] ** 2}
+
+
 def fail(payload):
     """What no worker expects."""
     raise KeyError(payload["x"])

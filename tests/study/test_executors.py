@@ -33,6 +33,17 @@ def test_every_job_is_done_once(workers):
     assert len(others) == (0 if workers == 1 else 2)
 
 
+@pytest.mark.parametrize("kind", [executors.Serial, lambda hear: executors.Processes(2, hear)])
+def test_what_a_job_tells_is_heard_before_its_result(kind):
+    heard = []
+    with kind(heard.append) as pool:
+        for payload, result in pool.run(f"{TASKS}:tell_of_it", jobs(6)):
+            told = [one["half"] for one in heard if one["of"] == payload["x"]]
+            assert told == [1, 2]
+            assert result == {"square": payload["x"] ** 2}
+    assert len(heard) == 12
+
+
 @pytest.mark.parametrize("workers", KINDS)
 def test_jobs_are_asked_for_only_a_few_ahead(workers):
     asked = []

@@ -14,6 +14,7 @@ from dpcore.learn.table import read_table
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS
 from dpcore.study import live
 from dpcore.study.live import Live, perform, shortened, table_texts, teaching_texts
+from dpcore.study.live_course import VALUES, WORDS
 from dpcore.study.plan import Arm
 from dpcore.study.rows import COLUMNS
 from tests.study import toy_corpus
@@ -61,7 +62,10 @@ def test_a_job_gives_rows_and_of_the_first_trial_examples(texts):
         assert one["original"] in texts.texts
         assert one["true"] != one["guessed"]
         assert "unheard" not in one["private"]  # a word outside the vocabulary
-    assert perform(jobs[1]) == results[1]
+    told = []
+    assert perform(jobs[1], told.append) == results[1]
+    assert {one["stage"] for one in told} == {WORDS, VALUES}
+    assert all(0 <= one["done"] <= one["total"] for one in told)
 
 
 def test_membership_is_left_out_on_demand(texts):

@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import CorpusError, StudyError
 from dpcore.limits import MAX_LIVE_RUNS
 from dpcore.study import live_jobs
-from dpcore.study.executors import Processes
+from dpcore.study.live_course import WORDS
 
 PATIENCE = 60.0
 
@@ -18,7 +18,9 @@ class Plan:
     """Stands in for `Live`: four jobs."""
 
     def jobs(self) -> list[dict[str, Any]]:
-        return [{"number": number} for number in range(4)]
+        names = ["baseline", "tem", "madlib", "laplace"]
+        cells = [{"label": name, "seed": 0} for name in names]
+        return [{"number": number, "cell": cell} for number, cell in enumerate(cells)]
 
 
 class Slow:
@@ -30,6 +32,10 @@ class Slow:
         self.go = threading.Semaphore(0)
         self.left = threading.Event()
         self.fails_at = fails_at
+
+    def __call__(self, listen: Any) -> "Slow":
+        self.tell = listen
+        return self
 
     def __enter__(self) -> "Slow":
         return self
@@ -45,7 +51,8 @@ class Slow:
                 raise StudyError("a worker process died")
             if job["number"] == self.fails_at:
                 raise CorpusError("the labels teach nothing: choose others")
-            yield job, {"rows": [job], "examples": [{"of": job["number"]}]}
+            self.tell({"stage": WORDS, "done": 5, "total": 10})
+            yield job, {"rows": [job["number"]], "examples": [{"of": job["number"]}]}
 
 
 def until(condition: Any) -> None:
@@ -58,7 +65,11 @@ def until(condition: Any) -> None:
 
 
 def begun(run: live_jobs.LiveRun) -> None:
-    until(lambda: "parts" in run.progress()[1])
+    until(lambda: at_work(run))
+
+
+def at_work(run: live_jobs.LiveRun) -> bool:
+    return run.progress()[1].startswith("Part ")
 
 
 def test_rows_come_as_they_are_done() -> None:
@@ -68,8 +79,8 @@ def test_rows_come_as_they_are_done() -> None:
     assert (run.finished, run.rows, run.done) == (0, (), False)
     slow.go.release()
     until(lambda: run.finished == 1)
-    assert run.rows == ({"number": 0},)
-    assert run.progress()[0] == 0.25
+    assert run.rows == (0,)
+    assert run.progress()[1].startswith("Part 2 of 4 (tem, trial 1): ")
     slow.go.release()
     until(lambda: run.finished == 2)
     assert "left" in run.progress()[1]
@@ -90,7 +101,7 @@ def test_a_stop_keeps_what_is_done() -> None:
     assert run.wait(PATIENCE)
     assert run.stopped
     assert run.error is None
-    assert run.rows == ({"number": 0},)
+    assert run.rows == (0,)
 
 
 def test_a_refusal_is_said_and_what_is_done_stays() -> None:
@@ -105,14 +116,14 @@ def test_a_refusal_is_said_and_what_is_done_stays() -> None:
 def test_others_wait_their_turn_and_may_give_up() -> None:
     first = [Slow() for _ in range(MAX_LIVE_RUNS)]
     runs = [live_jobs.start(Plan(), slow) for slow in first]
-    until(lambda: all("parts" in run.progress()[1] for run in runs))
+    until(lambda: all(at_work(run) for run in runs))
     waiting, leaving = live_jobs.start(Plan(), Slow()), live_jobs.start(Plan(), Slow())
     assert waiting.progress() == (0.0, waiting.progress()[1])
     assert waiting.progress()[1].startswith("Waiting")
     leaving.stop()
     assert leaving.wait(PATIENCE)
     runs[0].stop()
-    until(lambda: "parts" in waiting.progress()[1])
+    until(lambda: at_work(waiting))
     for run in (*runs, waiting):
         run.stop()
         assert run.wait(PATIENCE)
@@ -130,7 +141,7 @@ def test_a_run_that_nobody_holds_ends() -> None:
 @pytest.mark.parametrize("stop", [False, True])
 def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker refuses these jobs, which is enough to see that it runs and can be ended."""
-    run = live_jobs.start(Plan(), Processes(1))
+    run = live_jobs.start(Plan())
     if stop:
         run.stop()
     assert run.wait(PATIENCE)

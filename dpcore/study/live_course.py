@@ -1,0 +1,96 @@
+"""How far a live run is, in a share and a sentence with the time left.
+
+Parts of one mechanism take about the same time in every trial; a mechanism that was not measured
+yet is taken to need what the others need, by what is known so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORDS, VALUES = "words rewritten", "values of ε measured"
+"""Stages of a part: the noise draw of all its texts, then what is measured of them."""
+
+_STAGES = {WORDS: (0.05, 0.7), VALUES: (0.7, 1.0)}  # which share of a part each is, roughly
+_EARLY = 0.15  # of a part: before that its own pace says nothing of what it will take
+_SHORT = 90.0  # seconds
+
+
+@dataclass
+class Course:
+    """What was heard of a run, and when; all times are seconds of one clock.
+
+    Attributes:
+        parts: mechanism ("baseline" without one) and trial of each part, in order.
+        begun: start of the run.
+        done: seconds that each part took that is done.
+    """
+
+    parts: Sequence[tuple[str, int]]
+    begun: float
+    done: list[float] = field(default_factory=list)
+    _stage: tuple[str, int, int] = ("", 0, 0)
+    _entered: float = 0.0
+    _share: float = 0.0
+
+    def __post_init__(self) -> None:
+        """The first part begins with the run."""
+        self._entered = self.begun
+
+    def hear(self, stage: str, done: int, total: int) -> None:
+        """Note how far the present part is."""
+        self._stage = (stage, done, total)
+
+    def finish_part(self, now: float) -> None:
+        """Note that the present part is done."""
+        self.done.append(now - self._entered)
+        self._entered, self._stage = now, ("", 0, 0)
+
+    def progress(self, now: float) -> tuple[float, str]:
+        """Share of the run from 0 to 1, which never falls, and a sentence."""
+        number, total = len(self.done), len(self.parts)
+        if number == total:
+            return 1.0, f"All {total} parts done after {now - self.begun:.0f} s"
+        spent, left = now - self.begun, self._left(now)
+        if left is not None:
+            self._share = max(self._share, spent / (spent + left) if spent + left > 0 else 0.0)
+        name, trial = self.parts[number]
+        said = f"Part {number + 1} of {total} ({name}, trial {trial + 1})"
+        stage, done, among = self._stage
+        said += f": {done:,} of {among:,} {stage}" if stage else ": reading texts"
+        said += f"; {spent:.0f} s"
+        if left is not None:
+            said += (
+                f", about {left:.0f} s left"
+                if left < _SHORT
+                else f", about {left / 60:.0f} min left"
+            )
+        return self._share, said
+
+    def _inside(self) -> float:
+        """How far the present part is, from 0 to 1."""
+        stage, done, total = self._stage
+        low, high = _STAGES.get(stage, (0.0, 0.0))
+        return low + (high - low) * done / max(total, 1)
+
+    def _left(self, now: float) -> float | None:
+        """Seconds left; None while nothing is known of a mechanism."""
+        number, inside = len(self.done), self._inside()
+        took: dict[str, list[float]] = {}
+        for (name, _), seconds in zip(self.parts, self.done, strict=False):
+            took.setdefault(name, []).append(seconds)
+        name, here = self.parts[number][0], now - self._entered
+        known = {one: sum(all_of) / len(all_of) for one, all_of in took.items()}
+        if inside > _EARLY:
+            pace = here / inside
+            known[name] = 0.5 * (known[name] + pace) if name in known else pace
+        mechanisms = [seconds for one, seconds in known.items() if one != self.parts[0][0]]
+        if not mechanisms:
+            return None
+        usual = sum(mechanisms) / len(mechanisms)
+        later = sum(known.get(one, usual) for one, _ in self.parts[number + 1 :])
+        return max(known.get(name, usual) - here, 0.0) + later
