@@ -40,6 +40,15 @@ class LatentForm(StrEnum):
     ROUND = "l2-laplace"
 
 
+FORMS = {
+    "adept": LatentForm.PUBLISHED,
+    "adept-l1": LatentForm.MANHATTAN,
+    "laplace": LatentForm.WIDE,
+    "l2-laplace": LatentForm.ROUND,
+}
+"""By the short name of the mechanism that clips and adds the same noise to a word vector."""
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyLatents:
     """What may be released, and what it costs.

@@ -29,8 +29,15 @@ def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -
         CorpusError: the labels cannot be learned from.
         MissingPackageError: pandas or pyarrow is not installed.
     """
+    return LabelledTexts.of(*text_rows(path, split, most, rng))
+
+
+def text_rows(
+    path: Path, split: str, most: int, rng: np.random.Generator
+) -> tuple[list[str], list[str]]:
+    """Texts and the label of each; as `labelled_rows`, but nothing is asked of the labels."""
     part = _rows(path, ["text", "label"], split, most, rng)
-    return LabelledTexts.of(part["text"].tolist(), part["label"].tolist())
+    return [str(text) for text in part["text"]], [str(label) for label in part["label"]]
 
 
 def plain_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> list[str]:
