@@ -93,6 +93,13 @@ class RadialMechanism(Mechanism):
         length = scale * radii(rng, self.family, words.size, self.dimension)
         return self.origins[words] + unit * length[:, None]
 
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The origins of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
+        scale = self.scale(self.check_epsilon(epsilon))
+        return self.noisy(rng, self.check_words(words), scale)
+
     def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
         """What the choice draws beside the noise, a number for each output: nothing here."""
         return np.empty(0)

@@ -156,7 +156,7 @@ class ClippedGaussian(ClippedMechanism, RadialMechanism):
     family: ClassVar[Radial] = Radial.GAUSSIAN
 
     delta: float = parameter(
-        1e-5, low=1e-300, high=0.5, help="δ: the probability with which ε may be exceeded"
+        1e-5, low=1e-300, high=0.999, help="δ: the probability with which ε may be exceeded"
     )
 
     @property

@@ -190,6 +190,26 @@ class Mechanism(ABC):
         """As `check_search`, for an index or none."""
         self.check_search(exact=index is None or index.exact)
 
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The vectors of words with fresh noise, before a word is sought near them, float64.
+
+        For what is computed from nothing else (post-processing, such as a decoder): it has this
+        mechanism's guarantee. The numbers themselves are not for publishing: float64 noise shows
+        in its last digits what it was added to (Mironov 2012).
+
+        Returns:
+            Shape (k, p): p is the dimension of the noise.
+
+        Raises:
+            ParameterError: this mechanism chooses among words, and has no such vectors.
+        """
+        raise ParameterError(
+            f"{self.short} chooses among words and has no noisy vectors; take a mechanism that "
+            "adds noise to vectors, such as gaussian, laplace or madlib"
+        )
+
     # -- the four questions
 
     @abstractmethod

@@ -52,6 +52,13 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         u = uniforms(rng, words.size, self.dimension)
         return self.origins[words] + quantile(u, noise.alpha, noise.mass)
 
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The clipped vectors of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
+        noise = self.truncation(self.check_epsilon(epsilon))
+        return self.noisy(rng, self.check_words(words), noise)
+
     def choose(self, noisy: FloatArray, index: NeighbourIndex | None) -> IntArray:
         """The nearest target to each noisy vector."""
         return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
