@@ -1,0 +1,85 @@
+"""Robust is private, almost surely: the equivalence on four inputs that can be looked at."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.learn.renyi import example
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note
+
+_PRIORS = {
+    "only the first two occur": (0.5, 0.5, 0.0, 0.0),
+    "all four occur": (0.25, 0.25, 0.25, 0.25),
+}
+_ORDERS = (1.0, 2.0, 5.0, 20.0, math.inf)
+
+
+def renyi_view() -> None:
+    """Draw the example, and the two ε side by side."""
+    chosen = st.segmented_control(
+        "Inputs that occur",
+        list(_PRIORS),
+        default=next(iter(_PRIORS)),
+        required=True,
+        key="renyi_prior",
+        bind="query-params",
+        help="The law of inputs under which a classifier is called robust.",
+    )
+    made = example(_PRIORS[chosen])
+    st.markdown(
+        "A random classifier is **robust** if an attack within reach moves its answer by a Rényi "
+        "divergence of at most ε, for almost every input that occurs. It is **private** if that "
+        "holds for every pair within reach. Pinot et al. 2019 call the two equivalent almost "
+        "surely. Four inputs in a row, reach one step:"
+    )
+    laws = pd.DataFrame(
+        {
+            "input": [1, 2, 3, 4],
+            "occurs with probability": made.prior,
+            "answers yes with probability": made.laws[:, 0],
+        }
+    )
+    orders = pd.DataFrame(
+        {
+            "order λ": ["∞" if math.isinf(order) else f"{order:g}" for order in _ORDERS],
+            "ε, robust": [made.robust_epsilon(order, 1.0) for order in _ORDERS],
+            "ε, private": [made.private_epsilon(order, 1.0) for order in _ORDERS],
+        }
+    )
+    left, right = st.columns(2)
+    with left:
+        _table(laws, "renyi_laws", "The four inputs of the example")
+    with right:
+        _table(orders, "renyi_orders", "The two values of ε at every order")
+    robust, private = orders["ε, robust"].to_numpy(), orders["ε, private"].to_numpy()
+    failing = made.failing(2.0, 1.0, float(robust[1]))
+    if np.allclose(robust, private):
+        st.text("Every input occurs, and the two are one number at every order: robust is private.")
+    else:
+        st.text(
+            f"At λ = 2 it is robust with ε = {robust[1]:.3g} (an attack gets further on a share of "
+            f"{failing:g} of the inputs), but private only with ε = {private[1]:.3g}: pairs of "
+            "inputs that never occur are not looked at by robustness, and are by privacy."
+        )
+    note(
+        "So the equivalence holds up to inputs of probability 0, which is what “almost surely” "
+        "hides. All numbers are computed from the four laws above."
+    )
+
+
+def _table(table: pd.DataFrame, name: str, alt: str) -> None:
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(
+            list(table.columns[1:]), st.column_config.NumberColumn(format="%.4g")
+        ),
+        alt=alt,
+    )
+    csv_button("Table as CSV", name, lambda: table, key=f"csv_{name}")
