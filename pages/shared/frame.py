@@ -36,6 +36,7 @@ def page_list() -> list[st.Page]:
         st.Page("pages/utility.py", title="Utility", url_path="utility"),
         st.Page("pages/audit.py", title="Audit", url_path="audit"),
         st.Page("pages/attacker.py", title="Attacker", url_path="attacker"),
+        st.Page("pages/robustness.py", title="Robustness", url_path="robustness"),
     ]
 
 
