@@ -102,6 +102,13 @@ class Lexicon:
             raise LexiconError(
                 f"lexicon {self.name!r}: every word must be a non-empty string without a line feed"
             )
+        try:
+            "".join(self.words).encode()
+        except UnicodeEncodeError:
+            raise LexiconError(
+                f"lexicon {self.name!r}: a word holds half of a surrogate pair, which UTF-8 cannot "
+                "write; its file was decoded wrongly"
+            ) from None
         if len(self._positions) != len(self.words):
             raise LexiconError(
                 f"lexicon {self.name!r}: a word stands twice; words must be distinct "

@@ -1,0 +1,220 @@
+"""Damaged vector files, stored lexicons and kept files: one sentence, or None for a cache."""
+
+import gzip
+import hashlib
+import io
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon import cache
+from dpcore.lexicon.readers import arrays as array_reader
+from dpcore.lexicon.readers import read_lexicon
+from dpcore.lexicon.readers import rows as rows_reader
+from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS, read_stored, write_stored
+from tests.fuzzing import answered, damaged, distorted, repeated
+from tests.lexicon import test_readers as files
+
+# NumPy says so of a header that was damaged in one way.
+pytestmark = pytest.mark.filterwarnings("ignore:Reading `.npy`:UserWarning")
+
+MEGABYTE = 2**20
+BOMB_MEGABYTES = 512
+PEAK = 60 * MEGABYTE  # a block read, split and joined, whatever a packed file holds
+
+
+def npz() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, vectors=files.VECTORS, words=np.array(files.WORDS))
+    return buffer.getvalue()
+
+
+WHOLE = {
+    "text": files.text(),
+    "header": files.text(header=True, end="\r\n"),
+    "binary": files.binary(),
+    "gzip": gzip.compress(files.text(), mtime=0),
+    "packed binary": gzip.compress(files.binary(), mtime=0),
+    "zip": files.zipped(**{"one.vec": files.text()}),
+    "npz": npz(),
+    "npy": files.npy(files.VECTORS),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_damaged_vector_file_is_read_or_refused(kind: str, tmp_path: Path) -> None:
+    path, kept = tmp_path / "v.npy", tmp_path / "kept"
+    (tmp_path / "v.vocab.txt").write_text("\n".join(files.WORDS), encoding="utf-8")
+
+    @repeated(150)
+    @given(damaged(WHOLE[kind]))
+    def check(data: bytes) -> None:
+        path.write_bytes(data)
+        found = answered(read_lexicon, path)
+        if found is not None:
+            write_stored(found[0], kept, {})
+            assert read_stored(kept).words == found[0].words
+
+    check()
+
+
+def test_words_that_no_file_can_hold_are_refused(tmp_path: Path) -> None:
+    words = np.array(["a", "\ud800", "b", "c", "d"])
+    np.savez(tmp_path / "v.npz", vectors=files.VECTORS, words=words)
+    with pytest.raises(LexiconError, match="UTF-8"):
+        read_lexicon(tmp_path / "v.npz")
+
+
+def bomb(unit: bytes, packed: str) -> bytes:
+    """A small file that unpacks to `BOMB_MEGABYTES` of one unit."""
+    block = unit * (4 * MEGABYTE // len(unit))
+    if packed == "gzip":
+        return gzip.compress(block) * (BOMB_MEGABYTES // 4)
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("one.vec", "w") as member,
+    ):
+        for _ in range(BOMB_MEGABYTES // 4):
+            member.write(block)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("packed", ["gzip", "zip"])
+@pytest.mark.parametrize("unit", [b"\0", b"word ", b"0 " * 8, b"x\xff"])
+def test_a_packed_bomb_is_refused_in_little_memory(
+    unit: bytes, packed: str, tmp_path: Path
+) -> None:
+    data = bomb(unit, packed)
+    assert len(data) < 6 * MEGABYTE
+    path = tmp_path / "bomb"
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LexiconError, match="longer than"):
+            read_lexicon(path)
+        assert tracemalloc.get_traced_memory()[1] < PEAK
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_of_good_rows_ends_at_the_largest_lexicon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_reader, "MAX_LEXICON_NUMBERS", 100_000)
+    path = tmp_path / "rows.gz"
+    path.write_bytes(gzip.compress(b"w 1 2 3 4 5 6 7 8\n" * 2_000) * 50)
+    with pytest.raises(LexiconError, match="at most 100,000 are held: use a limit"):
+        read_lexicon(path)
+    assert answered(lambda: read_lexicon(path, limit=2_000)) is None  # one word, many times
+    path.write_bytes(b"50 4000\n" + (b"w " + b"\0" * 16_000) * 50)
+    with pytest.raises(LexiconError, match="use a limit"):
+        read_lexicon(path)
+
+
+def test_an_archive_of_arrays_says_how_much_it_holds_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.npz"
+    with path.open("wb") as file:
+        vectors = np.zeros((1_000_000, 64), dtype=np.float32)
+        np.savez_compressed(file, vectors=vectors)
+        del vectors
+    monkeypatch.setattr(array_reader, "MAX_LEXICON_NUMBERS", 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LexiconError, match="use a limit"):
+            read_lexicon(path)
+        assert tracemalloc.get_traced_memory()[1] < PEAK
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    path = tmp_path / "text"
+    path.write_bytes(files.text())
+    write_stored(read_lexicon(path)[0], tmp_path / "kept", {"source": "a test"})
+    return tmp_path / "kept"
+
+
+def test_a_distorted_manifest_of_a_lexicon_is_refused(stored: Path) -> None:
+    whole = json.loads((stored / MANIFEST).read_text(encoding="utf-8"))
+
+    @repeated(150)
+    @given(distorted(whole))
+    def check(found: object) -> None:
+        (stored / MANIFEST).write_text(json.dumps(found), encoding="utf-8")
+        answered(read_stored, stored)
+
+    check()
+    for text in ("[" * 100_000, "", "nonsense", '{"name": "a", "words": 1e999}'):
+        (stored / MANIFEST).write_text(text, encoding="utf-8")
+        with pytest.raises(LexiconError, match="damaged"):
+            read_stored(stored)
+
+
+@pytest.mark.parametrize("name", [VECTORS, WORDS])
+def test_damage_under_a_right_digest_is_refused(name: str, stored: Path) -> None:
+    whole = (stored / name).read_bytes()
+    manifest = json.loads((stored / MANIFEST).read_text(encoding="utf-8"))
+
+    @repeated(150)
+    @given(damaged(whole))
+    def check(data: bytes) -> None:
+        (stored / name).write_bytes(data)
+        manifest["sha256"][name] = hashlib.sha256(data).hexdigest()
+        (stored / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        found = answered(read_stored, stored)
+        assert found is None or np.isfinite(found.vectors).all()
+
+    check()
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+    arrays = {"a": np.arange(6).reshape(2, 3), "b": np.ones(3, np.float32)}
+    assert cache.keep("f" * 64, "extent", cache.Kept(arrays, {"x": 1}))
+    assert cache.recall("f" * 64, "extent") is not None
+    (path,) = tmp_path.rglob("extent.bin")
+    return path
+
+
+def test_a_damaged_kept_file_counts_as_absent(kept: Path) -> None:
+    whole = kept.read_bytes()
+    line, rest = whole.split(b"\n", 1)
+
+    def recall(data: bytes) -> None:
+        kept.unlink()  # what is mapped stays as it was
+        kept.write_bytes(data)
+        found = cache.recall("f" * 64, "extent")
+        assert found is None or (found.arrays["b"] == 1).all()
+
+    @repeated(150)
+    @given(damaged(whole) | distorted(json.loads(line)).map(lambda it: _line(it, rest)))
+    def check(data: bytes) -> None:
+        recall(data)
+
+    check()
+    recall(b"[" * 100_000 + b"\n")
+    assert cache.recall("f" * 64, "extent") is None
+
+
+def _line(header: object, rest: bytes) -> bytes:
+    return json.dumps(header).encode() + b"\n" + rest
+
+
+@repeated(100)
+@given(st.binary(max_size=200))
+def test_any_bytes_at_all(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(data)
+    answered(read_lexicon, path)
