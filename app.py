@@ -1,8 +1,10 @@
 """Word Privacy Lab: `streamlit run app.py`. The router; what a page shows is in `pages/`."""
 
+from pages.shared.aids import reading_aids
 from pages.shared.frame import open_frame
 from pages.shared.warmup import warm_up
 
 page = open_frame()
 warm_up()
+reading_aids(page.url_path)
 page.run()

@@ -31,6 +31,7 @@ def page_list() -> list[st.Page]:
     return [
         st.Page(rewrite, title="Rewrite", default=True, url_path="start"),
         st.Page(rewrite, title="Rewrite", url_path="rewrite", visibility="hidden"),
+        st.Page("pages/lesson.py", title="Lesson", url_path="lesson"),
         st.Page("pages/deniability.py", title="Deniability", url_path="deniability"),
         st.Page("pages/neighbourhoods.py", title="Neighbourhoods", url_path="neighbourhoods"),
         st.Page("pages/utility.py", title="Utility", url_path="utility"),

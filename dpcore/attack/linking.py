@@ -1,0 +1,105 @@
+"""Texts without names are still singled out: by a few of their ordinary words.
+
+An attacker knows k words of somebody's text, none of them a name, and looks which of the texts of a
+collection hold all of them. Nothing is drawn: every set of k words of every text is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.corpus import Corpus
+    from dpcore.lexicon.lexicon import Lexicon
+
+MOST_KNOWN = 3  # words: of a long text there are some ten thousand sets of three
+
+
+@dataclass(frozen=True)
+class Linking:
+    """How far k known words go; every text counts alike.
+
+    Attributes:
+        known: k.
+        alone: share of the sets of k words of a text that no other text holds.
+        fitting: texts that hold such a set, on average; the text itself is one.
+        texts: that have k words at least, and were tried.
+        skipped: shorter ones.
+    """
+
+    known: int
+    alone: float
+    fitting: float
+    texts: int
+    skipped: int
+
+
+def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
+    """Try every set of words of every text.
+
+    Args:
+        texts: the distinct words of each text, as numbers.
+        known: k, from 1 to `MOST_KNOWN`.
+
+    Raises:
+        ParameterError: k is out of range, or no text has so many words.
+    """
+    if not 1 <= known <= MOST_KNOWN:
+        raise ParameterError(f"known words must be 1 to {MOST_KNOWN}, got {known}")
+    sets = [sorted(set(text)) for text in texts]
+    long = [i for i, words in enumerate(sets) if len(words) >= known]
+    if not long:
+        raise ParameterError(f"no text has {known} words")
+    holders: dict[int, list[int]] = {}
+    for i, words in enumerate(sets):
+        for word in words:
+            holders.setdefault(word, []).append(i)
+    marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
+    alone, fitting = [], []
+    for i in long:
+        own = np.stack([marks[word] for word in sets[i]])
+        chosen = np.array(list(combinations(range(len(own)), known)))
+        both = np.bitwise_and.reduce(own[chosen], axis=1)
+        counts = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
+        alone.append(float((counts == 1).mean()))
+        fitting.append(float(counts.mean()))
+    return Linking(
+        known, float(np.mean(alone)), float(np.mean(fitting)), len(long), len(sets) - len(long)
+    )
+
+
+def _marked(rows: list[int], count: int) -> np.ndarray:
+    """One bit a text, set for those in `rows`."""
+    found = np.zeros(count, dtype=bool)
+    found[rows] = True
+    return np.packbits(found)
+
+
+def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:
+    """The words of each text without its names, dates, places, …, and without function words.
+
+    What is marked in the corpus is cut out of the text; of the rest those words count that the
+    lexicon knows.
+    """
+    from dpcore.learn.bags import bags_of
+    from dpcore.rewrite.english import STOP_WORDS
+
+    texts = []
+    for text, spans in zip(corpus.texts, corpus.spans, strict=True):
+        ends = [0, *(span.end for span in spans)]
+        starts = [*(span.start for span in spans), len(text)]
+        texts.append(" ".join(text[a:b] for a, b in zip(ends, starts, strict=True)))
+    function_words = {lexicon.index(word) for word in STOP_WORDS if word in lexicon}
+    bags: Bags = bags_of(texts, lexicon)
+    return [
+        frozenset(bags.part([i]).words.tolist()) - function_words - {-1} for i in range(len(bags))
+    ]

@@ -1,0 +1,271 @@
+"""The exercises of the lesson: each a question, a guess that counts as right, and what is true.
+
+Every figure is computed here, on the bundled words, the teaching corpus and the recorded study; a
+person guesses first. Nothing in it is private, so results may be shared between people.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+LINKED_WORDS = 2
+DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
+ODDS_WORDS, ODDS_EPSILON = ("monday", "friday"), 1.0
+CROWD_WORDS, CROWD_EPSILON = ("monday", "garage"), 12.0
+PRICE_MECHANISM, PRICE_EPSILON = "tem", 2.4
+CLAIM_EPSILON, CLAIM_LATENT = 1.0, 256
+GOAL = 0.10
+_EPSILONS = (1.0, 4.0)
+_RUNS = 100
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question with its answer.
+
+    Attributes:
+        key: one of `EXERCISES`.
+        question: one sentence, with the figures that it needs.
+        options: to choose from; empty where a number is guessed.
+        answer: the place of the right option, or the number.
+        low: the smallest number that can be guessed.
+        high: the largest.
+        step: between two numbers.
+        near: a number this far from the answer still counts as right.
+        unit: after the number, such as " %".
+        found: what is true, in a sentence or two with the computed figures.
+    """
+
+    key: str
+    question: str
+    options: tuple[str, ...]
+    answer: float
+    low: float = 0.0
+    high: float = 0.0
+    step: float = 1.0
+    near: float = 0.0
+    unit: str = ""
+    found: str = ""
+
+    def right(self, guess: float) -> bool:
+        """Whether a guess (the place of an option, or a number) counts as right."""
+        return abs(guess - self.answer) <= self.near + 1e-9
+
+
+def exercise(key: str, lexicon: Lexicon) -> Exercise:
+    """Compute one exercise; about a second at most.
+
+    Args:
+        key: one of `EXERCISES`.
+        lexicon: the bundled one.
+
+    Raises:
+        ParameterError: there is no such exercise.
+    """
+    if key not in EXERCISES:
+        raise ParameterError(f"unknown exercise {key[:40]!r}; known are {', '.join(EXERCISES)}")
+    return EXERCISES[key](lexicon)
+
+
+def _percent(key: str, question: str, share: float, found: str, near: float = 10.0) -> Exercise:
+    return Exercise(key, question, (), 100 * share, 0, 100, 1, near, " %", found)
+
+
+def _names(lexicon: Lexicon) -> Exercise:
+    from dpcore.attack.linking import linking, ordinary_words_of
+    from dpcore.learn.corpus import teaching_corpus
+
+    texts = ordinary_words_of(teaching_corpus(), lexicon)
+    one, two, three = (linking(texts, known) for known in (1, LINKED_WORDS, 3))
+    return _percent(
+        "names",
+        f"From {len(texts):,} short messages and reviews every name, date, place and amount was "
+        "removed. Somebody happens to know two ordinary words of yours, no names. How often is "
+        "yours then the only text that holds both?",
+        two.alone,
+        f"In {two.alone:.0%} of all cases; with one known word in {one.alone:.0%}, with three in "
+        f"{three.alone:.0%}. (Every pair of words of every text was tried.) Names are not what "
+        "makes a text yours: any few words together do.",
+    )
+
+
+def _draw(lexicon: Lexicon) -> Exercise:
+    from dpcore.measure.deniability import measure
+    from dpcore.measure.words import named
+    from dpcore.mechanisms.registry import create
+
+    mechanism = create("madlib", lexicon)
+    found = measure(mechanism, named(lexicon, [DRAW_WORD]), [DRAW_EPSILON], runs=_RUNS)
+    stays, others = float(found.figures.nw[0, 0]), float(found.figures.sw[0, 0])
+    return _percent(
+        "draw",
+        f"Madlib draws fresh noise for “{DRAW_WORD}” a hundred times at ε = {DRAW_EPSILON:g}. How "
+        f"many of the hundred outputs are “{DRAW_WORD}” again?",
+        stays,
+        f"{100 * stays:.0f} of a hundred on average; the hundred outputs are about {others:.0f} "
+        "different words. Whoever sees one of them cannot be sure which word was written, and "
+        "neither could you: the noise is drawn once and thrown away.",
+    )
+
+
+def _odds(lexicon: Lexicon) -> Exercise:
+    from dpcore.lexicon.metric import Metric, paired_distances
+
+    first, second = lexicon.indices(ODDS_WORDS)
+    rows = lexicon.vectors[[first]], lexicon.vectors[[second]]
+    distance = float(paired_distances(*rows, Metric.EUCLIDEAN)[0])
+    once, twice = math.exp(ODDS_EPSILON * distance), math.exp(2 * ODDS_EPSILON * distance)
+    options = (
+        f"{once:.3g}-fold: the same",
+        f"{2 * once:.3g}-fold: twice as much",
+        f"{twice:.3g}-fold: the square",
+    )
+    return Exercise(
+        "odds",
+        f"“{ODDS_WORDS[0]}” and “{ODDS_WORDS[1]}” lie {distance:.2f} apart. At ε = "
+        f"{ODDS_EPSILON:g} no output may change the odds between them more than {once:.3g}-fold. "
+        f"And at ε = {2 * ODDS_EPSILON:g}?",
+        options,
+        2,
+        found=f"{twice:.3g}-fold. The bound is e to the power of ε times the distance, so doubling "
+        f"ε squares it; at ε = {4 * ODDS_EPSILON:g} it is {math.exp(4 * distance):,.0f}-fold. Odds "
+        "of 1 to 1 that became that many to 1 are hardly a secret.",
+    )
+
+
+def _crowd(lexicon: Lexicon) -> Exercise:
+    from dpcore.measure.deniability import measure
+    from dpcore.measure.density import neighbourhood
+    from dpcore.measure.words import named
+    from dpcore.mechanisms.registry import create
+
+    found = measure(
+        create("madlib", lexicon), named(lexicon, CROWD_WORDS), [CROWD_EPSILON], runs=_RUNS
+    )
+    stays = found.figures.nw[:, 0].tolist()
+    near = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
+    dense, lonely = CROWD_WORDS
+    return Exercise(
+        "crowd",
+        f"Under Madlib at ε = {CROWD_EPSILON:g}, which of the two words comes out unchanged more "
+        "often, and so is protected less?",
+        (f"“{dense}”", f"“{lonely}”", "both alike: ε is the same"),
+        float(np.argmax(stays)),
+        found=f"“{lonely}” stays in {stays[1]:.0%} of draws, “{dense}” in {stays[0]:.0%}. The "
+        f"nearest word to “{lonely}” is {near[1]:.2f} away, to “{dense}” {near[0]:.2f}: in a crowd "
+        "the same noise lands on somebody else sooner.",
+    )
+
+
+def _price(_: Lexicon) -> Exercise:
+    from dpcore.study.experiment_results import read_experiment
+    from dpcore.study.utility_summary import baseline, curves
+
+    table = read_experiment("teaching-corpus").table
+    where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
+    before = baseline(table, "accuracy", **where)
+    majority = baseline(table, "majority", data="sentiment")
+    after = _at(curves(table, "accuracy", **where))
+    stays = _at(curves(table, "nw"))
+    return _percent(
+        "price",
+        f"A classifier that learned from our reviews and messages tells praise from blame in "
+        f"{before.mean:.0%} of new texts; always saying the commoner one, in {majority.mean:.0%}. "
+        f"Now TEM at ε = {PRICE_EPSILON:g} exchanges the words that it learns from, and "
+        f"{stays:.0%} of them stay. How often is it right then?",
+        after,
+        f"In {after:.0%} of new texts. What is left of its advantage over saying the commoner one "
+        f"is {_left(before.mean, majority.mean, after):.0%}. That is the price; the page Utility "
+        "shows it for every ε, and what the classifier gave away of its texts.",
+        near=5.0,
+    )
+
+
+def _at(found: pd.DataFrame) -> float:
+    rows = found[(found["mechanism"] == PRICE_MECHANISM) & (found["epsilon"] == PRICE_EPSILON)]
+    return float(rows["mean"].iloc[0])
+
+
+def _left(before: float, least: float, after: float) -> float:
+    return (after - least) / (before - least)
+
+
+def _claim(lexicon: Lexicon) -> Exercise:
+    from dpcore.audit.claims import verdict
+    from dpcore.audit.settings import AuditSettings
+
+    settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=CLAIM_LATENT)
+    numbers = verdict("adept-published", lexicon, settings).numbers
+    true = float(numbers["true epsilon"])
+    options = (
+        f"{CLAIM_EPSILON:g}, as claimed",
+        f"{2 * CLAIM_EPSILON:g}, twice as much",
+        f"{true:g}",
+        f"{CLAIM_LATENT:g}",
+    )
+    return Exercise(
+        "claim",
+        f"ADePT sums up a text in {CLAIM_LATENT} numbers, shortens this vector to a given length, "
+        f"adds Laplace noise and promises ε = {CLAIM_EPSILON:g}. Which ε is true?",
+        options,
+        2,
+        found=f"{true:g}, the square root of {CLAIM_LATENT} times the promise: odds may change "
+        f"{math.exp(true):,.0f}-fold, not {math.exp(CLAIM_EPSILON):.2g}-fold. The proof measured "
+        "one kind of distance and drew noise for another. Nobody saw it in the outputs: such a "
+        "mistake is found by calculation only (Habernal 2021).",
+    )
+
+
+def _choose(lexicon: Lexicon) -> Exercise:
+    from scipy.optimize import brentq
+
+    from dpcore.attack.channel import open_channel
+    from dpcore.attack.worst import staying
+    from dpcore.mechanisms.registry import create
+
+    channel = open_channel(create("tem", lexicon))
+
+    def stays(epsilon: float) -> float:
+        return float(staying(channel, epsilon).mean())
+
+    epsilon = float(brentq(lambda e: stays(e) - GOAL, *_EPSILONS, xtol=1e-4))
+    return Exercise(
+        "choose",
+        f"You publish texts with TEM. An attacker names the word that came out, and shall be right "
+        f"at most once in {1 / GOAL:.0f} times. Which is the largest ε that you can allow?",
+        (),
+        epsilon,
+        *_EPSILONS,
+        0.05,
+        0.15,
+        "",
+        f"ε = {epsilon:.2f}, on average over all {len(lexicon):,} words. At ε = 2 the attacker is "
+        f"right in {stays(2.0):.0%} of cases, at 2.5 in {stays(2.5):.0%}, at 3 in "
+        f"{stays(3.0):.0%}: a small step in ε is a large one in privacy. That is why ε is chosen "
+        "by what an attacker gets, on your words, and not by custom.",
+    )
+
+
+EXERCISES: dict[str, Callable[[Lexicon], Exercise]] = {
+    "names": _names,
+    "draw": _draw,
+    "odds": _odds,
+    "crowd": _crowd,
+    "price": _price,
+    "claim": _claim,
+    "choose": _choose,
+}
+"""In the order of the lesson."""

@@ -1,0 +1,24 @@
+"""Lesson: seven steps in everyday words, each with a guess that the laboratory checks."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop
+from pages.teaching.lesson import lesson
+
+require_frame()
+
+st.title("Private words in seven steps", anchor=False)
+st.markdown(
+    "For people who have never heard of ε: a quarter of an hour alone, an hour in class. Every "
+    "answer is calculated here, not quoted."
+)
+words = lexicon_or_stop("default")
+try:
+    lesson()
+except DpcoreError as error:
+    refuse("This step could not be calculated.", error)
+footer(words, 0, "each answer says how it was computed")

@@ -1,0 +1,55 @@
+"""Reading aids of every page: explanations in everyday words, and letters for a projector."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.teaching.steps import BY_PAGE, step
+
+EXPLAIN, LARGE = "explain", "large"
+_LARGE = """
+html { font-size: 22px; }
+[data-testid=stMarkdownContainer] p, [data-testid=stText], [data-testid=stMarkdownContainer] li
+{ font-size: 1.1rem; }
+"""
+
+
+def reading_aids(page: str) -> None:
+    """Draw the two switches into the sidebar, and what they ask for above the page.
+
+    Args:
+        page: address of the page, a key of `pages.teaching.steps.BY_PAGE` or another.
+    """
+    with st.sidebar, st.expander("Reading aids"):
+        explain = st.toggle(
+            "Explain in everyday words",
+            key=EXPLAIN,
+            bind="query-params",
+            help="Puts the explanations of the lesson above the pages that they belong to.",
+        )
+        large = st.toggle(
+            "Large letters",
+            key=LARGE,
+            bind="query-params",
+            help="For a projector, or for tired eyes.",
+        )
+    if large:
+        st.html(f"<style>{_LARGE}</style>")
+    if explain:
+        _explanations(page)
+
+
+def _explanations(page: str) -> None:
+    for key in BY_PAGE.get(page, ()):
+        one = step(key)
+        with st.container(border=True):
+            st.markdown(f"**{one.title}**")
+            st.markdown(one.story)
+            with st.expander("The formula"):
+                st.markdown(one.formula)
+            st.page_link(
+                "pages/lesson.py",
+                label="Take a guess in the lesson",
+                icon=":material/school:",
+                query_params={"step": one.key},
+            )

@@ -1,0 +1,155 @@
+"""The steps of the lesson in everyday words, each with its formula and a page to go to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; its exercise is `dpcore.study.lesson.EXERCISES[key]`.
+
+    Attributes:
+        key: of the exercise, and in links.
+        short: on the list of steps.
+        title: a sentence.
+        story: in everyday words, Markdown of ours.
+        formula: the same for those who read formulas, Markdown of ours.
+        page: file of the page that shows it.
+        look: what to look at there.
+        link: the settings of that page.
+    """
+
+    key: str
+    short: str
+    title: str
+    story: str
+    formula: str
+    page: str
+    look: str
+    link: dict[str, str] = field(default_factory=dict)
+
+
+STEPS = (
+    Step(
+        "names",
+        "Names",
+        "A text without names is not private",
+        "It seems enough to black out names, dates and places. But what makes a text yours is not "
+        "its names: it is that nobody else put just these words together. Whoever knows two or "
+        "three of them from elsewhere, from a talk, a photo or another post, finds the text again, "
+        "and with it everything else that it says.",
+        "Let $T_1, …, T_m$ be the sets of ordinary words of the texts. A set $K ⊂ T_i$ of $k$ "
+        "known words singles $T_i$ out if $K ⊄ T_j$ for every $j ≠ i$. The share is taken over "
+        "all $K$ with $k$ words, then over the texts.",
+        "pages/rewrite.py",
+        "Take a letter with names in it and see what becomes of all its words, not of names alone",
+        {"preset": "letter"},
+    ),
+    Step(
+        "draw",
+        "One draw",
+        "One word, one draw of noise",
+        "So every word is exchanged, at random. Each word is a point on a map of meanings, where "
+        "words that are used alike lie close together. The point is pushed in a random direction "
+        "by a random distance, and the word that lies nearest to where it lands comes out. Little "
+        "noise, and it is often the word itself; much noise, and it is some word far away. The "
+        "parameter **ε** sets how much: small ε, much noise.",
+        "Madlib: $M(w) = \\arg\\min_v \\lVert φ(w) + η − φ(v) \\rVert$ with noise of density "
+        "$∝ e^{-ε\\lVert η \\rVert}$: a uniform direction, and a length that is Gamma distributed "
+        "with shape $d$ and scale $1/ε$.",
+        "pages/rewrite.py",
+        "Move the slider of ε under your own sentence; draw again and again",
+        {"preset": "hospital", "eps_metric": "12"},
+    ),
+    Step(
+        "odds",
+        "Odds",
+        "What ε promises: odds",
+        "The promise is not that the word changes. It is that nobody can be sure. Somebody thought "
+        "it equally likely that you wrote one word or another; then sees what came out. The odds "
+        "may now be 5 to 1, and the promise says: never more than so many to 1, whatever came out "
+        "and whatever else that person knows. How many is what ε sets, and it grows quickly.",
+        "For all words $w, w'$ and outputs $y$: $\\Pr[M(w) = y] ≤ e^{ε\\,d(w, w')} \\Pr[M(w') = "
+        "y]$. By Bayes' rule posterior odds are prior odds times that ratio.",
+        "pages/attacker.py",
+        "Set the attacker's prior belief, and see what one output makes of it",
+        {"eps_metric": "2.5"},
+    ),
+    Step(
+        "crowd",
+        "Crowds",
+        "Words in a crowd, and lonely words",
+        "Some words have many near neighbours on the map: days of the week, colours, towns. Others "
+        "stand alone. The same noise hides a word well in a crowd, and badly where the next word "
+        "is far away. One ε for all words therefore protects them unequally; what is promised, "
+        "odds that grow with the distance, is kept for both.",
+        "With $δ(w)$ the distance to the nearest other word, $N_w = \\Pr[M(w) = w]$ grows with "
+        "$ε\\,δ(w)$. The truncated Gumbel mechanism (Xu et al. 2021) fits its noise to the "
+        "surroundings for this reason.",
+        "pages/neighbourhoods.py",
+        "Give a crowded and a lonely word the same ε, and compare where their outputs fall",
+        {"eps_metric": "12"},
+    ),
+    Step(
+        "price",
+        "Price",
+        "The price: what can still be learned",
+        "Noise costs something. A text of exchanged words reads badly, but a computer that only "
+        "counts words can still learn from many of them: most exchanges are by words of similar "
+        "use. How much it still learns, and how much its answers then tell about the texts that it "
+        "learned from, is measured, not believed.",
+        "Accuracy on new, unchanged texts of a classifier that was trained on $M$ of the training "
+        "texts, with a 95 % interval over trials that draw noise and texts anew; membership "
+        "inference is judged by the area under the ROC curve.",
+        "pages/utility.py",
+        "See accuracy fall with ε for six mechanisms, and what the attacker gains",
+        {"experiment": "teaching-corpus"},
+    ),
+    Step(
+        "claim",
+        "Claims",
+        "A promise can be false",
+        "That a paper says “ε = 1” does not make it so. The promise follows from a proof, and "
+        "proofs have mistakes: two kinds of distance mixed up, a case left out, a sum taken for "
+        "its largest term. Outputs look the same either way. So each published claim is "
+        "calculated again here, and some do not hold.",
+        "Clipping bounds $\\lVert r \\rVert_2 ≤ C$. Laplace noise of scale $2C/ε$ needs "
+        "$\\lVert r − r' \\rVert_1 ≤ 2C$; but $\\lVert r − r' \\rVert_1$ can be $2\\sqrt{n}\\,C$, "
+        "so the loss is $\\sqrt{n}\\,ε$ (Habernal 2021).",
+        "pages/audit.py",
+        "Read the verdicts on all claims, with the step of each proof that fails",
+        {"claim": "adept-published"},
+    ),
+    Step(
+        "choose",
+        "Choose",
+        "Choose your own ε",
+        "There is no right ε. There is a question that you answer first: what may an attacker "
+        "get? How often may a word be guessed, how many to one may the odds become? From the "
+        "answer, the mechanism and your words, ε follows; then look whether the text is still of "
+        "use. If it is not, no mechanism will help, and you should not publish it.",
+        "Solve $\\frac{1}{n}\\sum_w N_w(ε) ≤ x$ for ε: under a uniform prior, the attacker "
+        "who names TEM's output is right with that probability.",
+        "pages/deniability.py",
+        "Solve for ε from a goal, on words of your own",
+        {},
+    ),
+)
+"""In their order; the keys are those of the exercises."""
+
+BY_PAGE = {
+    "": ("draw",),
+    "rewrite": ("draw",),
+    "deniability": ("draw", "choose"),
+    "neighbourhoods": ("crowd",),
+    "utility": ("price",),
+    "audit": ("claim",),
+    "attacker": ("odds",),
+}
+"""Address of a page (the first one has none) -> the steps whose explanations belong to it."""
+
+
+def step(key: str) -> Step:
+    """The step of this key."""
+    return next(one for one in STEPS if one.key == key)

@@ -1,0 +1,57 @@
+"""The lesson in a real Chromium: a guess by keyboard, phone, both themes, axe."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+NewPage = Callable[..., tuple[Page, Watch]]
+
+
+def test_a_guess_by_keyboard_and_the_way_to_a_page(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/lesson")
+    field = page.get_by_role("spinbutton")
+    field.focus()
+    page.keyboard.type("70")
+    page.keyboard.press("Tab")
+    wait_idle(page)
+    button = page.get_by_role("button", name="Check")
+    button.focus()
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    expect(page.get_by_text("In 77% of all cases", exact=False)).to_be_visible()
+    expect(page.get_by_text("1 of 7 guesses made, 1 right.")).to_be_visible()
+    page.get_by_role("button", name="Next step").click()
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="2. One word, one draw of noise")).to_be_visible()
+    assert "step=draw" in page.url
+    page.get_by_role("button", name="Back").click()
+    wait_idle(page)
+    page.get_by_role("link", name="Take a letter with names").click()
+    expect(page).to_have_title("Rewrite – Word Privacy Lab")
+    wait_idle(page)
+    assert "preset=letter" in page.url
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(re.compile("Anna"))
+    assert not watch.page_errors
+    assert not watch.foreign_requests
+
+
+@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
+@pytest.mark.parametrize("step", ["names", "odds"])
+def test_it_is_accessible_and_fits(
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object], step: str
+) -> None:
+    page, watch = new_page(color_scheme=scheme, **options)
+    open_page(page, f"{app_url}/lesson?step={step}&large=true&explain=true")
+    page.get_by_text("The formula").click()
+    wait_idle(page)
+    assert_accessible(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+    assert not watch.page_errors
+    assert not watch.foreign_requests

@@ -1,0 +1,141 @@
+"""The lesson: seven steps, a guess each, the score, the sheets, and the explanations elsewhere."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.study.lesson import EXERCISES
+from pages.teaching.guessing import GUESS, computed
+from pages.teaching.steps import BY_PAGE, STEPS
+from pages.teaching.worksheet import answers, worksheet
+from tests.needs import ROOT
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    def make(**link: str) -> AppTest:
+        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        test.switch_page("pages/lesson.py")
+        for name, value in link.items():
+            test.query_params[name] = value
+        return test.run()
+
+    return make
+
+
+def said(test: AppTest) -> str:
+    assert not test.exception, test.exception
+    parts = (*test.text, *test.markdown, *test.subheader, *test.success, *test.info)
+    return " ".join(str(part.value) for part in parts)
+
+
+def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
+    task = computed(key)
+    if task.options:
+        place = int(task.answer) if right else (int(task.answer) + 1) % len(task.options)
+        test.radio(key=f"{GUESS}{key}").set_value(task.options[place])
+    else:
+        far = task.low if task.answer > (task.low + task.high) / 2 else task.high
+        number = round(task.answer, 1) if right else far
+        test.number_input(key=f"{GUESS}{key}").set_value(number)
+    return test.button(key=f"lesson_check_{key}").click().run()
+
+
+def test_the_steps_are_those_of_the_exercises() -> None:
+    assert tuple(one.key for one in STEPS) == tuple(EXERCISES)
+    assert set(BY_PAGE) <= {"", *(path.stem for path in (ROOT / "pages").glob("*.py"))}
+    assert {key for keys in BY_PAGE.values() for key in keys} <= set(EXERCISES)
+    for one in STEPS:
+        assert (ROOT / one.page).is_file()
+
+
+def test_the_whole_lesson_can_be_walked(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    for place, one in enumerate(STEPS):
+        shown = said(test)
+        assert f"{place + 1}. {one.title}" in shown
+        assert computed(one.key).question in shown
+        assert computed(one.key).found not in shown
+        test = guess(test, one.key, right=place % 2 == 0)
+        shown = said(test)
+        assert computed(one.key).found in shown
+        assert ("Right." in shown) == (place % 2 == 0)
+        assert f"{place + 1} of 7 guesses made, {place // 2 + 1} right." in shown
+        if place < len(STEPS) - 1:
+            test = test.button(key="lesson_forward").click().run()
+    assert test.button(key="lesson_forward").disabled
+    test = test.button(key="lesson_anew").click().run()
+    assert "guesses made" not in said(test)
+
+
+def test_the_first_guess_counts(opened: Callable[..., AppTest]) -> None:
+    test = guess(opened(step="odds"), "odds", right=False)
+    assert "Not so." in said(test)
+    assert test.radio(key=f"{GUESS}odds").disabled
+    assert not [button for button in test.button if button.key == "lesson_check_odds"]
+    test = test.button(key="lesson_forward").click().run()
+    test = test.button(key="lesson_back").click().run()
+    assert "Not so." in said(test)
+
+
+def test_checking_without_a_guess_says_nothing(opened: Callable[..., AppTest]) -> None:
+    test = opened(step="price").button(key="lesson_check_price").click().run()
+    assert computed("price").found not in said(test)
+
+
+@pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
+def test_a_link_of_nonsense_opens_the_first_step(
+    opened: Callable[..., AppTest], linked: str
+) -> None:
+    assert f"1. {STEPS[0].title}" in said(opened(step=linked))
+
+
+def test_a_link_opens_its_step(opened: Callable[..., AppTest]) -> None:
+    assert f"6. {STEPS[5].title}" in said(opened(step="claim"))
+
+
+class Balanced(HTMLParser):
+    """Tags that are opened and closed in order; the words between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.mark.parametrize("make", [worksheet, answers])
+def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None:
+    tasks = tuple(computed(one.key) for one in STEPS)
+    sheet = make(tasks)
+    read = Balanced()
+    read.feed(sheet)
+    assert not read.open
+    assert not re.search(r"src=|href=|url\(|@import|<script", sheet)
+    for task in tasks:
+        assert task.question in read.words
+        assert (task.found in read.words) == (make is answers)
+
+
+@pytest.mark.parametrize("page", ["rewrite", "neighbourhoods", "audit", "attacker"])
+def test_other_pages_explain_themselves_when_asked(page: str) -> None:
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    test.switch_page(f"pages/{page}.py")
+    test.query_params["explain"] = "true"
+    shown = said(test.run())
+    for key in BY_PAGE[page]:
+        assert next(one for one in STEPS if one.key == key).story in shown
+    silent = said(test.toggle(key="explain").set_value(False).run())
+    assert STEPS[1].story not in silent

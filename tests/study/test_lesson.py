@@ -1,0 +1,126 @@
+"""The lesson's answers, each computed a second way."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.errors import ParameterError
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.lexicon.catalogue import load
+from dpcore.measure.deniability import measure
+from dpcore.measure.words import named
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.study import lesson
+from dpcore.study.experiment_results import read_experiment
+from dpcore.study.lesson import EXERCISES, Exercise, exercise
+from tests.chance import FALSE_ALARM
+
+
+@pytest.fixture(scope="module")
+def tasks() -> dict[str, Exercise]:
+    return {key: exercise(key, load()) for key in EXERCISES}
+
+
+def test_every_answer_can_be_guessed(tasks):
+    assert tuple(tasks) == tuple(EXERCISES)
+    for key, task in tasks.items():
+        assert task.key == key
+        assert task.question.endswith("?")
+        assert task.found.endswith(".")
+        assert task.right(task.answer)
+        if task.options:
+            assert len(set(task.options)) == len(task.options)
+            assert task.answer in range(len(task.options))
+            assert not task.right(task.answer + 1)
+        else:
+            assert task.low < task.answer < task.high
+            assert task.right(task.answer + 0.99 * task.near)
+            assert not task.right(task.answer + 1.01 * task.near)
+            # Somebody who may only take steps can still be right.
+            assert task.step <= 2 * task.near
+
+
+def test_names(tasks):
+    """Two words drawn from a text at random: how often no other text holds both."""
+    from dpcore.attack.linking import ordinary_words_of
+
+    texts = ordinary_words_of(teaching_corpus(), load())
+    rng = np.random.default_rng(1)
+    alone = []
+    for text in texts:
+        pair = {*rng.choice(sorted(text), 2, replace=False).tolist()}
+        alone.append(sum(pair <= other for other in texts) == 1)
+    # Texts are alike in weight here too, so the mean is unbiased (Hoeffding, 1e-6).
+    assert abs(np.mean(alone) - tasks["names"].answer / 100) < math.sqrt(
+        math.log(2e6) / (2 * len(texts))
+    )
+
+
+def test_draw(tasks):
+    """Independent draws agree with the answer, which is an estimate over directions itself."""
+    lexicon, draws = load(), 4_000
+    madlib = create("madlib", lexicon)
+    words = np.full(draws, lexicon.index(lesson.DRAW_WORD))
+    stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
+    found = measure(madlib, named(lexicon, [lesson.DRAW_WORD]), [lesson.DRAW_EPSILON], seed=0)
+    answer = tasks["draw"].answer / 100
+    error = math.hypot(
+        float(found.figures.nw_error[0, 0]), math.sqrt(answer * (1 - answer) / draws)
+    )
+    assert abs(stays - answer) < stats.norm.isf(FALSE_ALARM / 2) * error
+
+
+def test_odds(tasks):
+    lexicon = load()
+    a, b = (lexicon.vectors[i].astype(float) for i in lexicon.indices(lesson.ODDS_WORDS))
+    once = math.exp(lesson.ODDS_EPSILON * math.dist(a, b))
+    task = tasks["odds"]
+    assert task.options[int(task.answer)].startswith(f"{once**2:.3g}-fold")
+    assert f"{once:.3g}-fold" in task.question
+
+
+def test_crowd(tasks):
+    lexicon, draws = load(), 2_000
+    words = np.repeat(lexicon.indices(lesson.CROWD_WORDS), draws)
+    out = create("madlib", lexicon).sample(generator(4), words, lesson.CROWD_EPSILON)
+    stays = (out == words).reshape(2, draws).mean(axis=1)
+    assert int(np.argmax(stays)) == tasks["crowd"].answer
+    assert abs(stays[0] - stays[1]) > 0.1  # beyond doubt: seven standard errors
+
+
+def test_price(tasks):
+    table = read_experiment("teaching-corpus").table
+    rows = table[
+        (table["quantity"] == "accuracy")
+        & (table["data"] == "sentiment")
+        & (table["learner"] == "tf-idf")
+        & (table["tested_on"] == "clean")
+        & (table["mechanism"] == lesson.PRICE_MECHANISM)
+        & np.isclose(table["epsilon"], lesson.PRICE_EPSILON)
+    ]
+    assert rows["seed"].nunique() == len(rows) == 5
+    assert tasks["price"].answer == pytest.approx(100 * rows["value"].mean())
+
+
+def test_claim(tasks):
+    task = tasks["claim"]
+    assert float(task.options[int(task.answer)]) == math.sqrt(lesson.CLAIM_LATENT)
+    assert f"{math.exp(16):,.0f}-fold" in task.found
+
+
+def test_choose(tasks):
+    """Words drawn and exchanged at the ε that was found: one in ten stays."""
+    lexicon, draws = load(), 20_000
+    tem = create("tem", lexicon)
+    words = np.random.default_rng(8).integers(0, len(lexicon), draws)
+    out = tem.sample(generator(9), words, tasks["choose"].answer)
+    found = stats.binomtest(int((out == words).sum()), draws, lesson.GOAL)
+    assert found.pvalue >= FALSE_ALARM
+
+
+def test_an_unknown_exercise_is_refused():
+    with pytest.raises(ParameterError, match="known are names, draw"):
+        exercise("fun", load())
