@@ -49,6 +49,11 @@ class LinearModel:
         """Number of classes m."""
         return self.bias.size
 
+    @property
+    def constant(self) -> bool:
+        """Whether no text matters: all classes have the same weights, as in the zero classifier."""
+        return not bool(np.ptp(self.weights, axis=0).any())
+
     def scores(self, bags: Bags) -> FloatArray:
         """Score of each class, shape (k, m); the biases for a document without known words."""
         return averaged(bags.counts(), self.vectors) @ self.weights.T + self.bias

@@ -64,6 +64,19 @@ class Substitutions:
         row = int(self.rows(np.array([word]))[0])
         return self.choices[row][self.choices[row] != word] if row >= 0 else np.empty(0, np.int64)
 
+    def first(self, count: int) -> Substitutions:
+        """Only the first `count` substitutes of each word: of k nearest words the nearest."""
+        return Substitutions(self.words, self.choices[:, : count + 1].copy(), self.inside)
+
+    def all_inside(self, words: IntArray) -> float:
+        """Probability that a mechanism puts every one of some words inside its set.
+
+        Args:
+            words: of a text, with repetitions; each is rewritten independently.
+        """
+        rows = self.rows(np.asarray(words, dtype=np.int64))
+        return float(np.prod(self.inside[rows[rows >= 0]]))
+
     def table(self, words: IntArray) -> IntArray:
         """`choices` of distinct words, shape (u, c); a word that has to stay has only itself."""
         found = np.repeat(words[:, None], max(1, self.choices.shape[1]), axis=1)

@@ -28,3 +28,9 @@ def test_shapes_that_do_not_fit_are_refused(rng):
         LinearModel(np.zeros((1, 4)), np.zeros(1), linear.vectors)
     with pytest.raises(ParameterError, match="vocabulary of 13 words"):
         linear.predict(Bags(np.array([1]), np.array([0, 1]), 13))
+
+
+def test_a_classifier_without_weights_reads_no_text(rng):
+    linear = model(rng())
+    assert not linear.constant
+    assert LinearModel(np.ones((3, 4)), np.arange(3.0), linear.vectors).constant

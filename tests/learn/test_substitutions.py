@@ -77,3 +77,19 @@ def test_bad_arguments_are_refused(words):
         likely_words(create("tem", words, {}), [], -1.0, 0.1)
     long = {"w1": ["w2"] * 5, "w2": []}
     assert listed(words, long).of(1).tolist() == [2]
+
+
+def test_the_first_substitutes_of_nearest_words_are_the_nearest(words):
+    many = nearest_words(words, [3, 7], 8)
+    few = nearest_words(words, [3, 7], 2)
+    assert (many.first(2).choices == few.choices).all()
+    assert many.first(8).mean_size == 8.0
+
+
+def test_all_words_inside_is_a_product_over_the_places(words):
+    mechanism = create("tem", words)
+    found = likely_words(mechanism, [3, 7], 2.0, 0.05)
+    law = {word: found.inside[i] for i, word in enumerate([3, 7])}
+    text = np.array([3, -1, 7, 3])
+    assert found.all_inside(text) == pytest.approx(law[3] ** 2 * law[7])
+    assert nearest_words(words, [3], 2).all_inside(text) == 1.0
