@@ -10,7 +10,17 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.mechanisms.adept_latent import LatentForm, clip_rows, noise_scale, privatise
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.adept_latent import FORMS as FORMS_BY_NAME
+from dpcore.mechanisms.adept_latent import (
+    LatentForm,
+    clip_rows,
+    latent_path,
+    noise_scale,
+    privatise,
+    true_epsilon,
+)
+from dpcore.mechanisms.registry import create
 from tests.chance import assert_distribution
 
 FORMS = list(LatentForm)
@@ -90,3 +100,30 @@ def test_what_is_refused(rng):
     for rows in (np.zeros(3), np.zeros((2, 0)), np.array([[1.0, math.nan]])):
         with pytest.raises(ParameterError, match="latent vectors"):
             privatise(rng(), rows, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_path_is_one_draw_for_every_epsilon(form, rng):
+    rows = rng(7).standard_normal((5, DIMENSION))
+    path = latent_path(rng(), rows, 2.0, form)
+    for epsilon in (0.5, 3.0, 40.0):
+        at, alone = path.at(epsilon), privatise(rng(), rows, epsilon, 2.0, form)
+        np.testing.assert_array_equal(at.vectors, alone.vectors)
+        assert (at.epsilon, at.claimed_epsilon) == (alone.epsilon, epsilon)
+    near, far = (np.linalg.norm(path.at(e).vectors - path.clipped, axis=1) for e in (4.0, 2.0))
+    np.testing.assert_allclose(far, 2.0 * near, rtol=1e-12)
+    for array in (path.clipped, path.noise, path.at(1.0).vectors):
+        assert not array.flags.writeable
+    with pytest.raises(EpsilonError, match="finite number > 0"):
+        path.at(0.0)
+
+
+def test_every_form_has_the_mechanism_of_words_with_its_noise():
+    """The registry's mechanism of that name has the same true ε for words as the form for texts."""
+    lexicon = Lexicon("two words", ("a", "b"), np.eye(2, dtype=np.float32))
+    assert set(FORMS_BY_NAME.values()) == set(FORMS)
+    for name, form in FORMS_BY_NAME.items():
+        made = create(name, lexicon, {"clip_norm": 1.5})
+        true = made.true_epsilon(0.7) if hasattr(made, "true_epsilon") else 0.7
+        assert true == pytest.approx(true_epsilon(form, 0.7, 2))
+        assert made.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))

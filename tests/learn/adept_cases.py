@@ -1,0 +1,29 @@
+"""A tiny network of ADePT, trained once for all tests, and the utterances that it knows."""
+
+import functools
+
+from dpcore.learn.adept_network import Shape
+from dpcore.learn.adept_training import AdeptSettings, train_adept
+from dpcore.learn.training_settings import Training
+
+TEXTS = tuple(
+    f"{start} {city} {day}"
+    for start in ("flights to", "show me a train to", "is there a bus from")
+    for city in ("lima", "oslo", "cairo", "hanoi")
+    for day in ("today", "on monday", "tomorrow morning")
+)
+SETTINGS = AdeptSettings(
+    Shape(8, 24, 6),
+    most=40,
+    longest=8,
+    training=Training(epochs=40, batch=8, rate=2e-2, clip=5.0, threads=1),
+)
+
+
+def trained(settings=SETTINGS):
+    return train_adept(TEXTS, settings)
+
+
+@functools.cache
+def shared():
+    return trained()
