@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import MissingPackageError, StudyError
+from dpcore.lexicon.damage import ARRAYS, brief
 from dpcore.study.corpus import ORIGINAL, Span
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def _opened(path: Path) -> Any:
     arrow, parquet = _packages()
     try:
         # Buffered, or a whole column of a row group would be read at once.
-        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
-    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
-        raise StudyError(f"{path.name} is not a parquet file, or damaged: {error}") from None
+        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
+        _ = file.schema_arrow.names  # what is damaged in it shows only here
+        return file
+    except (arrow.ArrowException, OSError, *ARRAYS) as error:
+        raise StudyError(f"{path.name} is not a parquet file, or damaged: {brief(error)}") from None

@@ -1,0 +1,110 @@
+"""Distorted manifests, damaged tables and damaged corpora: refused with one sentence."""
+
+import copy
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from dpcore.errors import StudyError
+from dpcore.study.corpus import Columns
+from dpcore.study.experiment_results import bundled_experiments, read_experiment, read_experiments
+from dpcore.study.manifest import MANIFEST
+from dpcore.study.privatize import privatize
+from dpcore.study.privatize_span import STATE
+from dpcore.study.results import bundled_results, read_manifest, read_recorded
+from tests.fuzzing import answered, damaged, distorted, repeated
+from tests.study.corpora import KINDS, order, read, write
+
+READERS = {
+    "experiments": (bundled_experiments(), "experiments", read_experiments, read_experiment),
+    "results": (bundled_results(), "runs", read_manifest, read_recorded),
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_distorted_manifests_and_damaged_tables_are_refused(what: str, tmp_path: Path) -> None:
+    folder, field, entries, one = READERS[what]
+    whole = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    whole[field] = whole[field][:1]
+    file = whole[field][0]["file"]
+    table = (folder / file).read_bytes()
+
+    def use(manifest: object) -> None:
+        (tmp_path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        for entry in entries(tmp_path):
+            one(entry.name, tmp_path)
+
+    shutil.copy(folder / file, tmp_path)
+    use(whole)
+
+    @repeated(120)
+    @given(distorted(whole))
+    def check_manifest(found: object) -> None:
+        answered(use, found)
+
+    @repeated(40)
+    @given(damaged(table))
+    def check_table(data: bytes) -> None:
+        (tmp_path / file).write_bytes(data)
+        found = copy.deepcopy(whole)
+        found[field][0]["sha256"] = hashlib.sha256(data).hexdigest()
+        answered(use, found)
+
+    check_manifest()
+    check_table()
+    for text in ("[" * 100_000, "", "null", json.dumps({"format": 1, field: 3}), '{"format": 2}'):
+        (tmp_path / MANIFEST).write_text(text, encoding="utf-8")
+        with pytest.raises(StudyError):
+            entries(tmp_path)
+
+
+TEXTS = ["w1 w2, Secretword w3", 'w4 "w5"', "", "w6\tw7 w8", "w9 Secretword."]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_corpus_is_rewritten_or_refused(kind: str, tmp_path: Path) -> None:
+    source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
+    whole = write(source, TEXTS).read_bytes()
+
+    @repeated(50)
+    @given(damaged(whole))
+    def check(data: bytes) -> None:
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        source.write_bytes(data)
+        if answered(lambda: privatize(order(source, out))) is None:
+            return
+        assert all("secretword" not in (row["text"] or "").casefold() for row in read(out))
+
+    check()
+
+
+def test_the_folder_of_an_unfinished_run_may_be_damaged(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
+    folder = tmp_path / "out.txt.unfinished"
+    marks = folder / "spans"
+    wanted = order(source, out, columns=Columns())
+
+    class StopError(Exception):
+        pass
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if marks.is_dir() and list(marks.glob("*.json")):
+            raise StopError
+
+    with pytest.raises(StopError):
+        privatize(wanted, progress=stop, span_bytes=200)
+    mark, state = next(iter(marks.glob("*.json"))), folder / STATE
+    for path in (mark, state):
+        whole = path.read_bytes()
+        for data in (b"", b"[" * 100_000, b"null", b"{}", b"[]", whole[:-5]):
+            path.write_bytes(data)
+            with pytest.raises(StudyError, match="delete that folder"):
+                privatize(wanted, span_bytes=200)
+        path.write_bytes(whole)
+    privatize(wanted, span_bytes=200)
+    assert len(read(out)) > 5
