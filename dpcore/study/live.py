@@ -229,8 +229,8 @@ def measure(
     ):
         rows.append(one)
         if mechanism is not None and one["quantity"] == "nw":  # comes first of each ε
-            progress(VALUES, values, len(cell.epsilons))
             values += 1
+            progress(VALUES, values, len(cell.epsilons))
     if mechanism is not None and cell.seed == 0:
         rows += claimed_rows(mechanism, cell.epsilons)
     return rows

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS, VALUES = "words rewritten", "values of ε measured"
+WORDS, VALUES = "words rewritten", "values of ε begun"
 """Stages of a part: the noise draw of all its texts, then what is measured of them."""
 
-_STAGES = {WORDS: (0.05, 0.7), VALUES: (0.7, 1.0)}  # which share of a part each is, roughly
+_STAGES = {WORDS: (0.05, 0.6), VALUES: (0.6, 0.95)}  # which share of a part each is, roughly
 _EARLY = 0.15  # of a part: before that its own pace says nothing of what it will take
 _SHORT = 90.0  # seconds
 

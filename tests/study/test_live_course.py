@@ -43,8 +43,8 @@ def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism():
     course = Course([("baseline", 0), ("madlib", 0), ("tem", 0)], begun=0.0)
     course.finish_part(1.0)
     assert "left" not in course.progress(1.5)[1]  # of a mechanism nothing is known
-    course.hear(WORDS, 1, 2)  # between 0.05 and 0.7 of the part: 0.375
-    assert course.progress(4.0)[1].endswith("4 s, about 13 s left")  # 8 s a part, 3 are over
+    course.hear(WORDS, 1, 2)  # half of the way from 0.05 to 0.6 of the part
+    assert course.progress(4.0)[1].endswith("4 s, about 15 s left")  # 9.2 s a part, 3 are over
     course.finish_part(401.0)
     assert course.progress(402.0)[1].endswith("about 7 min left")
     course.finish_part(801.0)
