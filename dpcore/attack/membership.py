@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from dpcore.errors import MissingPackageError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_GAIN = 1e-3  # nats: what a pass must lower the loss by to count as progress
 
 
 class Knowledge(StrEnum):
@@ -39,7 +41,8 @@ class AttackNetwork:
     Attributes:
         knowledge: what it is shown.
         hidden: units of each of the two layers.
-        epochs: passes over the shadow model's outputs.
+        epochs: passes over the shadow model's outputs, at most: training ends after `patience`
+            passes that no longer lower the loss by `_GAIN`.
         batch: examples of one step.
     """
 
@@ -47,6 +50,7 @@ class AttackNetwork:
     hidden: int = 64
     epochs: int = 20
     batch: int = 64
+    patience: int = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,21 @@ class Answers:
         return np.column_stack((self.probabilities, true))
 
 
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """A trained attack network, which may be asked about many targets."""
+
+    knowledge: Knowledge
+    _model: Any
+
+    def scores(self, target: tuple[Answers, Answers]) -> Scores:
+        """Its belief by the target's answers for TR1 (in) and TR2 (out)."""
+        inside, outside = (
+            self._model.predict_proba(answers.features(self.knowledge))[:, 1] for answers in target
+        )
+        return Scores(np.asarray(inside), np.asarray(outside))
+
+
 def attack(
     network: AttackNetwork,
     shadow: tuple[Answers, Answers],
@@ -99,8 +118,24 @@ def attack(
 
     Args:
         network: its settings.
-        shadow: answers of the shadow model for what it learned from (TE2), and did not (TE1).
+        shadow: as `train_attacker`.
         target: answers of the target for TR1 (in) and TR2 (out).
+        rng: of the network's start and order.
+
+    Raises:
+        MissingPackageError: scikit-learn is not installed.
+    """
+    return train_attacker(network, shadow, rng).scores(target)
+
+
+def train_attacker(
+    network: AttackNetwork, shadow: tuple[Answers, Answers], rng: np.random.Generator
+) -> Attacker:
+    """Train the attack network on the shadow model's answers.
+
+    Args:
+        network: its settings.
+        shadow: answers of the shadow model for what it learned from (TE2), and did not (TE1).
         rng: of the network's start and order.
 
     Raises:
@@ -118,7 +153,6 @@ def attack(
         ) from error
 
     known = [answers.features(network.knowledge) for answers in shadow]
-    asked = [answers.features(network.knowledge) for answers in target]
     was_in = np.repeat([1, 0], [len(part) for part in known])
     model = make_pipeline(
         StandardScaler(),
@@ -126,12 +160,13 @@ def attack(
             (network.hidden, network.hidden),
             batch_size=min(network.batch, was_in.size),
             max_iter=network.epochs,
+            tol=_GAIN,
+            n_iter_no_change=network.patience,
             random_state=int(rng.integers(2**31)),
         ),
     )
     with warnings.catch_warnings():
-        # Training stops after a fixed number of epochs, as in the paper.
+        # The number of passes is bounded, as in the paper.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(np.concatenate(known), was_in)
-    inside, outside = (model.predict_proba(part)[:, 1] for part in asked)
-    return Scores(np.asarray(inside), np.asarray(outside))
+    return Attacker(network.knowledge, model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,8 +69,12 @@ class Bags:
         """Occurrences of each word in each document: sparse, shape (k, n); unknown words left out.
 
         Returns:
-            A `scipy.sparse.csr_array` of float64.
+            A `scipy.sparse.csr_array` of float64, counted once and kept: not to be changed.
         """
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Any:
         from scipy.sparse import csr_array
 
         row = np.repeat(np.arange(len(self)), self.lengths)

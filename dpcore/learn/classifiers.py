@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -151,10 +152,18 @@ def train(
 
 
 def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weighting: Any) -> Any:
-    counts = bags.counts()
     if learner.kind is Kind.TF_IDF:
-        return weighting.transform(counts)
-    return averaged(counts, vectors)
+        return weighting.transform(bags.counts())
+    kept = _AVERAGES.get(bags)
+    if kept is None or kept[0] is not vectors:
+        kept = _AVERAGES[bags] = (vectors, averaged(bags.counts(), vectors))
+    return kept[1]
+
+
+_AVERAGES: WeakKeyDictionary[Bags, tuple[NDArray[np.float32], NDArray[np.float64]]] = (
+    WeakKeyDictionary()
+)
+"""The mean vectors of documents as long as they are in use: several classifiers read them."""
 
 
 def averaged(counts: Any, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -187,7 +196,7 @@ def _model(learner: Learner, rng: np.random.Generator) -> Any:
         )
     network = sklearn("neural_network").MLPClassifier(
         (learner.hidden,),
-        batch_size=64,
+        batch_size="auto",
         max_iter=learner.epochs,
         random_state=int(rng.integers(2**31)),
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.study.membership_trial import QUARTERS, membership_trial
+from dpcore.study.membership_trial import QUARTERS, MembershipTrial
 from dpcore.study.reading_corpora import labelled_rows
 from dpcore.study.rows import Prepared, Row, kept, prepare
 from dpcore.study.utility import private
@@ -30,34 +30,45 @@ if TYPE_CHECKING:
 def measure(cell: Cell, sources: Sources) -> list[Row]:
     """One trial of one mechanism at all its ε, or of the baseline without a mechanism.
 
-    Options: `quarter` (texts of each quarter), `most` (words of a text), `learners`.
+    Options: `quarter` (texts of each quarter), `most` (words of a text; None for all), `learners`.
     """
     lexicon = sources.lexicon(cell.lexicon)
     quarters = draw_quarters(sources.file(cell.data), cell, lexicon)
     learners = tuple(cell.option("learners"))
-    if not cell.mechanism:
-        clean = quarters["TR1"].bags, quarters["TE2"].bags
-        return [
-            one
-            for name in learners
-            for one in membership_trial(quarters, *clean, name, cell.seed, lexicon, None)
-        ]
-    mechanism = sources.mechanism(cell)
+    trials = [MembershipTrial(quarters, name, cell.seed, lexicon) for name in learners]
     parts = quarters["TR1"].bags, quarters["TE2"].bags
+    if not cell.mechanism:
+        return [one for trial in trials for one in trial.rows(*parts, None)]
+    mechanism = sources.mechanism(cell)
     target, shadow = private(mechanism, parts, cell.epsilons, cell.seed)
     rows: list[Row] = []
     for e, epsilon in enumerate(cell.epsilons):
         rows.append(kept((parts[0], target[e]), (parts[1], shadow[e]), epsilon=epsilon))
-        for name in learners:
-            rows += membership_trial(
-                quarters, target[e], shadow[e], name, cell.seed, lexicon, epsilon
-            )
+        for trial in trials:
+            rows += trial.rows(target[e], shadow[e], epsilon)
+        target[e] = shadow[e] = parts[0]  # with what was counted of them: let it go
     return rows
 
 
 def draw_quarters(path: Path, cell: Cell, lexicon: Lexicon) -> dict[str, Prepared]:
-    """TR1, TR2 of the train split and TE1, TE2 of the test split, the same for every mechanism."""
+    """TR1, TR2 of the train split and TE1, TE2 of the test split, the same for every mechanism.
+
+    Those of a seed are kept for its next cell: reading them is a large part of a cell's time.
+    """
     size, most = int(cell.option("quarter")), cell.option("most")
+    key = (path, cell.seed, cell.data, size, most, lexicon.fingerprint)
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = _read_quarters(path, cell, lexicon, size, most)
+    return _KEPT[key]
+
+
+_KEPT: dict[tuple[object, ...], dict[str, Prepared]] = {}
+
+
+def _read_quarters(
+    path: Path, cell: Cell, lexicon: Lexicon, size: int, most: int | None
+) -> dict[str, Prepared]:
     found = {}
     for split, names in (("train", QUARTERS[:2]), ("test", QUARTERS[2:])):
         rng = cell.shared_generator("quarters", split)

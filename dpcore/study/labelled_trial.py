@@ -19,7 +19,7 @@ from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
-from dpcore.study.membership_trial import QUARTERS, membership_trial
+from dpcore.study.membership_trial import QUARTERS, MembershipTrial
 from dpcore.study.rewriting import rewriting
 from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, row
 from dpcore.study.utility import private
@@ -136,13 +136,14 @@ def labelled_trial(
     if mechanism is not None:
         found = private(mechanism, clean, epsilons, seed, progress)
         draws = [(e, (a, b)) for e, a, b in zip(epsilons, *found, strict=True)]
+    attacks = {name: _Attacks(material, name, seed, wanted.attacked) for name in material.labels}
     for epsilon, (texts, tests) in draws:
         if epsilon is not None:
             yield kept((trained_on, texts), (tested_on, tests), epsilon=epsilon)
         for name in material.labels:
             for one in _learned(material, name, texts, tests, epsilon, seed, wanted, watch):
                 yield one | {"data": name}
-            for one in _attacked(material, name, texts, tests, epsilon, seed, wanted.attacked):
+            for one in attacks[name].rows(texts, tests, epsilon):
                 if one["quantity"] in ATTACKS:
                     yield one | {"data": name}
     if wanted.compared:
@@ -185,31 +186,32 @@ def _learned(
             watch(name, learner, epsilon, model, tests)
 
 
-def _attacked(
-    material: Material,
-    name: str,
-    texts: Bags,
-    tests: Bags,
-    epsilon: float | None,
-    seed: int,
-    learners: Sequence[str],
-) -> Iterator[Row]:
+class _Attacks:
     """Membership inference on halves of both parts, each class divided alike."""
-    if not learners:
-        return
-    quarters: dict[str, Prepared] = {}
-    private_part: dict[str, Bags] = {}
-    parts = zip(material.bags, (texts, tests), material.labels[name], strict=True)
-    for (bags, rewritten, labels), names in zip(parts, (QUARTERS[:2], QUARTERS[2:]), strict=True):
-        rng = generator(seed, "quarters", name, names[0])
-        for quarter, rows in zip(names, halves(labels, rng), strict=True):
-            quarters[quarter] = Prepared(bags.part(rows), labels[rows])
-            private_part[quarter] = rewritten.part(rows)
-    lexicon = material.training.lexicon
-    for learner in learners:
-        yield from membership_trial(
-            quarters, private_part["TR1"], private_part["TE2"], learner, seed, lexicon, epsilon
-        )
+
+    def __init__(
+        self, material: Material, name: str, seed: int, learners: Sequence[str]
+    ) -> None:
+        """Divide the texts of a labelling for these classifiers."""
+        self._halves: list[NDArray[np.int64]] = []
+        quarters: dict[str, Prepared] = {}
+        parts = zip(material.bags, material.labels[name], strict=True)
+        for (bags, labels), names in zip(parts, (QUARTERS[:2], QUARTERS[2:]), strict=True):
+            rng = generator(seed, "quarters", name, names[0])
+            found = halves(labels, rng)
+            self._halves += found
+            for quarter, rows in zip(names, found, strict=True):
+                quarters[quarter] = Prepared(bags.part(rows), labels[rows])
+        lexicon = material.training.lexicon
+        self._trials = [MembershipTrial(quarters, one, seed, lexicon) for one in learners]
+
+    def rows(self, texts: Bags, tests: Bags, epsilon: float | None) -> Iterator[Row]:
+        """What the attackers get out of the private texts at one ε."""
+        if self._trials:
+            first, last = self._halves[0], self._halves[QUARTERS.index("TE2")]
+            target, shadow = texts.part(first), tests.part(last)
+            for trial in self._trials:
+                yield from trial.rows(target, shadow, epsilon)
 
 
 def halves(

@@ -10,11 +10,19 @@ mechanism rewrote, and the labels are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, Scores, attack
+from dpcore.attack.membership import (
+    Answers,
+    Attacker,
+    AttackNetwork,
+    Knowledge,
+    Scores,
+    train_attacker,
+)
 from dpcore.attack.membership_roc import FEW, auc, rate_at, roc
 from dpcore.learn.classifiers import Classifier, learner_of, train
 from dpcore.noise.streams import generator
@@ -32,64 +40,87 @@ AS_WRITTEN, STRONGER = "shadow on clean text, outputs", "shadow on private text,
 """The attackers: as the appendix says, and one who uses all that is public."""
 
 
-def membership_trial(
-    quarters: Mapping[str, Prepared],
-    target_texts: Bags,
-    shadow_texts: Bags,
-    name: str,
-    seed: int,
-    lexicon: Lexicon,
-    epsilon: float | None,
-) -> Iterator[Row]:
-    """Accuracy of a target, and what two attackers get out of it.
+class MembershipTrial:
+    """The four quarters and one kind of classifier: what holds for every private text of them.
 
-    Args:
-        quarters: the four parts as they were written, by `QUARTERS`.
-        target_texts: TR1 as the target learns from it.
-        shadow_texts: TE2 as the mechanism rewrites it.
-        name: of the classifier.
-        seed: of the networks.
-        lexicon: its vectors are the features.
-        epsilon: of the rows; None for clean text.
+    The attacker as written knows nothing of the mechanism, so the same shadow model and attack
+    network face every target.
     """
 
-    def trained(bags: Bags, part: str) -> Classifier:
-        rng = generator(seed, "learner", name, part)
-        return train(learner_of(name), bags, quarters[part].labels, lexicon.vectors, rng)
+    def __init__(
+        self, quarters: Mapping[str, Prepared], name: str, seed: int, lexicon: Lexicon
+    ) -> None:
+        """Take the parts as they were written; nothing is trained yet.
 
-    def answers(model: Classifier, *parts: str) -> tuple[Answers, Answers]:
+        Args:
+            quarters: by `QUARTERS`.
+            name: of the classifier.
+            seed: of the networks.
+            lexicon: its vectors are the features.
+        """
+        self._quarters, self._name = quarters, name
+        self._seed, self._vectors = seed, lexicon.vectors
+
+    def rows(self, target_texts: Bags, shadow_texts: Bags, epsilon: float | None) -> Iterator[Row]:
+        """Accuracy of a target, and what two attackers get out of it.
+
+        Args:
+            target_texts: TR1 as the target learns from it.
+            shadow_texts: TE2 as the mechanism rewrites it.
+            epsilon: of the rows; None for clean text.
+        """
+        own: dict[str, Any] = {"epsilon": epsilon, "learner": self._name}
+        tests, learned = self._quarters["TE1"], self._quarters["TR1"]
+        size = len(tests.bags)
+        if epsilon is None:
+            largest = int(np.bincount(learned.labels).argmax())
+            share = (tests.labels == largest).mean()
+            yield row("majority", share, tested_on=CLEAN, count=size, **own)
+        target = self._trained(target_texts, "TR1")
+        share = target.accuracy(tests.bags, tests.labels)
+        yield row("accuracy", share, tested_on=CLEAN, count=size, **own)
+        asked = self._answers(target, "TR1", "TR2")
+        seen = (asked[0].probabilities.argmax(axis=1) == learned.labels).mean()
+        yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **own)
+        if epsilon is None:
+            shadow = self._clean_shadow
+        else:
+            share = target.accuracy(shadow_texts, self._quarters["TE2"].labels)
+            yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **own)
+            shadow = self._trained(shadow_texts, "TE2")
+        for variant, attacker in (
+            (AS_WRITTEN, self._as_written),
+            (STRONGER, self._attacker(shadow, Knowledge.LABEL, STRONGER)),
+        ):
+            yield from _attack_rows(attacker.scores(asked), {"variant": variant, **own})
+
+    @cached_property
+    def _clean_shadow(self) -> Classifier:
+        return self._trained(self._quarters["TE2"].bags, "TE2")
+
+    @cached_property
+    def _as_written(self) -> Attacker:
+        return self._attacker(self._clean_shadow, Knowledge.OUTPUT, AS_WRITTEN)
+
+    def _trained(self, bags: Bags, part: str) -> Classifier:
+        rng = generator(self._seed, "learner", self._name, part)
+        return train(
+            learner_of(self._name), bags, self._quarters[part].labels, self._vectors, rng
+        )
+
+    def _answers(self, model: Classifier, *parts: str) -> tuple[Answers, Answers]:
+        """For the texts as they were written."""
         first, second = (
-            Answers(model.probabilities(quarters[part].bags), quarters[part].labels)
-            for part in parts
+            Answers(model.probabilities(part.bags), part.labels)
+            for part in (self._quarters[name] for name in parts)
         )
         return first, second
 
-    own: dict[str, Any] = {"epsilon": epsilon, "learner": name}
-    target = trained(target_texts, "TR1")
-    tests = quarters["TE1"]
-    size = len(tests.bags)
-    largest = int(np.bincount(quarters["TR1"].labels).argmax())
-    if epsilon is None:
-        yield row("majority", (tests.labels == largest).mean(), tested_on=CLEAN, count=size, **own)
-    yield row(
-        "accuracy", target.accuracy(tests.bags, tests.labels), tested_on=CLEAN, count=size, **own
-    )
-    seen = target.accuracy(quarters["TR1"].bags, quarters["TR1"].labels)
-    yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **own)
-    shadows = {AS_WRITTEN: trained(quarters["TE2"].bags, "TE2")}
-    if epsilon is not None:
-        share = target.accuracy(shadow_texts, quarters["TE2"].labels)
-        yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **own)
-    shadows[STRONGER] = trained(shadow_texts, "TE2")
-    for variant, shadow in shadows.items():
-        knowledge = Knowledge.OUTPUT if variant == AS_WRITTEN else Knowledge.LABEL
-        scores = attack(
-            AttackNetwork(knowledge),
-            answers(shadow, "TE2", "TE1"),
-            answers(target, "TR1", "TR2"),
-            generator(seed, "attack", name, variant),
+    def _attacker(self, shadow: Classifier, knowledge: Knowledge, variant: str) -> Attacker:
+        rng = generator(self._seed, "attack", self._name, variant)
+        return train_attacker(
+            AttackNetwork(knowledge), self._answers(shadow, "TE2", "TE1"), rng
         )
-        yield from _attack_rows(scores, {"variant": variant, **own})
 
 
 def _attack_rows(scores: Scores, own: dict[str, Any]) -> Iterator[Row]:

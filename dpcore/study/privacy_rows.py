@@ -32,10 +32,11 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
     """Rows of `QUANTITIES` for every lexicon, arm and ε of a plan.
 
     Args:
-        plan: its option `most` is the number of words of a text.
+        plan: its option `document_words`, or else `most`, is the number of words of a text.
         lexicons: by the names that the plan uses.
     """
-    tokens = dict(plan.options).get("most")
+    options = dict(plan.options)
+    tokens = options.get("document_words", options.get("most"))
     for name in plan.lexicons:
         for arm in plan.arms:
             if not arm.mechanism:

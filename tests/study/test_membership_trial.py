@@ -9,7 +9,7 @@ from dpcore.study.membership_trial import (
     QUARTERS,
     ROC_RATES,
     STRONGER,
-    membership_trial,
+    MembershipTrial,
 )
 from dpcore.study.rows import Prepared
 from tests.chance import FALSE_ALARM
@@ -33,7 +33,7 @@ def quarters():
 
 def found(quarters, target, shadow, epsilon):
     lexicon = lexicons.cloud(N, 4)
-    rows = membership_trial(quarters, target, shadow, "tf-idf", 0, lexicon, epsilon)
+    rows = MembershipTrial(quarters, "tf-idf", 0, lexicon).rows(target, shadow, epsilon)
     return {(r["quantity"], r["variant"], r["tested_on"], r["at"]): r for r in rows}
 
 
