@@ -9,14 +9,14 @@ import streamlit as st
 from dpcore.measure.density import neighbourhood
 from dpcore.plots.captions import epsilon_reading
 from pages.attacking.budget_view import budget_view
-from pages.attacking.choosing import START_EPSILON, output_now
+from pages.attacking.choosing import output_now
 from pages.attacking.exposed_view import exposed_view
 from pages.attacking.game_view import game_view
 from pages.attacking.output_view import output_view
 from pages.attacking.scene import Scene
 from pages.attacking.sentence_view import sentence_view
 from pages.shared.bench import memo
-from pages.shared.groups import group_of
+from pages.shared.groups import START_EPSILON, group_of
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
 

@@ -15,8 +15,6 @@ from pages.shared.pair import OTHER, WORD, choose, write_pair
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-START_EPSILON = {"metric": 2.5}
-"""By group, where an output of the bundled lexicon tells something and not everything."""
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")
 _OUTPUT = "seen"

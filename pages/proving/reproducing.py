@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 if TYPE_CHECKING:
+    from pages.proving.attack_work import Hunt
     from pages.proving.pictures_work import Bounded, Noise
+    from pages.proving.words_work import Rules
 
 
 def computed_now() -> None:
@@ -33,9 +35,36 @@ def digits_command(noise: Noise, how: Bounded) -> str:
     )
 
 
-def certify_command(labels: str, neighbours: int, share: float, robust: float, lexicon: str) -> str:
-    """The command of the view of words."""
+def certify_command(rules: Rules, lexicon: str) -> str:
+    """The command of the view of words.
+
+    Args:
+        rules: what may change, and the training.
+        lexicon: its name in the catalogue.
+    """
     return (
-        f"python -m dpcore robust certify --labels {labels} --neighbours {neighbours} "
-        f"--share {share:g} --robust {robust:g} --lexicon {shlex.quote(lexicon)}"
+        f"python -m dpcore robust certify --labels {rules.labels} --neighbours {rules.neighbours} "
+        f"--share {rules.share:g} --robust {rules.robust:g} --lexicon {shlex.quote(lexicon)}"
     )
+
+
+def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
+    """The command of an attack on one text by the words of a mechanism.
+
+    Args:
+        hunt: the attack; it has a mechanism, and attacks the classifier of normal training.
+        text: the attacked text.
+        lexicon: its name in the catalogue.
+    """
+    mechanism, settings = hunt.mechanism, hunt.settings
+    if mechanism is None:
+        raise ValueError("an attack without a mechanism has no command")
+    defaults = mechanism.parameters()
+    words = ["python", "-m", "dpcore", "robust", "attack", "--text", text]
+    words += ["--labels", hunt.rules.labels, "--share", f"{settings.share:g}"]
+    words += ["--population", str(settings.population), "--generations", str(settings.generations)]
+    words += ["--mechanism", mechanism.key, "--epsilon", repr(hunt.epsilon)]
+    for name, value in mechanism.settings().items():
+        if value != defaults[name]["default"]:
+            words += ["--set", f"{name}={value}"]
+    return shlex.join([*words, "--lexicon", lexicon, "--seed", str(hunt.seed)])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pages.proving.attack_view import attack_view
 from pages.proving.pictures_view import pictures_view
+from pages.proving.words_view import words_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 VIEWS: dict[str, Callable[[], None]] = {
     "Pictures": pictures_view,
+    "Words": words_view,
+    "Attack": attack_view,
 }
 """Title, as it stands in the link -> what draws it."""

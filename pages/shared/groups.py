@@ -95,6 +95,9 @@ GROUPS = (
     ),
 )
 
+START_EPSILON = {"metric": 2.5}
+"""By group, where an attacker of the bundled lexicon learns something and not everything."""
+
 
 def group_of(meaning: EpsilonMeaning) -> Group:
     """The group that a meaning of ε belongs to."""
