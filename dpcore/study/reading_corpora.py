@@ -45,9 +45,26 @@ def plain_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> l
     return [str(text) for text in _rows(path, ["text"], split, most, rng)["text"]]
 
 
-def _rows(path: Path, columns: list[str], split: str, most: int, rng: np.random.Generator) -> Any:
+def pair_rows(
+    path: Path, split: str, most: int, rng: np.random.Generator
+) -> tuple[list[str], list[str], list[str]]:
+    """Premises, hypotheses and the label of each pair; as `text_rows`, distinct as pairs."""
+    pair = ["premise", "hypothesis"]
+    part = _rows(path, [*pair, "label"], split, most, rng, pair)
+    premises, hypotheses, labels = (part[name].astype(str).tolist() for name in (*pair, "label"))
+    return premises, hypotheses, labels
+
+
+def _rows(
+    path: Path,
+    columns: list[str],
+    split: str,
+    most: int,
+    rng: np.random.Generator,
+    distinct: str | list[str] = "text",
+) -> Any:
     frame = _frame(path, (*columns, "split"))
-    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates("text")
+    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates(distinct)
     if not len(frame):
         raise StudyError(f"{path} has no rows of the split {split!r}")
     return frame.iloc[rng.permutation(len(frame))[:most]]

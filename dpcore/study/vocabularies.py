@@ -67,6 +67,13 @@ CORPORA = {
         paper_words=48_210,
         paper_separation=0.2208,
     ),
+    "imdb10k": Corpus(
+        "IMDb reviews (Maas et al. 2011), train split, the 10,000 most frequent words",
+        "imdb.parquet",
+        ("text",),
+        ("train",),
+        most=10_000,
+    ),
     "snli": Corpus(
         "SNLI (Bowman et al. 2015), dev and test splits, premises and hypotheses",
         "snli_dev_test.parquet",
