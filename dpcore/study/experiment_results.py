@@ -18,6 +18,7 @@ from dpcore.study.manifest import (
     write_table,
 )
 from dpcore.study.rows import COLUMNS
+from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,10 +89,18 @@ class ExperimentEntry:
 
 @dataclass(frozen=True, eq=False)
 class RecordedExperiment:
-    """How it was made, and its rows (columns `dpcore.study.rows.COLUMNS`)."""
+    """How it was made, and what was found.
+
+    Attributes:
+        entry: how it was made.
+        table: its rows, columns `dpcore.study.rows.COLUMNS`.
+        examples: of wrong answers, columns `COLUMNS` and `dpcore.study.wrong_answers.TEXTS`; None
+            if there are none. Only texts written for the laboratory are kept.
+    """
 
     entry: ExperimentEntry
     table: pd.DataFrame
+    examples: pd.DataFrame | None = None
 
     def rows(self, quantity: str, **where: object) -> pd.DataFrame:
         """The rows of one quantity with these values in other columns."""
@@ -132,15 +141,23 @@ def read_experiment(name: str, folder: Path | None = None) -> RecordedExperiment
     """
     folder = folder or bundled_experiments()
     entry, table = read_table(folder, read_experiments(folder), name)
-    return RecordedExperiment(entry, check_experiment(table))
+    check_experiment(table)
+    is_example = table["quantity"] == EXAMPLE
+    examples = table[is_example].reset_index(drop=True) if is_example.any() else None
+    return RecordedExperiment(entry, table.loc[~is_example, list(COLUMNS)], examples)
 
 
 def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing."""
+    """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing.
+
+    If some are examples, the columns `TEXTS` follow.
+    """
+    more = TEXTS if any(one.get("quantity") == EXAMPLE for one in rows) else ()
+    columns = [*COLUMNS, *more]
     frame = need_pandas("results need").DataFrame(
-        [{name: one.get(name) for name in COLUMNS} for one in rows]
+        [{name: one.get(name) for name in columns} for one in rows]
     )
-    frame = frame.reindex(columns=list(COLUMNS))
+    frame = frame.reindex(columns=columns)
     for name in _NUMBERS:
         frame[name] = frame[name].astype("float64")
     for name in _WHOLE:
@@ -154,7 +171,7 @@ def check_experiment(table: pd.DataFrame) -> pd.DataFrame:
     Raises:
         StudyError: they are not.
     """
-    if tuple(table.columns) != COLUMNS:
+    if tuple(table.columns) not in (COLUMNS, COLUMNS + TEXTS):
         raise StudyError(f"a table of an experiment has the columns {', '.join(COLUMNS)}")
     if not len(table) or any(table[name].dtype.kind != "f" for name in _NUMBERS):
         raise StudyError("a table of an experiment needs rows, and numbers where numbers belong")

@@ -169,7 +169,7 @@ def _teaching() -> Experiment:
         TEACHING,
         f"In each of {len(TEACHING.seeds)} trials 1,008 training and 432 test texts of the "
         "teaching corpus, drawn anew and whole, under both labellings; 40 of the test texts "
-        "rewritten and compared.",
+        "rewritten and compared; of the first trial examples of wrong answers.",
     )
 
 

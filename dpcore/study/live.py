@@ -12,29 +12,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError
-from dpcore.learn.classifiers import learner_of, train
+from dpcore.learn.classifiers import learner_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import choose_columns
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
-from dpcore.rewrite.assembly import assemble
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.live_course import VALUES, WORDS
 from dpcore.study.plan import Arm, Cell, Plan, canonical
 from dpcore.study.privacy_rows import claimed_rows
+from dpcore.study.wrong_answers import WrongAnswers
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpcore.learn.bags import Bags
-    from dpcore.learn.classifiers import Classifier
     from dpcore.learn.table import Chosen, Table
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.study.labelled_trial import Material
     from dpcore.study.rows import Row
     from dpcore.study.worker import Tell
 
@@ -216,7 +210,7 @@ def measure(
     )
     watch = None
     if mechanism is not None and examples is not None and cell.seed == 0:
-        watch = _Watching(material, name, wanted.learners[0], cell, examples)
+        watch = WrongAnswers(material, name, wanted.learners[0], cell.seed, _EXAMPLES)
     rows, values = [], 0
     for one in labelled_trial(
         material,
@@ -231,48 +225,11 @@ def measure(
         if mechanism is not None and one["quantity"] == "nw":  # comes first of each ε
             values += 1
             progress(VALUES, values, len(cell.epsilons))
+    if watch is not None and examples is not None:
+        examples += [one | {"label": cell.label} for one in watch.found]
     if mechanism is not None and cell.seed == 0:
         rows += claimed_rows(mechanism, cell.epsilons)
     return rows
-
-
-class _Watching:
-    """Notes texts that are right when clean, and wrong when private."""
-
-    def __init__(
-        self, material: Material, name: str, learner: str, cell: Cell, out: list[dict[str, Any]]
-    ) -> None:
-        self._material, self._name, self._cell, self._out = material, name, cell, out
-        labels = material.labels[name][0]
-        lexicon = material.training.lexicon
-        rng = generator(cell.seed, "learner", learner)
-        clean = train(learner_of(learner), material.bags[0], labels, lexicon.vectors, rng)
-        self._right = clean.predict(material.bags[1]) == material.labels[name][1]
-
-    def __call__(
-        self, _name: str, _learner: str, epsilon: float | None, model: Classifier, tests: Bags
-    ) -> None:
-        material = self._material
-        true, classes = material.labels[self._name][1], material.classes[self._name]
-        guessed = model.predict(tests)
-        places = (self._right & (guessed != true)).nonzero()[0][:_EXAMPLES]
-        for i in places.tolist():
-            self._out.append(
-                {
-                    "label": self._cell.label,
-                    "epsilon": epsilon,
-                    "original": material.originals[i],
-                    "private": self._written(i, tests.words),
-                    "true": classes[true[i]],
-                    "guessed": classes[guessed[i]],
-                }
-            )
-
-    def _written(self, i: int, words: NDArray[np.int64]) -> str:
-        testing = self._material.testing
-        place = slice(*testing.offsets[i : i + 2].tolist())
-        names = testing.lexicon.words
-        return assemble(testing.encodings[i], [names[w] for w in words[place].tolist()])
 
 
 @lru_cache(maxsize=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.learn.corpus import LABELLINGS, teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
@@ -28,9 +28,10 @@ ARMS = (
 """ε of each at which about 0 to 1 of the words stay."""
 _JOIN = "/"
 _OPTIONS: Settings = (
-    ("learners", ("averaged", "tf-idf")),
+    ("learners", ("averaged", "tf-idf", "network")),
     ("attacked", ("tf-idf",)),
     ("compared", 40),
+    ("examples", 2),
 )
 
 PLAN = Plan(
@@ -70,9 +71,11 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
 def measure(cell: Cell, sources: Sources) -> list[Row]:
     """One seed of one mechanism at all its ε, or of the baseline, under both labellings.
 
-    Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`.
+    Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`; `examples`
+    of wrong answers under each labelling of each classifier at each ε, of the first seed alone.
     """
     from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+    from dpcore.study.wrong_answers import WrongAnswers
 
     parts = divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
@@ -82,4 +85,17 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
         tuple(cell.option("attacked", ())),
         int(cell.option("compared", 0)),
     )
-    return list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted))
+    most = int(cell.option("examples", 0)) if mechanism and cell.seed == 0 else 0
+    watched = [
+        WrongAnswers(material, labelling, learner, cell.seed, most)
+        for labelling in parts
+        for learner in wanted.learners
+        if most
+    ]
+
+    def watch(*seen: Any) -> None:
+        for one in watched:
+            one(*seen)
+
+    rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
+    return rows + [example for one in watched for example in one.found]

@@ -1,0 +1,82 @@
+"""Examples of what a classifier got wrong after rewriting: texts that it gets right when clean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.noise.streams import generator
+from dpcore.rewrite.assembly import assemble
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.classifiers import Classifier
+    from dpcore.study.labelled_trial import Material
+
+EXAMPLE = "example"
+"""Quantity of a row that is an example; its numbers are missing."""
+TEXTS = ("original", "private", "true", "guessed")
+"""What an example adds to the columns of a row: the text as it was written and as it was rewritten,
+its class, and the class that a classifier of private texts gives to the rewritten text."""
+
+
+class WrongAnswers:
+    """Watches the classifiers of a `labelled_trial` under one labelling.
+
+    Attributes:
+        found: the examples so far, each a row of `dpcore.study.rows.COLUMNS` and `TEXTS`.
+    """
+
+    def __init__(
+        self, material: Material, labelling: str, learner: str, seed: int, most: int
+    ) -> None:
+        """Train the classifier of the clean texts.
+
+        Args:
+            material: the texts.
+            labelling: which of its labellings.
+            learner: name of the classifier.
+            seed: of the trial.
+            most: examples of each ε.
+        """
+        self.found: list[dict[str, Any]] = []
+        self._material, self._labelling, self._learner = material, labelling, learner
+        self._most = most
+        labels, true = material.labels[labelling]
+        rng = generator(seed, "learner", learner)
+        vectors = material.training.lexicon.vectors
+        clean = train(learner_of(learner), material.bags[0], labels, vectors, rng)
+        self._right = clean.predict(material.bags[1]) == true
+
+    def __call__(
+        self, labelling: str, learner: str, epsilon: float | None, model: Classifier, tests: Bags
+    ) -> None:
+        """See `dpcore.study.labelled_trial.Watch`; other classifiers are passed over."""
+        if (labelling, learner) != (self._labelling, self._learner) or epsilon is None:
+            return
+        material = self._material
+        true, classes = material.labels[labelling][1], material.classes[labelling]
+        guessed = model.predict(tests)
+        places = (self._right & (guessed != true)).nonzero()[0][: self._most]
+        for i in places.tolist():
+            self.found.append(
+                {
+                    "quantity": EXAMPLE,
+                    "data": labelling,
+                    "learner": learner,
+                    "epsilon": epsilon,
+                    "original": material.originals[i],
+                    "private": self._written(i, tests.words),
+                    "true": classes[true[i]],
+                    "guessed": classes[guessed[i]],
+                }
+            )
+
+    def _written(self, i: int, words: NDArray[np.int64]) -> str:
+        testing = self._material.testing
+        place = slice(*testing.offsets[i : i + 2].tolist())
+        names = testing.lexicon.words
+        return assemble(testing.encodings[i], [names[w] for w in words[place].tolist()])
