@@ -18,7 +18,7 @@ from pages.proving.words_view import LABELS, prepare
 from pages.proving.words_work import CERTIFIED, NORMAL, Rules, read
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
-from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.groups import group_of
 from pages.shared.messages import note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.reproducing import link_and_command
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _MECHANISM, _NEAREST = "what the mechanism puts at ε", "the nearest words"
 _NEIGHBOURS = (1, 2, 3, 4, 8)
+_START = 9  # it takes several changes
+_START_EPSILON = {"metric": 6.0}
+"""By group, where the words that the mechanism puts still have to do with the text."""
 
 
 def attack_view() -> None:
@@ -109,7 +112,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
         epsilon = group.epsilon(
-            epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+            epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
         )
         mechanism.check_epsilon(epsilon)
     else:
@@ -162,7 +165,7 @@ def _choose_settings() -> tuple[Genetic, int]:
 
 
 def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
-    document = choose_document(words, hunt.rules.labels, "attack_text")
+    document = choose_document(words, hunt.rules.labels, "attack_text", _START)
     if document is None:
         return
     victim, classes = hunt.victim(words), read(words, hunt.rules.labels).classes

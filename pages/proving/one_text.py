@@ -51,8 +51,15 @@ class Document:
     label: int | None
 
 
-def choose_document(words: Lexicon, labels: str, key: str) -> Document | None:
-    """Draw the choice of a text; None where it is refused, and why has been said."""
+def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Document | None:
+    """Draw the choice of a text; None where it is refused, and why has been said.
+
+    Args:
+        words: the lexicon.
+        labels: "sentiment" or "topic".
+        key: beginning of the names in the link.
+        start: number of the text that a fresh visit shows.
+    """
     corpus = read(words, labels)
     source = st.segmented_control(
         "Text",
@@ -69,7 +76,7 @@ def choose_document(words: Lexicon, labels: str, key: str) -> Document | None:
             "Number of the text",
             0,
             len(corpus.texts) - 1,
-            _START,
+            start,
             key=f"{key}_number",
             bind="query-params",
             help="With the slider chosen, the arrow keys go from one text to the next.",
@@ -96,7 +103,7 @@ def choose_document(words: Lexicon, labels: str, key: str) -> Document | None:
 
 def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None:
     """Draw the choice of a text and of the rules, and the worst case for both classifiers."""
-    document = choose_document(words, rules.labels, "words_text")
+    document = choose_document(words, rules.labels, "words_text", _START)
     if document is None:
         return
     st.text(document.text)

@@ -32,7 +32,8 @@ def warm_up() -> None:
 
     # What other pages consist of is imported here too, so that it is frozen with the rest.
     import pages.denying.board
-    import pages.neighbouring.board  # noqa: F401
+    import pages.neighbouring.board
+    import pages.proving.views  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
     from dpcore.rewrite.sentence import prepare
@@ -61,6 +62,7 @@ def _look_ahead() -> None:
     from pages.denying.choosing import START_RUNS, first_selection
     from pages.denying.measuring import Work, measure_ahead
     from pages.neighbouring.measuring import measure_ahead as measure_pair_ahead
+    from pages.proving.pictures_work import digits_ahead
 
     known = {kind.short for kind in MECHANISMS.values()}
     try:
@@ -68,6 +70,7 @@ def _look_ahead() -> None:
         kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
         mechanisms = [mechanism(words, kind.key) for kind in kinds]
-        measure_pair_ahead(words, mechanisms, after=measure_ahead(mechanisms, work))
+        pair = measure_pair_ahead(words, mechanisms, after=measure_ahead(mechanisms, work))
+        digits_ahead(after=pair)
     except DpcoreError:
         pass  # as above
