@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     from dpcore.measure import cli as measure
     from dpcore.mechanisms import cli as mechanisms
     from dpcore.rewrite import cli as rewrite
+    from dpcore.study import autoencoder_cli as autoencoder
     from dpcore.study import cli as study
     from dpcore.study import doctor_cli as doctor
     from dpcore.study import live_cli as utility
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
     private = (mechanisms, rewrite, privatize, measure)
-    judged = (audit, attack, language, utility, robust, study)
+    judged = (audit, attack, language, utility, robust, autoencoder, study)
     for room in (*private, *judged, lexicon, doctor):
         room.register(commands)
     return parser

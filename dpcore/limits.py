@@ -58,6 +58,7 @@ MAX_LIVE_RUNS = 1  # live runs at a time for the pages; others wait
 MAX_NOISE_DRAWS = 1_000_000  # of one input, for a certified prediction
 MAX_SUBSTITUTES = 1_000  # of a word, in a certificate or an attack
 MAX_CHECKPOINT_BYTES = 1_000_000_000  # of a network's file
+MAX_SENTENCE_WORDS = 2_000  # of one text that an auto-encoder reads
 MAX_SIGNS = 16  # of a vector of signs: a maximum over all 2^15 of them is exact
 
 # Attack

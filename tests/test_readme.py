@@ -16,7 +16,7 @@ COMMANDS = [
     line.split("#")[0].strip().removeprefix("python -m dpcore ")
     for line in README.splitlines()
     if line.startswith("python -m dpcore ")
-    and not re.search(r"lexicon (add|fetch|info)|map build|audit --all|privatize", line)
+    and not re.search(r"lexicon (add|fetch|info)|map build|audit --all|privatize|autoencoder", line)
 ]
 
 

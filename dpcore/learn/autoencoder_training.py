@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from dpcore.learn.autoencoder import FloatArray, IntArray
     from dpcore.learn.training_settings import Fitted, Step, Training
+    from dpcore.mechanisms.mechanism import Mechanism
 
 NAME = "word-autoencoder"
 """Of the architecture, in a checkpoint."""
@@ -109,6 +110,13 @@ def train(
     told = json.dumps([lexicon.fingerprint, asdict(architecture), noise_name])
     digest = hashlib.sha256(told.encode() + words.tobytes() + read.offsets.tobytes()).hexdigest()
     return made, fit(task, training, state=state, vocabulary=digest, progress=progress)
+
+
+def drawn(
+    mechanism: Mechanism, epsilon: float, rng: np.random.Generator, words: IntArray
+) -> FloatArray:
+    """Noisy vectors at one ε: with the first two given, a `Noise`."""
+    return mechanism.noisy_vectors(rng, words, epsilon)
 
 
 def untrained(

@@ -68,20 +68,27 @@ def rewriting_options(command: argparse.ArgumentParser) -> None:
 
 
 def _read(options: argparse.Namespace) -> str:
+    return str(options.text) if options.text is not None else read_file(options.file)
+
+
+def read_file(name: str) -> str:
+    """The text of a UTF-8 file, or of standard input for "-".
+
+    Raises:
+        TextError: it cannot be read, or is too large.
+    """
     from dpcore.rewrite.checks import decode
 
-    if options.text is not None:
-        return str(options.text)
     try:
-        if options.file == "-":
+        if name == "-":
             return decode(sys.stdin.buffer.read())
-        path = Path(options.file)
+        path = Path(name)
         if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
             msg = f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it"
             raise TextError(msg)
         return decode(path.read_bytes())
     except OSError as error:
-        msg = f"cannot read {options.file}: {error.strerror}"
+        msg = f"cannot read {name}: {error.strerror}"
         raise TextError(msg) from None
 
 

@@ -1,0 +1,246 @@
+"""What a private auto-encoder writes: one trained network, every mechanism and ε read by it.
+
+The network is trained on the public split of a corpus; the sentences of the other split are
+private and are seen as noisy vectors alone. Beside what it writes stand the nearest word, what the
+likeliest word gives away, what is written when nothing but the length is known, and what no decoder
+can pass.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.attack.noisy_vector import information, kept_at_most, likeliest_words
+from dpcore.learn.autoencoder import Architecture, Autoencoder
+from dpcore.learn.autoencoder_training import frequent_words, train
+from dpcore.learn.training_settings import Training
+from dpcore.lexicon.nearest import NearestSearch
+from dpcore.measure.similarity import bleu, rouge1, words_kept
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite.documents import Documents, encode_all
+from dpcore.rewrite.vocabulary import stand_in
+from dpcore.study.plan import canonical
+from dpcore.study.reading_corpora import plain_rows
+from dpcore.study.rows import Row, row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.learn.training_settings import Fitted
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.plan import Cell
+    from dpcore.study.sources import Sources
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+NETWORK, LENGTH = "auto-encoder", "length alone"
+NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"
+WRITERS = {
+    NETWORK: "the auto-encoder",
+    NEAREST: "the word nearest to each noisy vector",
+    LIKELIEST: "the likeliest word, by one who knows the law of the noise",
+    LENGTH: "the auto-encoder that is given zero vectors: it knows the length alone",
+    ANY: "a bound on every decoder",
+}
+"""Column `learner` of the rows: who wrote what is measured."""
+_END = re.compile(r"(?<=[.!?])\s+")
+_TEXTS = 20_000  # of a split that are read at most
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Public words and sentences, and the private sentences as they are read.
+
+    Attributes:
+        lexicon: the frequent words of the public split.
+        training: public sentences.
+        private: sentences whose rewriting is measured.
+        documents: the same, read over the lexicon.
+        guess: how often the best guess of a place is right that knows the place and the length.
+    """
+
+    lexicon: Lexicon
+    training: tuple[str, ...]
+    private: tuple[str, ...]
+    documents: Documents
+    guess: float
+
+
+def sentences_of(texts: Sequence[str], least: int, most: int) -> list[str]:
+    """The sentences of some texts with `least` to `most` words between spaces, each once."""
+    parts = (part.strip() for text in texts for part in _END.split(text))
+    return list(dict.fromkeys(part for part in parts if least <= len(part.split()) <= most))
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """Rows of one arm at all its ε, or of the text without noise.
+
+    Options: `splits` (public, private), `vocabulary`, `words` (least and most of a sentence),
+    `train` and `test` (sentences), `attacked` (of them by the likeliest word), `hidden`, `norm`,
+    `epochs`, `batch`, `rate`, `noise_in_training` (a network for each ε, trained with its noise).
+    """
+    plan = canonical([cell.data, cell.lexicon, cell.seed, sorted(cell.options)])
+    known = _Known(cell, sources, plan)
+    material = _material(known)
+    if not cell.mechanism:
+        return [*_clean(*_trained(known), material, cell.seed)]
+    mechanism = create(cell.mechanism, material.lexicon, dict(cell.settings))
+    adapted = bool(cell.option("noise_in_training", False))
+    rows: list[Row] = []
+    for epsilon in cell.epsilons:
+        if adapted:
+            made, fitted = _train(material, cell, mechanism, epsilon)
+            rows.append(_seconds(fitted, epsilon))
+        else:
+            made = _trained(known)[0]
+        rows += _noisy(made, material, mechanism, epsilon, cell)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A cell with its sources, equal to another if the network and the sentences are the same."""
+
+    cell: Cell
+    sources: Sources
+    key: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@functools.lru_cache(maxsize=2)
+def _material(known: _Known) -> Material:
+    cell, path = known.cell, known.sources.file(known.cell.data)
+    public, private = cell.option("splits")
+    least, most = cell.option("words")
+    rng = cell.shared_generator("sentences", public)
+    whole = sentences_of(plain_rows(path, public, _TEXTS, rng), least, most)
+    lexicon = frequent_words(whole, known.sources.lexicon(cell.lexicon), cell.option("vocabulary"))
+    rng = cell.shared_generator("sentences", private)
+    hidden = sentences_of(plain_rows(path, private, _TEXTS, rng), least, most)
+    seen = set(whole)
+    tested = tuple(one for one in hidden if one not in seen)[: cell.option("test")]
+    read = encode_all(tested, lexicon)
+    return Material(
+        lexicon, tuple(whole[: cell.option("train")]), tested, read, _guess(whole, lexicon)
+    )
+
+
+def _guess(texts: Sequence[str], lexicon: Lexicon) -> float:
+    """How often the likeliest word of a place in a sentence of this length stands there."""
+    read = encode_all(texts, lexicon, for_text=False)
+    lengths = np.diff(read.offsets)
+    length = np.repeat(lengths, lengths)
+    place = np.arange(read.words.size) - np.repeat(read.offsets[:-1], lengths)
+    cells, cell = np.unique(length * (length.max() + 1) + place, return_inverse=True)
+    there = read.words >= 0
+    pairs, counts = np.unique(cell[there] * len(lexicon) + read.words[there], return_counts=True)
+    best = np.zeros(cells.size)
+    np.maximum.at(best, pairs // len(lexicon), counts)
+    return float(best.sum() / read.words.size)
+
+
+@functools.lru_cache(maxsize=2)
+def _trained(known: _Known) -> tuple[Autoencoder, Fitted]:
+    return _train(_material(known), known.cell, None, 0.0)
+
+
+def _train(
+    material: Material, cell: Cell, mechanism: Mechanism | None, epsilon: float
+) -> tuple[Autoencoder, Fitted]:
+    noise = None
+    if mechanism is not None:
+        noise = functools.partial(_drawn, mechanism, epsilon)
+    return train(
+        material.training,
+        material.lexicon,
+        Architecture(int(cell.option("hidden")), norm=float(cell.option("norm"))),
+        Training(
+            epochs=int(cell.option("epochs")),
+            batch=int(cell.option("batch")),
+            rate=float(cell.option("rate")),
+            patience=2,
+            seed=cell.seed,
+            threads=1,
+        ),
+        noise=noise,
+    )
+
+
+def _drawn(
+    mechanism: Mechanism, epsilon: float, rng: np.random.Generator, words: IntArray
+) -> FloatArray:
+    return mechanism.noisy_vectors(rng, words, epsilon)
+
+
+def _seconds(fitted: Fitted, epsilon: float | None) -> Row:
+    count = len(fitted.epochs)
+    return row("seconds", fitted.seconds, epsilon=epsilon, learner=NETWORK, count=count)
+
+
+def _clean(made: Autoencoder, fitted: Fitted, material: Material, seed: int) -> Iterator[Row]:
+    """Without noise, and without anything but the length."""
+    read = material.documents
+    words = stand_in(read.words, len(material.lexicon), generator(seed, "stand-ins, tested"))
+    vectors = made.origins[words].astype(np.float64)
+    yield _seconds(fitted, None)
+    yield row("guess", material.guess, learner=ANY, count=words.size)
+    for learner, seen in ((NETWORK, vectors), (LENGTH, np.zeros_like(vectors))):
+        out, losses = made.judge(seen, read.offsets, words)
+        yield from _written(material, out, None, learner)
+        yield row("loss", losses.mean(), learner=learner, count=words.size)
+    yield from _written(material, words, None, NEAREST)
+
+
+def _noisy(
+    made: Autoencoder, material: Material, mechanism: Mechanism, epsilon: float, cell: Cell
+) -> Iterator[Row]:
+    """At one ε: who writes what of the same noisy vectors, and what nobody can pass."""
+    made.check_mechanism(mechanism)
+    read = material.documents
+    key = (mechanism.key, canonical(mechanism.settings()), str(epsilon))
+    rng = generator(cell.seed, "noisy vectors", *key)
+    words = stand_in(read.words, len(material.lexicon), rng)
+    noisy = mechanism.noisy_vectors(rng, words, epsilon)
+    out, losses = made.judge(noisy, read.offsets, words)
+    yield from _written(material, out, epsilon, NETWORK)
+    yield row("loss", losses.mean(), epsilon=epsilon, learner=NETWORK, count=words.size)
+    yield from _written(material, NearestSearch(made.origins)(noisy), epsilon, NEAREST)
+    places = int(read.offsets[min(int(cell.option("attacked")), len(read))])
+    found = likeliest_words(mechanism, noisy[:places], epsilon)
+    kept = words_kept(read.words[:places], found)
+    yield row("nw_likeliest", kept, epsilon=epsilon, learner=LIKELIEST, count=places)
+    lengths = np.diff(read.offsets)
+    nats = information(mechanism, epsilon) * float((lengths**2).sum()) / words.size
+    yield row(
+        "nw_bound", kept_at_most(nats, material.guess), epsilon=epsilon, learner=ANY,
+        count=words.size,
+    )  # fmt: skip
+
+
+def _written(
+    material: Material, words: IntArray, epsilon: float | None, learner: str
+) -> Iterator[Row]:
+    """Quality of what was written."""
+    read, originals = material.documents, list(material.private)
+    texts = read.texts(words)
+    own: dict[str, Any] = {"epsilon": epsilon, "learner": learner, "count": len(texts)}
+    kept = words_kept(read.words, words)
+    yield row("nw", kept, epsilon=epsilon, learner=learner, count=words.size)
+    overlap = rouge1(originals, texts)
+    yield row("rouge1_recall", overlap.recall.mean(), **own)
+    yield row("rouge1", overlap.f1.mean(), **own)
+    yield row("bleu", bleu(originals, texts), **own)
