@@ -189,9 +189,7 @@ def _learned(
 class _Attacks:
     """Membership inference on halves of both parts, each class divided alike."""
 
-    def __init__(
-        self, material: Material, name: str, seed: int, learners: Sequence[str]
-    ) -> None:
+    def __init__(self, material: Material, name: str, seed: int, learners: Sequence[str]) -> None:
         """Divide the texts of a labelling for these classifiers."""
         self._halves: list[NDArray[np.int64]] = []
         quarters: dict[str, Prepared] = {}

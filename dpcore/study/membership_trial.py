@@ -104,9 +104,7 @@ class MembershipTrial:
 
     def _trained(self, bags: Bags, part: str) -> Classifier:
         rng = generator(self._seed, "learner", self._name, part)
-        return train(
-            learner_of(self._name), bags, self._quarters[part].labels, self._vectors, rng
-        )
+        return train(learner_of(self._name), bags, self._quarters[part].labels, self._vectors, rng)
 
     def _answers(self, model: Classifier, *parts: str) -> tuple[Answers, Answers]:
         """For the texts as they were written."""
@@ -118,9 +116,7 @@ class MembershipTrial:
 
     def _attacker(self, shadow: Classifier, knowledge: Knowledge, variant: str) -> Attacker:
         rng = generator(self._seed, "attack", self._name, variant)
-        return train_attacker(
-            AttackNetwork(knowledge), self._answers(shadow, "TE2", "TE1"), rng
-        )
+        return train_attacker(AttackNetwork(knowledge), self._answers(shadow, "TE2", "TE1"), rng)
 
 
 def _attack_rows(scores: Scores, own: dict[str, Any]) -> Iterator[Row]:

@@ -5,7 +5,14 @@ import sys
 import numpy as np
 import pytest
 
-from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, Scores, attack
+from dpcore.attack.membership import (
+    Answers,
+    AttackNetwork,
+    Knowledge,
+    Scores,
+    attack,
+    train_attacker,
+)
 from dpcore.attack.membership_roc import auc
 from dpcore.errors import MissingPackageError, ParameterError
 from tests.chance import FALSE_ALARM
@@ -44,6 +51,17 @@ def test_members_that_do_not_show_are_not_found(rng):
     target = answers(random, 5.0), answers(random, 5.0)
     scores = attack(AttackNetwork(Knowledge.LABEL), shadow, target, rng(1))
     assert abs(auc(scores) - 0.5) < SLACK
+
+
+def test_training_ends_when_nothing_is_left_to_learn(rng):
+    random = rng()
+    shadow = answers(random, 3.0), answers(random, 3.0)
+    target = answers(random, 3.0), answers(random, 3.0)
+    network = AttackNetwork(epochs=200)
+    attacker = train_attacker(network, shadow, rng(1))
+    assert attacker._model[-1].n_iter_ < 60
+    scores = attacker.scores(target)
+    assert np.array_equal(scores.inside, attack(network, shadow, target, rng(1)).inside)
 
 
 def test_what_the_network_is_shown():

@@ -57,3 +57,9 @@ def test_parts_and_other_words(lexicon):
     other = bags.with_words(np.zeros(bags.words.size))
     assert isinstance(other, Bags)
     assert other.counts().toarray()[:, 0].tolist() == bags.lengths.tolist()
+
+
+def test_documents_are_counted_once(lexicon):
+    bags = bags_of(TEXTS, lexicon)
+    assert bags.counts() is bags.counts()
+    assert bags.with_words(bags.words).counts() is not bags.counts()

@@ -59,6 +59,18 @@ def test_averages_are_those_of_the_words(rng):
     assert not found[1:].any()
 
 
+def test_kept_averages_are_those_of_the_vectors_in_use(rng):
+    """The plain twin: a bag that was never looked at before."""
+    labels = rng().integers(2, size=TEXTS)
+    bags = texts(rng(), labels)
+    other = lexicons.cloud(N, 5).vectors
+    for vectors in (LEXICON.vectors, other, LEXICON.vectors):
+        fresh = bags.with_words(bags.words)
+        model = train(learner_of("averaged"), bags, labels, vectors, rng(1))
+        plain = train(learner_of("averaged"), fresh, labels, vectors, rng(1))
+        assert np.array_equal(model.probabilities(bags), plain.probabilities(fresh))
+
+
 def test_refusals(rng, monkeypatch):
     bags = texts(rng(), np.zeros(10, dtype=int))
     with pytest.raises(CorpusError, match="at least two classes"):

@@ -16,6 +16,7 @@ from dpcore.study.experiment_results import (
 )
 from dpcore.study.manifest import MANIFEST
 from dpcore.study.rows import COLUMNS, row
+from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 
 ENTRY = ExperimentEntry(
     "toy", "A toy", "", "make it", {"arms": []}, "few", "0.1.0", "2026-01-01", 1.5, 1,
@@ -47,6 +48,18 @@ def test_what_is_written_is_read(folder):
     write_experiment(dataclasses.replace(ENTRY, seconds=9.0), table(), folder)
     assert [entry.name for entry in read_experiments(folder)] == ["second", "toy"]
     assert read_experiment("toy", folder).entry.seconds == 9.0
+
+
+def test_examples_are_kept_beside_the_numbers(folder):
+    example = {"quantity": EXAMPLE, "epsilon": 1.0, "original": "a", "private": "b"}
+    both = tidy([OWN | row("nw", 0.5), OWN | example | {"true": "x", "guessed": "y"}])
+    write_experiment(ENTRY, both, folder)
+    found = read_experiment("toy", folder)
+    assert tuple(found.table.columns) == COLUMNS
+    assert found.table["quantity"].tolist() == ["nw"]
+    assert found.examples[[*TEXTS]].to_numpy().tolist() == [["a", "b", "x", "y"]]
+    write_experiment(ENTRY, table(), folder)
+    assert read_experiment("toy", folder).examples is None
 
 
 def test_a_changed_table_is_refused(folder):

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
+from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, attack
+from dpcore.attack.membership_roc import auc
 from dpcore.learn.bags import Bags
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.noise.streams import generator
 from dpcore.study.membership_trial import (
     AS_WRITTEN,
     QUARTERS,
@@ -65,3 +69,34 @@ def test_a_model_of_other_texts_does_not(quarters):
         assert abs(rows["auc", variant, "", None]["value"] - 0.5) < SLACK
     assert ("majority", "", "clean", None) not in rows
     assert rows["accuracy", "", "private", None]["epsilon"] == 1.0
+
+
+def test_what_is_shared_by_all_epsilon_changes_nothing(quarters):
+    """The plain twin: a trial of its own for each ε, and the attack without what is kept."""
+    rng = np.random.default_rng(13)
+    lexicon = lexicons.cloud(N, 4)
+    trial = MembershipTrial(quarters, "tf-idf", 0, lexicon)
+    for epsilon in (1.0, 2.0):
+        texts = [
+            quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
+        ]
+        alone = MembershipTrial(quarters, "tf-idf", 0, lexicon)
+        assert list(trial.rows(*texts, epsilon)) == list(alone.rows(*texts, epsilon))
+
+        def model(bags, part):
+            labels = quarters[part].labels
+            seeds = generator(0, "learner", "tf-idf", part)
+            return train(learner_of("tf-idf"), bags, labels, lexicon.vectors, seeds)
+
+        def answers(of, part):
+            return Answers(of.probabilities(quarters[part].bags), quarters[part].labels)
+
+        target, shadow = model(texts[0], "TR1"), model(quarters["TE2"].bags, "TE2")
+        scores = attack(
+            AttackNetwork(Knowledge.OUTPUT),
+            (answers(shadow, "TE2"), answers(shadow, "TE1")),
+            (answers(target, "TR1"), answers(target, "TR2")),
+            generator(0, "attack", "tf-idf", AS_WRITTEN),
+        )
+        found = {(r["quantity"], r["variant"]): r["value"] for r in alone.rows(*texts, epsilon)}
+        assert found["auc", AS_WRITTEN] == auc(scores)

@@ -1,0 +1,63 @@
+"""Examples of wrong answers: right when clean, wrong when private, and what a record keeps."""
+
+import numpy as np
+import pytest
+
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.study.experiment_results import tidy
+from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+from dpcore.study.reading_corpora import labelled_rows
+from dpcore.study.rows import COLUMNS
+from dpcore.study.wrong_answers import EXAMPLE, TEXTS, WrongAnswers
+from tests.study import toy_corpus
+
+MOST = 3
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
+    rng = np.random.default_rng(1)
+    parts = tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
+    return read_material({"mine": parts}, toy_corpus.lexicon())
+
+
+@pytest.fixture(scope="module")
+def watched(material):
+    found = WrongAnswers(material, "mine", "tf-idf", 0, MOST)
+    lexicon = material.training.lexicon
+    mechanism, wanted = create("madlib", lexicon), Wanted(("averaged", "tf-idf"))
+    list(labelled_trial(material, mechanism, (1e-6, 1e6), 0, wanted, found))
+    return found.found
+
+
+def test_a_clean_classifier_gets_the_examples_right(material, watched):
+    labels, true = material.labels["mine"]
+    vectors = material.training.lexicon.vectors
+    rng = generator(0, "learner", "tf-idf")
+    clean = train(learner_of("tf-idf"), material.bags[0], labels, vectors, rng)
+    answers = clean.predict(material.bags[1])
+    classes = material.classes["mine"]
+    for one in watched:
+        place = material.originals.index(one["original"])
+        assert classes[answers[place]] == one["true"] == classes[true[place]]
+        assert one["guessed"] != one["true"]
+        assert one["private"] != one["original"]
+        assert (one["data"], one["learner"]) == ("mine", "tf-idf")
+
+
+def test_they_are_of_one_classifier_and_few(watched):
+    values = [one["epsilon"] for one in watched]
+    assert values.count(1e-6) == MOST  # at so much noise many answers are wrong
+    assert values.count(1e6) <= MOST
+
+
+def test_a_table_has_the_texts_only_if_there_are_examples(watched):
+    own = {"label": "madlib", "mechanism": "madlib", "lexicon": "toy", "seed": 0}
+    table = tidy([own | one for one in watched])
+    assert tuple(table.columns) == COLUMNS + TEXTS
+    assert set(table["quantity"]) == {EXAMPLE}
+    assert table["value"].isna().all()
+    assert tuple(tidy([own | {"quantity": "nw", "value": 1.0}]).columns) == COLUMNS
