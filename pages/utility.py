@@ -6,13 +6,15 @@ from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
+from pages.using.linking import choose_one
 from pages.using.recorded import choose_recorded, recorded_footer
 from pages.using.running import run_of_ones_own
 from pages.using.views import recorded_views, run_views
 
 require_frame()
 
-RECORDED, OWN = "Recorded results", "A run of your own"
+RECORDED, OWN = "recorded", "own"
+SOURCES = {RECORDED: "Recorded results", OWN: "A run of your own"}
 START = ("madlib", "tem")
 
 st.title("What does private text still teach?", anchor=False)
@@ -20,13 +22,12 @@ st.markdown(
     "A classifier is trained on rewritten text: how often is it right, and can an attacker tell "
     "from it which texts it was trained on? Look at recorded experiments, or run one."
 )
-source = st.segmented_control(
+source = choose_one(
+    st.segmented_control,
     "Show",
-    [RECORDED, OWN],
-    default=RECORDED,
+    SOURCES,
+    "use_source",
     required=True,
-    key="use_source",
-    bind="query-params",
     help="Recorded: experiments of papers and on our teaching corpus, measured beforehand. Your "
     "own: mechanisms, ε and texts of your choice, computed now.",
 )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import resolve
+from dpcore.plots.layout import number
 from dpcore.plots.style import SCALES
 from dpcore.plots.utility import TITLES, utility_caption, utility_figure
 from dpcore.plots.utility_equal import equal_caption, equal_figure
@@ -16,6 +17,7 @@ from dpcore.study.utility_summary import curves
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
+from pages.using.linking import choose_one, choose_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,47 +26,59 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-NOMINAL = "nominal ε"
-EQUAL = {"equal Nw": "nw", "equal attacker success": "auc", "equal true loss": LOSS}
+NOMINAL = "nominal"
+EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal true loss"}
+_FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
 
 
 def curves_view(evidence: Evidence) -> None:
     """Draw the choice of the axis and of the quantities, and their figures."""
     there = evidence.quantities
     if not there:
-        note("There is no curve yet: the first part of the run is the baseline.")
+        _baseline_alone(evidence)
         return
     with st.container(horizontal=True):
-        how = st.segmented_control(
+        how = choose_one(
+            st.segmented_control,
             "Compare mechanisms at",
-            [NOMINAL, *(title for title, by in EQUAL.items() if _has(evidence, by))],
-            default=NOMINAL,
+            {NOMINAL: "nominal ε"}
+            | {by: title for by, title in EQUAL.items() if _has(evidence, by)},
+            "use_compare",
             required=True,
-            key="use_compare",
-            bind="query-params",
             help="nominal: each mechanism over its own ε, those whose ε means the same together. "
             "equal: all in one figure, over what their text gives away: how many words stay, how "
             "well an attacker finds out which texts were used, or the largest privacy loss between "
             "two words that is known to be true.",
         )
-        names = st.pills(
+        names = choose_some(
             "Drawn",
-            there,
-            selection_mode="multi",
-            default=[name for name in ("accuracy", "auc", "nw") if name in there][:2],
-            format_func=lambda name: TITLES[name],
-            key=f"use_drawn_{evidence.name}",
+            {name: TITLES[name] for name in there},
+            "use_drawn",
+            [name for name in _FIRST if name in there][:2],
             help="Accuracy of the classifier, success of the attacker who asks whether a text was "
             "used, words that stay, and likeness of the rewritten text.",
         )
     if not names:
         st.info("Choose at least one quantity above.", icon=":material/info:")
         return
-    ordered = [name for name in there if name in names]
     if how == NOMINAL:
-        _nominal(evidence, ordered)
+        _nominal(evidence, names)
     else:
-        _equal(evidence, EQUAL[how], ordered)
+        _equal(evidence, how, names)
+
+
+def _baseline_alone(evidence: Evidence) -> None:
+    """Say what the first part of a run has found."""
+    note(
+        "There is no curve yet: a run begins with the texts as they were written. What is known of "
+        "them so far:"
+    )
+    said = [
+        f"{TITLES[name]}, {line.name}: {number(line.value)}"
+        for name in ("accuracy", "auc")
+        for line in evidence.lines(name)
+    ]
+    st.text("\n".join(said))
 
 
 def _has(evidence: Evidence, by: str) -> bool:

@@ -14,12 +14,14 @@ from dpcore.plots.utility import TITLES, Line
 from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
 from dpcore.study.utility_summary import baseline, chosen
+from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TESTED = {PRIVATE: "private text", CLEAN: "clean text"}
-ATTACKERS = {STRONGER: "all that is public", AS_WRITTEN: "as Carvalho et al. 2021 write"}
+ATTACKERS = {"public": "all that is public", "paper": "as Carvalho et al. 2021 write"}
+_VARIANTS = {"public": STRONGER, "paper": AS_WRITTEN}
 _OF_CLASSIFIER = {"accuracy", "auc", "tpr", "roc"}
 _OF_ATTACKER = {"auc", "tpr", "roc"}
 
@@ -131,7 +133,7 @@ def choose_part(name: str, table: pd.DataFrame) -> Evidence:
         )
         attacker = _one(
             "Attacker",
-            [one for one in ATTACKERS if one in set(attacks["variant"])],
+            [one for one in ATTACKERS if _VARIANTS[one] in set(attacks["variant"])],
             "attacker",
             "Who asks whether a text was used in training. All that is public: knows the label and "
             "trains the shadow model on text that the same mechanism rewrote. As the paper writes: "
@@ -139,7 +141,8 @@ def choose_part(name: str, table: pd.DataFrame) -> Evidence:
             ATTACKERS,
         )
     several = accuracies["data"].nunique() > 1
-    return Evidence(name, table, labels if several else "", lexicon, learner, tested, attacker)
+    variant = _VARIANTS.get(attacker, "")
+    return Evidence(name, table, labels if several else "", lexicon, learner, tested, variant)
 
 
 def _one(
@@ -148,13 +151,5 @@ def _one(
     """The chosen option; nothing is drawn where there is one, or none."""
     if len(options) < 2:
         return options[0] if options else ""
-    chosen: str = st.selectbox(
-        label,
-        options,
-        format_func=lambda one: (titles or {}).get(one, one),
-        key=f"use_{key}",
-        bind="query-params",
-        help=explained,
-        width=230,
-    )
-    return chosen
+    shown = {one: (titles or {}).get(one, one) for one in options}
+    return choose_one(st.selectbox, label, shown, f"use_{key}", help=explained, width=230)

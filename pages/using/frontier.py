@@ -13,6 +13,7 @@ from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import frontier
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
+from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
     from pages.using.evidence import Evidence
@@ -29,21 +30,19 @@ def frontier_view(evidence: Evidence) -> None:
         note("There is nothing to compare yet.")
         return
     with st.container(horizontal=True):
-        private = st.selectbox(
+        private = choose_one(
+            st.selectbox,
             "Privacy measured by",
-            costs,
-            format_func=lambda name: X_TITLES[name],
-            key="use_cost",
-            bind="query-params",
+            {name: X_TITLES[name] for name in costs},
+            "use_cost",
             help="Less is more private.",
             width=360,
         )
-        useful = st.selectbox(
+        useful = choose_one(
+            st.selectbox,
             "Utility measured by",
-            gains,
-            format_func=lambda name: TITLES[name],
-            key="use_gain",
-            bind="query-params",
+            {name: TITLES[name] for name in gains},
+            "use_gain",
             help="More is more useful.",
             width=300,
         )

@@ -68,7 +68,7 @@ def run_of_ones_own(
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse("This run cannot be started.", DpcoreError(refused))
-    with st.expander("What is run", expanded=held is None or held.job.done):
+    with st.expander("What is run", expanded=held is None):
         texts = choose_texts()
         arms, options = _arms(members, settings), _options()
     if held is not None and not held.job.done:
@@ -121,6 +121,7 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
             value=(low, high),
             format_func=group.label,
             key=f"use_ends_{group.name}",
+            bind="query-params",
             help=f"{group.explanation} The values lie between these two, in equal ratios.",
         )
         first, last = (group.epsilon(value) for value in ends)
@@ -153,7 +154,7 @@ def _options() -> dict[str, Any]:
             bind="query-params",
             width=130,
             help="Each draws all noise and the division into training and test texts anew. "
-            "Intervals need two, and are narrow from three on.",
+            "An interval needs two, and is of use from three on.",
         )
         attack = st.toggle(
             "Infer membership too",

@@ -19,6 +19,7 @@ from dpcore.limits import (
 )
 from dpcore.study.live import shortened, table_texts, teaching_texts
 from pages.shared.messages import note, refuse
+from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.learn.labelled import LabelledTexts
@@ -49,13 +50,12 @@ class Texts:
 
 def choose_texts() -> Texts | None:
     """Draw the choice of the texts; None where there are none yet, and why has been said."""
-    corpus = st.segmented_control(
+    corpus = choose_one(
+        st.segmented_control,
         "Texts",
-        list(CORPORA),
-        default="sentiment",
+        CORPORA,
+        "use_corpus",
         required=True,
-        format_func=CORPORA.get,
-        key="use_corpus",
         help="The teaching corpus: 1,440 short reviews and messages that were written for this "
         "laboratory. A table of your own stays in this session's memory: it is not stored.",
     )

@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from pages.using.running import Held
 
 VIEW = "use_view"
+TABS = {
+    "curves": "Curves",
+    "frontier": "Frontier",
+    "membership": "Membership",
+    "solve": "Solve for ε",
+    "examples": "Examples",
+    "papers": "Paper against measurement",
+    "command": "Link and command",
+}
 
 
 def recorded_views(found: RecordedExperiment) -> None:
@@ -39,9 +48,9 @@ def recorded_views(found: RecordedExperiment) -> None:
         made_view(found)
         _all_numbers(found.table, found.entry.name)
 
-    more: dict[str, Callable[[], None]] = {"Link and command": made}
+    more: dict[str, Callable[[], None]] = {"command": made}
     if found.entry.source:
-        more = {"Paper against measurement": lambda: papers_view(found)} | more
+        more = {"papers": lambda: papers_view(found)} | more
     _views(found.entry.name, found.table, more)
 
 
@@ -58,8 +67,8 @@ def run_views(held: Held, table: pd.DataFrame) -> None:
         _all_numbers(table, "run")
 
     more: dict[str, Callable[[], None]] = {
-        "Examples": lambda: examples_view(held),
-        "Link and command": made,
+        "examples": lambda: examples_view(held),
+        "command": made,
     }
     st.text(title_of(held))
     _views("run", table, more)
@@ -68,15 +77,20 @@ def run_views(held: Held, table: pd.DataFrame) -> None:
 def _views(name: str, table: pd.DataFrame, more: dict[str, Callable[[], None]]) -> None:
     evidence = choose_part(name, table)
     views: dict[str, Callable[[], None]] = {
-        "Curves": lambda: curves_view(evidence),
-        "Frontier": lambda: frontier_view(evidence),
-        "Membership": lambda: membership_view(evidence),
-        "Solve for ε": lambda: solve_view(evidence),
+        "curves": lambda: curves_view(evidence),
+        "frontier": lambda: frontier_view(evidence),
+        "membership": lambda: membership_view(evidence),
+        "solve": lambda: solve_view(evidence),
     }
     views |= more
-    tabs = st.tabs(list(views), key=VIEW, bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, views.values(), strict=True):
+    first = TABS["curves"]
+    if st.session_state.get(VIEW) not in {TABS[one] for one in views}:
+        linked = st.query_params.get(VIEW, "")
+        st.session_state[VIEW] = TABS[linked] if linked in views else first
+    tabs = st.tabs([TABS[one] for one in views], key=VIEW, on_change="rerun")
+    for tab, (key, view) in zip(tabs, views.items(), strict=True):
         if tab.open:
+            link.write(VIEW, key, "curves")
             with tab:
                 view()
 

@@ -1,16 +1,19 @@
 """The Utility page in a real Chromium: deep link, views, an upload, phone, both themes, axe."""
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.server import Server
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
-OWN = "use_source=A+run+of+your+own"
+OWN = "use_source=own"
 
 
 def own_faults(watch: Watch) -> list[str]:
@@ -27,7 +30,7 @@ def test_a_deep_link_opens_a_record_and_the_views_change(app_url: str, new_page:
     expect(page.get_by_text("nothing is seen below a false-positive rate")).to_be_visible()
     wait_idle(page)
     query = parse_qs(urlsplit(page.url).query)
-    assert query["use_view"] == ["Membership"]
+    assert query["use_view"] == ["membership"]
     assert query["experiment"] == ["carvalho2021-figure-1"]
     page.get_by_role("tab", name="Paper against measurement").click()
     expect(page.get_by_text("The paper: ").first).to_be_visible()
@@ -36,6 +39,67 @@ def test_a_deep_link_opens_a_record_and_the_views_change(app_url: str, new_page:
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
+
+
+def workers(server: Server) -> list[str]:
+    """Processes that the server started for runs (Linux)."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            command = (status.parent / "cmdline").read_text()
+        except (OSError, ValueError):
+            continue  # it has just ended
+        if parent == server.pid and "dpcore.study.worker" in command:
+            found.append(status.parent.name)
+    return found
+
+
+def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
+    app: Server, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app.url}/utility?{OWN}&use_texts=150&use_trials=5&use_metric=madlib")
+    page.get_by_role("button", name="Run", exact=True).click()
+    told = page.get_by_test_id("stProgress")
+    seen: dict[str, float] = {}
+    end = time.monotonic() + WAIT_MS / 1000
+    while page.locator(".js-plotly-plot").count() < 2 and time.monotonic() < end:
+        if told.count():
+            seen.setdefault(told.inner_text(), time.monotonic())
+        page.wait_for_timeout(100)
+    within = [said for said in seen if said.startswith("Part 2 of 10 (madlib, trial 1): ")]
+    assert len(within) >= 2, seen  # it moves within a part
+    assert any(said.startswith("Part 1 of 10 (baseline") for said in seen)
+    assert any("words rewritten" in said or "values of ε begun" in said for said in seen)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # after the first mechanism
+    assert workers(app)
+    page.get_by_role("button", name="Stop and keep what is there").click()
+    expect(page.get_by_text("Stopped after")).to_be_visible()
+    assert workers(app) == []
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    assert not watch.page_errors
+
+
+def test_the_link_of_a_choice_brings_it_back(app_url: str, new_page: NewPage) -> None:
+    page, _ = new_page()
+    open_page(page, f"{app_url}/utility?experiment=carvalho2021-figure-1")
+    page.get_by_role("button", name="Nw: share of words that stay").click()
+    wait_idle(page)
+    page.get_by_role("radio", name="equal attacker success").click()
+    wait_idle(page)
+    query = parse_qs(urlsplit(page.url).query)
+    assert query["use_drawn"] == ["accuracy,auc,nw"]
+    assert query["use_compare"] == ["auc"]
+    again, _ = new_page()
+    open_page(again, page.url)
+    expect(again.get_by_role("radio", name="equal attacker success")).to_be_checked()
+    expect(again.locator(".js-plotly-plot")).to_have_count(page.locator(".js-plotly-plot").count())
+    open_page(page, f"{app_url}/utility?{OWN}")
+    page.get_by_role("slider", name="Metric privacy: ε per distance: from, to").first.press("Home")
+    wait_idle(page)
+    assert parse_qs(urlsplit(page.url).query)["use_ends_metric"] == ["0.1", "20"]
 
 
 def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_page: NewPage) -> None:

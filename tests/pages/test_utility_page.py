@@ -19,7 +19,7 @@ from tests.needs import ROOT
 from tests.pages.app import figures
 from tests.pages.app import open_page as open_app_page
 
-OWN = "A run of your own"
+OWN = "own"
 PATIENCE = 120.0
 THERE = {entry.name: entry for entry in read_experiments()}
 NAMES = [name for name in EXPERIMENTS if name in THERE]
@@ -79,14 +79,14 @@ def with_curves() -> str:
     return next(n for n in NAMES if n in {"teaching-corpus", "carvalho2021-figure-1"})
 
 
-@pytest.mark.parametrize("how", ["equal Nw", "equal attacker success", "equal true loss"])
+@pytest.mark.parametrize("how", ["nw", "auc", "loss"])
 def test_mechanisms_are_compared_at_equal_privacy(opened: Callable[..., AppTest], how: str) -> None:
     test = opened(experiment=with_curves(), use_compare=how)
     titles = {figure["layout"]["xaxis"]["title"]["text"] for figure in figures(test)}
     wanted = {
-        "equal Nw": "Nw: share of words that stay",
-        "equal attacker success": "attacker's AUC (0.5: guessing)",
-        "equal true loss": "largest proved loss between two words (nats)",
+        "nw": "Nw: share of words that stay",
+        "auc": "attacker's AUC (0.5: guessing)",
+        "loss": "largest proved loss between two words (nats)",
     }
     assert titles == {wanted[how]}
 
@@ -132,12 +132,42 @@ def test_damage_is_said_and_a_run_of_ones_own_still_works(
     ],
 )
 def test_a_link_of_nonsense_shows_the_usual_view(link: dict[str, str]) -> None:
+    test = visited(**link)
+    assert not test.exception, test.exception
+
+
+def visited(**link: str | list[str]) -> AppTest:
+    """The page as a link opens it."""
     test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     test.switch_page("pages/utility.py")
     for name, value in link.items():
         test.query_params[name] = value
-    test.run()
-    assert not test.exception, test.exception
+    return test.run()
+
+
+def test_what_is_chosen_comes_back_with_the_link(opened: Callable[..., AppTest]) -> None:
+    test = opened(experiment=with_curves())
+    assert not {"use_drawn", "use_compare", "use_tested"} & set(test.query_params)
+    test.pills(key="use_drawn").set_value(["nw", "rouge1"]).run()
+    test.segmented_control(key="use_compare").set_value("auc").run()
+    link = dict(test.query_params)
+    assert (link["use_drawn"], link["use_compare"]) == ("nw,rouge1", "auc")
+    again = visited(**link)
+    assert len(figures(again)) == len(figures(test)) == 2
+    assert again.pills(key="use_drawn").value == ["nw", "rouge1"]
+    assert visited(**link | {"use_drawn": ""}).info[0].value.startswith("Choose at least one")
+    assert visited(**link | {"use_drawn": "<b>"}).pills(key="use_drawn").value[0] == "accuracy"
+    view = {"experiment": with_curves(), "use_view": "frontier", "use_cost": "nw"}
+    assert visited(**view).selectbox(key="use_cost").value == "nw"
+
+
+def test_the_ends_of_epsilon_and_the_texts_come_with_a_link() -> None:
+    link = {"use_source": OWN, "use_corpus": "topic", "use_metric": ["tem"]}
+    test = visited(**link, use_ends_metric=["2", "9"])
+    assert test.segmented_control(key="use_corpus").value == "topic"
+    assert test.select_slider(key="use_ends_metric").value == (2.0, 9.0)
+    test = visited(**link, use_ends_metric=["much"])
+    assert test.select_slider(key="use_ends_metric").value == (1.4, 20.0)
 
 
 SMALL = {
@@ -189,6 +219,9 @@ def test_a_stop_keeps_the_parts_that_are_done(
 
         def stop(self) -> None:
             self.done = self.stopped = True
+
+        def wait(self, seconds: float) -> bool:
+            return self.done
 
     job = Job()
     monkeypatch.setattr(live_jobs, "start", lambda live: job)
