@@ -90,4 +90,4 @@ def _placed(weights: Float32Array, uniform: FloatArray, n: int) -> IntArray:
     before = np.where(block > 0, ends[block - 1], 0.0)
     inner = np.cumsum(weights[block], axis=1, dtype=np.float64)
     passed = (inner <= (aim - before)[:, None]).sum(axis=1)
-    return np.minimum(block * _BLOCK + np.minimum(passed, _BLOCK - 1), n - 1)
+    return np.asarray(np.minimum(block * _BLOCK + np.minimum(passed, _BLOCK - 1), n - 1))
