@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 START_MECHANISM = "tem"
 """Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
+_CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
 
     Args:
         default: short names of those that a fresh visit begins with.
-        prefix: of the names in the link. Pages that begin with other mechanisms need different
-            ones: a choice goes along from page to page under its name.
+        prefix: of the names in the link; pages that begin with other mechanisms have different
+            ones. What a person chose goes along from page to page all the same.
 
     Returns:
         Registry keys and the settings that differ from their defaults.
@@ -134,19 +135,46 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
         if not kinds:
             continue
         lines = "\n".join(f"- **{kind.short}**: {kind.title}. {kind.summary}." for kind in kinds)
+        key = f"{prefix}{group.name}"
+        start: list[str] | None = [kind.short for kind in kinds if kind.short in default]
+        carried = _news(group.name, key)
+        if carried is not None and key not in st.query_params:
+            st.session_state[key] = carried
+            if carried != start:  # the widget writes into the link only what is chosen in it
+                st.query_params[key] = carried
+            start = None  # a default beside a value in the session state is one too many
         names = st.pills(
             group.title,
             [kind.short for kind in kinds],
             selection_mode="multi",
-            default=[kind.short for kind in kinds if kind.short in default],
-            key=f"{prefix}{group.name}",
+            default=start,
+            key=key,
             bind="query-params",
+            on_change=_carry,
+            args=(group.name, key),
             help=f"{group.explanation}\n\n{lines}",
         )
         chosen += [resolve(kind.short) for kind in kinds if kind.short in names]
     chosen = list(dict.fromkeys(chosen))
     settings = settings_form(chosen)
     return tuple((kind.key, settings.get(kind.key, ())) for kind in chosen)
+
+
+def _news(group: str, key: str) -> list[str] | None:
+    """What was chosen by hand in a group since the field `key` was last drawn; else None."""
+    number, names = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    seen = st.session_state.setdefault(_SEEN, {})
+    news = names if number > seen.get(key, 0) else None
+    seen[key] = number
+    return news
+
+
+def _carry(group: str, key: str) -> None:
+    """Remember a choice; the field that it was made in need not be told."""
+    chosen = st.session_state.setdefault(_CHOSEN, {})
+    number = chosen.get(group, (0, None))[0] + 1
+    chosen[group] = number, list(st.session_state[key])
+    st.session_state.setdefault(_SEEN, {})[key] = number
 
 
 def _sentence(text: str) -> str:

@@ -1,0 +1,45 @@
+"""What a person chose on one page is chosen on the next."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.app import open_page
+
+GROUPS = ("metric", "log", "local")
+
+
+def chosen(test: AppTest, prefix: str = "") -> dict[str, list[str]]:
+    assert not test.exception, test.exception
+    return {group: test.button_group(key=f"{prefix}{group}").value for group in GROUPS}
+
+
+def test_mechanisms_go_along_and_what_was_not_touched_is_the_pages_own() -> None:
+    test = open_page("rewrite")
+    start = chosen(test)
+    test.button_group(key="metric").set_value(["vickrey", "tem"]).run()
+    test = test.switch_page("pages/deniability.py").run()
+    assert chosen(test, "curve_")["metric"] == ["vickrey", "tem"]
+    assert chosen(test, "curve_")["local"] == []
+    test.button_group(key="curve_metric").set_value(["madlib"]).run()
+    test.query_params.clear()  # as a browser does when one goes to another page
+    test = test.switch_page("pages/rewrite.py").run()
+    assert chosen(test) == start | {"metric": ["madlib"]}
+
+
+def test_an_empty_choice_goes_along_too() -> None:
+    test = open_page("rewrite")
+    test.button_group(key="log").set_value([]).run()
+    test = test.switch_page("pages/neighbourhoods.py").run()
+    assert chosen(test, "curve_")["log"] == []
+
+
+@pytest.mark.parametrize("page", ["rewrite", "deniability"])
+def test_a_link_is_stronger_than_what_goes_along(page: str) -> None:
+    test = open_page(page, mechanisms_chosen={"metric": (1, ["vickrey"])})
+    prefix = "" if page == "rewrite" else "curve_"
+    assert chosen(test, prefix)["metric"] == ["vickrey"]
+    test = AppTest.from_file(test._script_path, default_timeout=120)
+    test.switch_page(f"pages/{page}.py")
+    test.session_state["mechanisms_chosen"] = {"metric": (1, ["vickrey"])}
+    test.query_params[f"{prefix}metric"] = ["tem"]
+    assert chosen(test.run(), prefix)["metric"] == ["tem"]
