@@ -1,4 +1,4 @@
-"""The command `robust`: certificates and attacks that need no neural network.
+"""The command `robust`: certificates and attacks.
 
 All of it runs on the teaching corpus or on scikit-learn's digits, in seconds. Every action prints
 a table, or with `--json` what was asked and the rows of the table.
@@ -6,11 +6,18 @@ a table, or with `--json` what was asked and the rows of the table.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore import __version__
+from dpcore.attack.robust_network_cli import (
+    certify_checkpoint,
+    data_options,
+    register_train,
+    victim,
+)
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.cli import common_options, mechanism_options, print_json, seed_option
 
@@ -38,7 +45,10 @@ def register(commands: Commands) -> None:
     command.add_argument("--neighbours", type=int, default=1, metavar="K", help="(default 1)")
     command.add_argument("--share", type=float, default=1.0, help="of words that may change")
     command.add_argument("--robust", type=float, default=1.0, help="weight of the worst case")
+    _checkpoint_option(command)
+    data_options(command)
     common_options(command)
+    seed_option(command, "of the parts of --data (default 0)")
     command.set_defaults(handler=_certify)
 
     command = actions.add_parser("attack", help="change words of a text until it is misread")
@@ -47,6 +57,8 @@ def register(commands: Commands) -> None:
     command.add_argument("--share", type=float, default=0.2, help="of words that may change")
     command.add_argument("--population", type=int, default=40, metavar="N")
     command.add_argument("--generations", type=int, default=20, metavar="N")
+    _checkpoint_option(command)
+    command.add_argument("--premise", help="of an entailment network; its words stay")
     mechanism_options(command, epsilon=True)
     seed_option(command, "of the attack (default 0)")
     command.set_defaults(handler=_attack)
@@ -62,6 +74,16 @@ def register(commands: Commands) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object")
     seed_option(command, "of the noise (default 0)")
     command.set_defaults(handler=_digits)
+    register_train(actions)
+
+
+def _checkpoint_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE.safetensors",
+        help="a network of `robust train` (default: a linear classifier, trained now)",
+    )
 
 
 def _corpus_options(command: argparse.ArgumentParser) -> None:
@@ -105,6 +127,8 @@ def _certify(options: argparse.Namespace) -> int:
     from dpcore.lexicon.catalogue import load
     from dpcore.lexicon.terminal import progress_bars
 
+    if options.checkpoint is not None:
+        return certify_checkpoint(options)
     settings = [LinearTraining(0.05, robust, options.share) for robust in (0.0, options.robust)]
     lexicon = load(options.lexicon)
     (bags, labels), (test, truth), _ = _parts(options, lexicon)
@@ -140,9 +164,6 @@ def _attack(options: argparse.Namespace) -> int:
     from dpcore.attack.genetic_candidates import from_mechanism
     from dpcore.attack.genetic_trial import steps
     from dpcore.learn.bags import bags_of
-    from dpcore.learn.linear_training import LinearTraining, train_linear
-    from dpcore.learn.substitutions import listed
-    from dpcore.lexicon.terminal import progress_bars
     from dpcore.mechanisms.cli import build
     from dpcore.noise.streams import generator
 
@@ -153,22 +174,18 @@ def _attack(options: argparse.Namespace) -> int:
     document = bags_of([options.text], lexicon)
     if not (document.words >= 0).any():
         raise ParameterError("the text has no word of the lexicon, so there is nothing to attack")
-    (bags, labels), _, classes = _parts(options, lexicon)
     rng = generator(options.seed or 0, "robust", mechanism.key)
-    with progress_bars() as progress:
-        plain = LinearTraining(0.05, robust=0.0)
-        model = train_linear(plain, bags, labels, lexicon.vectors, listed(lexicon, {}), progress)
-    victim = model.model
-    label = int(victim.predict(document)[0])
+    model, classes = _victim(options, lexicon)
+    label = int(model.predict(document)[0])
     candidates = from_mechanism(document, mechanism, epsilon, rng)
-    found = attack(victim, candidates, label, settings, rng)
+    found = attack(model, candidates, label, settings, rng)
     rows = [
         {
             "old": lexicon.words[step.old],
             "new": lexicon.words[step.new],
             "probability": step.probability,
         }
-        for step in steps(victim, document, found)
+        for step in steps(model, document, found)
     ]
     before = found.generations[0].probability
     rows.insert(0, {"old": None, "new": None, "probability": before})
@@ -179,6 +196,23 @@ def _attack(options: argparse.Namespace) -> int:
         end = "it is read otherwise now" if found.success else "it is still read so"
         print(f"{end}, after {found.queries:,} texts that were tried")
     return 0
+
+
+def _victim(options: argparse.Namespace, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
+    """What is attacked, and the names of its classes."""
+    from dpcore.learn.linear_training import LinearTraining, train_linear
+    from dpcore.learn.substitutions import listed
+    from dpcore.lexicon.terminal import progress_bars
+
+    if options.checkpoint is not None:
+        return victim(options.checkpoint, lexicon, options.premise)
+    if options.premise is not None:
+        raise ParameterError("--premise is read by an entailment network: give its --checkpoint")
+    (bags, labels), _, classes = _parts(options, lexicon)
+    plain = LinearTraining(0.05, robust=0.0)
+    with progress_bars() as progress:
+        found = train_linear(plain, bags, labels, lexicon.vectors, listed(lexicon, {}), progress)
+    return found.model, classes
 
 
 def _digits(options: argparse.Namespace) -> int:

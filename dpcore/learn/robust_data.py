@@ -1,0 +1,184 @@
+"""Labelled texts for the text networks: the teaching corpus, or a public table of one's own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import CorpusError, MissingPackageError
+from dpcore.learn.bags import bags_of
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.network_training import Examples
+from dpcore.learn.substitutions import listed, nearest_words
+from dpcore.learn.table import read_table
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_LABELLED_BYTES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.learn.substitutions import Substitutions
+    from dpcore.lexicon.lexicon import Lexicon
+
+PREMISE, HYPOTHESIS, TEXT, LABEL = "premise", "hypothesis", "text", "label"
+_TENTH = 10  # one of so many examples is held out, and one of so many tested on
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Labelled examples in three parts.
+
+    Attributes:
+        train: to learn from.
+        held_out: to stop by.
+        test: to measure on.
+        classes: names of the labels.
+    """
+
+    train: Examples
+    held_out: Examples
+    test: Examples
+    classes: tuple[str, ...]
+
+
+def teaching_parts(
+    labelling: str, lexicon: Lexicon, rng: np.random.Generator, most: int | None = None
+) -> Parts:
+    """The teaching corpus: its own test part, and a tenth of the rest held out.
+
+    Args:
+        labelling: sentiment or topic.
+        lexicon: the vocabulary.
+        rng: draws what is held out.
+        most: known words of a text that are kept, its first ones; None keeps all.
+    """
+    found = []
+    classes: tuple[str, ...] = ()
+    for split in ("train", "test"):
+        part = teaching_corpus().part(split)
+        texts = LabelledTexts.of(part.texts, part.labels(labelling))
+        found.append(Examples(bags_of(texts.texts, lexicon, most), texts.labels))
+        classes = texts.classes
+    order = rng.permutation(len(found[0]))
+    tenth = len(order) // _TENTH
+    return Parts(found[0].part(order[tenth:]), found[0].part(order[:tenth]), found[1], classes)
+
+
+def file_parts(
+    path: Path,
+    lexicon: Lexicon,
+    rng: np.random.Generator,
+    *,
+    pairs: bool,
+    most: int | None = None,
+    count: int | None = None,
+) -> Parts:
+    """A CSV or parquet file: a tenth is held out, a tenth tested on, the rest learned from.
+
+    Args:
+        path: with the columns text and label, or premise, hypothesis and label.
+        lexicon: the vocabulary.
+        rng: draws the parts.
+        pairs: whether an example is a premise and a hypothesis.
+        most: as in `teaching_parts`.
+        count: examples that are used, drawn; None uses all.
+
+    Raises:
+        CorpusError: the file cannot be read, a column is missing, or the labels cannot be learned
+            from.
+        MissingPackageError: a parquet file needs pandas and pyarrow.
+    """
+    names = (PREMISE, HYPOTHESIS, LABEL) if pairs else (TEXT, LABEL)
+    columns = _columns(path, names)
+    kept = np.sort(rng.permutation(len(columns[0]))[:count])
+    columns = [[column[i] for i in kept] for column in columns]
+    texts = LabelledTexts.of(columns[-2], columns[-1])
+    premises = bags_of(columns[0], lexicon, most) if pairs else None
+    examples = Examples(bags_of(texts.texts, lexicon, most), texts.labels, premises)
+    order = rng.permutation(len(examples))
+    tenth = max(1, len(order) // _TENTH)
+    rows = np.split(order, (tenth, 2 * tenth))
+    held, test, train = (examples.part(part) for part in rows)
+    return Parts(train, held, test, texts.classes)
+
+
+def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
+    if path.suffix == ".parquet":
+        return _parquet(path, names)
+    try:
+        with path.open("rb") as file:
+            table = read_table(file.read(MAX_LABELLED_BYTES + 1))
+    except OSError as error:
+        raise CorpusError(f"{str(path)[:120]!r} cannot be read ({error.strerror})") from None
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise CorpusError(
+            f"{path.name[:60]!r} needs the columns {', '.join(names)}, and lacks "
+            f"{', '.join(missing)}"
+        )
+    places = [table.columns.index(name) for name in names]
+    rows = [[row[i].strip() for i in places] for row in table.rows]
+    return [list(column) for column in zip(*(row for row in rows if all(row)), strict=True)]
+
+
+def _parquet(path: Path, names: tuple[str, ...]) -> list[list[str]]:
+    try:
+        import pandas as pd
+        import pyarrow as _  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            "reading a parquet file needs the packages pandas and pyarrow; install what the app "
+            "needs with: pip install -r requirements.txt"
+        ) from error
+    try:
+        frame: Any = pd.read_parquet(path, columns=list(names)).dropna()
+    except (OSError, ValueError, KeyError):
+        raise CorpusError(
+            f"{path.name[:60]!r} is no parquet file with the columns {', '.join(names)}"
+        ) from None
+    return [frame[name].astype(str).tolist() for name in names]
+
+
+def substitutions_of(
+    lexicon: Lexicon, path: Path | None, neighbours: int, parts: Parts, progress: Progress = silent
+) -> Substitutions:
+    """Allowed substitutions from a file of lists, or the nearest words of every word that occurs.
+
+    Args:
+        lexicon: the vocabulary.
+        path: JSON, or JSON in gzip: an object of lists of words; None takes neighbours.
+        neighbours: how many.
+        parts: whose words have neighbours.
+        progress: called with ("neighbours", words done, words).
+
+    Raises:
+        CorpusError: the file is not such a file.
+        ParameterError: the number of neighbours is outside its range.
+    """
+    if path is None:
+        words = np.concatenate([x.bags.words for x in (parts.train, parts.held_out, parts.test)])
+        return nearest_words(lexicon, words, neighbours, progress=progress)
+    wrong = CorpusError(
+        f"{path.name[:60]!r} is no list of substitutions: a JSON object (also in gzip) that gives "
+        "for each word a list of words"
+    )
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        lists = json.loads(data)
+    except (OSError, ValueError, EOFError, RecursionError):
+        raise wrong from None
+    if not (
+        isinstance(lists, dict)
+        and all(
+            isinstance(words, list) and all(isinstance(word, str) for word in words)
+            for words in lists.values()
+        )
+    ):
+        raise wrong
+    return listed(lexicon, lists)
