@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcore import __version__
 from dpcore.cli import main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS
@@ -52,3 +53,8 @@ def test_the_table_of_mechanisms_is_that_of_the_registry():
 
 def test_the_default_lexicon_is_as_large_as_said():
     assert f"the bundled {len(load()):,} words" in README
+
+
+def test_the_changelog_begins_with_this_version():
+    log = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__

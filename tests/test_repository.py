@@ -13,7 +13,9 @@ from tests import rules
 from tests.needs import ROOT
 
 TOP_LEVEL = {
+    "CHANGELOG.md",
     "LICENSE",
+    "LIMITATIONS.md",
     "README.md",
     "app.py",
     "data",
