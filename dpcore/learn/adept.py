@@ -21,6 +21,7 @@ from dpcore.learn.adept_words import WordList
 from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import array, device_of
+from dpcore.lexicon.damage import FIELDS
 from dpcore.mechanisms.adept_latent import LatentForm, NoisyLatents, privatise
 from dpcore.noise.streams import generator
 
@@ -178,7 +179,7 @@ def load_adept(path: Path, device: str = "cpu") -> AutoEncoder:
         vocabulary = WordList(tuple(settings["words"]), int(settings["longest"]))
         shape = Shape(**settings["shape"])
         manhattan = float(settings["manhattan"])
-    except (KeyError, TypeError, ValueError) as error:
+    except FIELDS as error:
         raise ParameterError(
             f"the checkpoint {path.name[:60]!r} lacks settings of an ADePT network; train it again"
         ) from error

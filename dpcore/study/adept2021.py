@@ -85,7 +85,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     `pairs` (of latent vectors).
     """
     options = {name: value for name, value in cell.options if name != "learners"}
-    found = _trained(sources.file(cell.data), cell.seed, canonical(options))
+    found = trained(sources.file(cell.data), cell.seed, canonical(options))
     corpus, model = found
     learned = _Learned(corpus, sources.lexicon(cell.lexicon), tuple(cell.option("learners")))
     some = int(cell.option("compared"))
@@ -171,8 +171,14 @@ class _Learned:
 
 
 @functools.lru_cache(maxsize=1)
-def _trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
-    """The corpus and its network, kept for the other noises of the seed."""
+def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
+    """The divided corpus and its network, kept for the other noises of the seed.
+
+    Args:
+        path: of the corpus.
+        seed: of the division and of the training.
+        options: of the plan without `learners`, as canonical JSON.
+    """
     import json
 
     from dpcore.learn.adept_network import Shape

@@ -1,0 +1,139 @@
+"""The model `adept` of the command `autoencoder`: one latent vector for a whole utterance."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dpcore import __version__
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.adept_latent import FORMS, LatentForm
+from dpcore.mechanisms.cli import print_json
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dpcore.mechanisms.adept_latent import NoisyLatents
+
+_NOT_COVERED = (
+    "the promise is about the text that is rewritten; it says nothing of the texts that the "
+    "network was trained on"
+)
+
+
+def train_model(options: argparse.Namespace, texts: Sequence[str], state: Path) -> int:
+    """Train on public utterances and write the checkpoint; returns an exit code."""
+    from dpcore.learn.adept import save_adept
+    from dpcore.learn.adept_network import Shape
+    from dpcore.learn.adept_training import AdeptSettings, train_adept
+    from dpcore.learn.adept_words import words_of
+    from dpcore.learn.training_settings import Training
+    from dpcore.lexicon.terminal import progress_bars
+
+    settings = AdeptSettings(
+        Shape(hidden=options.hidden, latent=options.latent),
+        most=options.vocabulary,
+        longest=options.longest,
+        training=Training(
+            epochs=options.epochs,
+            batch=options.batch,
+            rate=options.rate,
+            clip=5.0,
+            patience=options.patience,
+            seed=options.seed or 0,
+        ),
+    )
+    used = [text for text in texts if words_of(text)]
+    with progress_bars() as progress:
+        model, fitted = train_adept(
+            used, settings, device=options.device, state=state, progress=progress
+        )
+    save_adept(options.out, model)
+    state.unlink(missing_ok=True)
+    history = [
+        {"loss": one.loss, "held_out": one.held_out, "seconds": one.seconds}
+        for one in fitted.epochs
+    ]
+    if options.json:
+        print_json(
+            {
+                "file": options.out.name,
+                "texts": len(used),
+                "words": len(model.vocabulary.words),
+                "fingerprint": model.vocabulary.fingerprint,
+                "latent": options.latent,
+                "clip_norm_l1": model.manhattan,
+                "epochs": history,
+                "best": fitted.best,
+                "stopped": fitted.stopped,
+                "version": __version__,
+            }
+        )
+        return 0
+    for number, one in enumerate(history, start=1):
+        print(f"epoch {number}: loss {one['loss']:.4f}, held out {one['held_out']:.4f} nats a word")
+    print(
+        f"{options.out}: {len(model.vocabulary.words):,} words, {options.latent} latent "
+        f"coordinates, epoch {fitted.best + 1} of {len(history)} kept"
+    )
+    return 0
+
+
+def rewrite_lines(options: argparse.Namespace, lines: Sequence[str]) -> int:
+    """Rewrite private utterances; empty lines stay empty; returns an exit code."""
+    from dpcore.learn.adept import load_adept
+    from dpcore.learn.adept_words import words_of
+    from dpcore.noise.streams import generator
+
+    if options.mechanism is None or options.epsilon is None:
+        raise ParameterError("--mechanism and --epsilon say which noise the vectors get: give both")
+    if options.mechanism not in FORMS:
+        raise ParameterError(
+            f"the noise of this network is one of {', '.join(FORMS)}, got "
+            f"{options.mechanism[:40]!r}"
+        )
+    form = FORMS[options.mechanism]
+    try:
+        epsilon = float(options.epsilon)
+    except ValueError:
+        raise ParameterError(f"epsilon must be a number, got {options.epsilon[:40]!r}") from None
+    model = load_adept(options.checkpoint, options.device)
+    rng = generator(options.seed, "adept", options.mechanism)
+    places = [i for i, line in enumerate(lines) if words_of(line)]
+    rewritten = model.rewrite([lines[i] for i in places], epsilon, rng, form)
+    found = [""] * len(lines)
+    for place, text in zip(places, rewritten.texts, strict=True):
+        found[place] = text
+    facts = _facts(form, rewritten.latents, len(places)) | {"texts": found}
+    if options.json:
+        print_json(facts | {"mechanism": options.mechanism, "experiment": options.seed is not None})
+        return 0
+    for text in found:
+        print(text)
+    print(f"{facts['status']}: {facts['statement']}", file=sys.stderr)
+    print(_NOT_COVERED, file=sys.stderr)
+    if options.seed is not None:
+        print("an experiment with a fixed seed: do not release this text", file=sys.stderr)
+    return 0
+
+
+def _facts(form: LatentForm, noisy: NoisyLatents, texts: int) -> dict[str, Any]:
+    """What is promised, and what is true."""
+    dimension = noisy.vectors.shape[1]
+    refuted = noisy.epsilon > noisy.claimed_epsilon
+    statement = f"ε = {noisy.claimed_epsilon:g} between any two utterances, for each of {texts:,}"
+    if refuted:
+        statement += f"; true ε = {noisy.epsilon:.4g} (√{dimension} times as large)"
+    return {
+        "form": str(form),
+        "epsilon": noisy.claimed_epsilon,
+        "true_epsilon": noisy.epsilon,
+        "status": "refuted" if refuted else "proved",
+        "statement": statement,
+        "latent": dimension,
+        "scale": noisy.scale,
+        "clipped": noisy.clipped,
+        "not_covered": _NOT_COVERED,
+    }
