@@ -16,9 +16,10 @@ import numpy as np
 
 from dpcore.errors import CorpusError
 from dpcore.learn.digits import Digits, Place, digits
+from dpcore.learn.noise_layer import Accounting
 from dpcore.learn.noisy_classifier import NoisyClassifier, layer_of
 from dpcore.learn.packages import torch
-from dpcore.learn.pixeldp_network import Network
+from dpcore.learn.pixeldp_network import CODING, Network
 from dpcore.learn.tensors import array, torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
@@ -27,12 +28,15 @@ from dpcore.lexicon.progress import Progress, silent
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcore.learn.noise_layer import Accounting
+    from dpcore.learn.noise_layer import NoiseLayer
     from dpcore.learn.pixeldp_network import Weights
     from dpcore.learn.training_settings import Step
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
+
+Loss = Callable[["IntArray", np.random.Generator], Any]
+"""Mean loss of some examples, with a generator for the noise."""
 
 _AT_ONCE = 4_096  # noisy inputs that the network sees at a time
 
@@ -74,12 +78,12 @@ class LossTask:
     Attributes:
         parameters: what is trained.
         size: number of examples.
-        mean_loss: of some examples, with a generator for the noise.
+        mean_loss: of some examples.
     """
 
     parameters: Weights
     size: int
-    mean_loss: Callable[[IntArray, np.random.Generator], Any]
+    mean_loss: Loss
 
     def loss(self, rows: IntArray, step: Step) -> Any:
         """Mean loss of some training examples: a scalar tensor."""
@@ -90,7 +94,7 @@ class LossTask:
         return -step.epoch
 
 
-def added_noise(layer: Any, clean: Any, rng: np.random.Generator) -> Any:
+def added_noise(layer: NoiseLayer, clean: Any, rng: np.random.Generator) -> Any:
     """Fresh noise of a layer on a tensor; gradients pass, the noise is a constant."""
     drawn = layer.noisy(np.zeros(tuple(clean.shape)), rng)
     return clean + torch().from_numpy(drawn).to(clean.dtype)
@@ -135,50 +139,91 @@ def train_pixeldp(
         ParameterError: an argument is outside its range.
     """
     data = digits() if data is None else data
-    classes, targets = np.unique(data.train_labels, return_inverse=True)
-    if not classes.size >= 2:
-        raise CorpusError("a classifier needs at least two classes to be trained on")
-    network = Network(place, attack, accounting, classes.size, channels)
+    work = _Work(data, place, attack, accounting, channels, epochs, rng, progress)
+    network, weights = work.network, work.weights
     noise = network.training_noise(scale)
-    seed = int(rng.integers(2**53))
-    settings = Training(epochs=epochs, batch=64, rate=2e-3, seed=seed, threads=1)
-    weights = network.start(torch_generator(rng))
-    pictures = torch().from_numpy(data.train.astype(np.float32))
-    truth = torch().from_numpy(targets.reshape(-1).astype(np.int64))
-    entropy = torch().nn.functional.cross_entropy
-
-    def plain(rows: IntArray, _: np.random.Generator) -> Any:
-        return entropy(network.plain_logits(weights, pictures[rows]), truth[rows])
-
-    def restored(rows: IntArray, _: np.random.Generator) -> Any:
-        again = network.decoded(weights, network.released(weights, pictures[rows]))
-        return (again - pictures[rows]).square().mean()
-
-    def under_noise(rows: IntArray, drawn: np.random.Generator) -> Any:
-        noisy = added_noise(noise, network.released(weights, pictures[rows]), drawn)
-        return entropy(network.logits(weights, noisy), truth[rows])
-
-    def trained(names: set[str], loss: Callable[[IntArray, np.random.Generator], Any]) -> None:
-        part = {name: weights[name] for name in names}
-        fit(LossTask(part, len(pictures), loss), settings, progress=progress)
-
-    coded = {name for name in weights if name.startswith(("code", "decode", "paint"))}
     fixed: set[str] = set()
     if network.place is Place.AUTO_ENCODER:
-        trained(coded, restored)
-        fixed = coded
+        fixed = {name for name in weights if name.startswith(CODING)}
+        work.train(fixed, work.restored)
     elif network.place is Place.FIRST_LAYER:
-        trained(set(weights), plain)
-        fixed = {"first"}
-    for name in fixed if Regime(regime) is Regime.SEPARATE else ():
-        weights[name].requires_grad_(False)
-    trained({name for name, tensor in weights.items() if tensor.requires_grad}, under_noise)
+        work.train(set(weights), work.plain)
+        fixed = {network.mapped}
+    names = set(weights) - (fixed if Regime(regime) is Regime.SEPARATE else set())
+    work.train(names, lambda rows, drawn: work.under_noise(noise, rows, drawn))
     return NoisyClassifier(
         layer_of(accounting, scale, attack, data.train.shape[1], _matrix(network, weights)),
         rectified=False,
-        classes=classes,
+        classes=work.classes,
         _model=ClassTensors(lambda outputs: network.logits(weights, outputs)),
     )
+
+
+def train_layer_free(
+    rng: np.random.Generator,
+    *,
+    data: Digits | None = None,
+    channels: int = 8,
+    epochs: int = 40,
+    progress: Progress = silent,
+) -> ClassTensors:
+    """The same network without noise: what a noise layer is compared with.
+
+    Args, errors: as for `train_pixeldp`. Its inputs are pictures, and its columns the classes that
+    were trained on, ascending.
+    """
+    data = digits() if data is None else data
+    nothing = (Place.PICTURE, 2.0, Accounting.ANALYTIC)
+    work = _Work(data, *nothing, channels, epochs, rng, progress)
+    work.train(set(work.weights), work.plain)
+    return ClassTensors(lambda pictures: work.network.plain_logits(work.weights, pictures))
+
+
+class _Work:
+    """A network, its weights and its pictures."""
+
+    def __init__(
+        self,
+        data: Digits,
+        place: Place,
+        attack: float,
+        accounting: Accounting,
+        channels: int,
+        epochs: int,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.classes, targets = np.unique(data.train_labels, return_inverse=True)
+        if not self.classes.size >= 2:
+            raise CorpusError("a classifier needs at least two classes to be trained on")
+        self.network = Network(place, attack, accounting, self.classes.size, channels)
+        seed = int(rng.integers(2**53))
+        self.settings = Training(epochs=epochs, batch=64, rate=2e-3, seed=seed, threads=1)
+        self.weights = self.network.start(torch_generator(rng))
+        self.pictures = torch().from_numpy(data.train.astype(np.float32))
+        self.truth = torch().from_numpy(targets.reshape(-1).astype(np.int64))
+        self.progress = progress
+
+    def train(self, names: set[str], loss: Loss) -> None:
+        """Train some of the weights; the others are constants."""
+        for name, tensor in self.weights.items():
+            tensor.requires_grad_(name in names)
+        part = {name: self.weights[name] for name in names}
+        fit(LossTask(part, len(self.pictures), loss), self.settings, progress=self.progress)
+
+    def plain(self, rows: IntArray, _: np.random.Generator) -> Any:
+        logits = self.network.plain_logits(self.weights, self.pictures[rows])
+        return torch().nn.functional.cross_entropy(logits, self.truth[rows])
+
+    def restored(self, rows: IntArray, _: np.random.Generator) -> Any:
+        codes = self.network.released(self.weights, self.pictures[rows])
+        again = self.network.decoded(self.weights, codes)
+        return (again - self.pictures[rows]).square().mean()
+
+    def under_noise(self, noise: NoiseLayer, rows: IntArray, drawn: np.random.Generator) -> Any:
+        clean = self.network.released(self.weights, self.pictures[rows])
+        logits = self.network.logits(self.weights, added_noise(noise, clean, drawn))
+        return torch().nn.functional.cross_entropy(logits, self.truth[rows])
 
 
 def _matrix(network: Network, weights: Weights) -> FloatArray | None:

@@ -25,6 +25,8 @@ SIDE = 8
 PIXELS = SIDE * SIDE
 _KERNEL = 3
 _CODE, _PAINTED = 32, 128
+CODING = ("code", "decode", "paint")
+"""What the names of the weights of an auto-encoder begin with."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""Means over trials: the interval of Student, by hand and by coverage."""
+"""Means over trials and medians: their intervals, by hand and by coverage."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import mean_interval
+from dpcore.learn.intervals import mean_interval, median_interval
 from tests.chance import FALSE_ALARM
 
 
@@ -34,3 +34,29 @@ def test_what_is_no_trial_is_refused(wrong):
         mean_interval(wrong)
     with pytest.raises(ParameterError, match="level"):
         mean_interval([1.0], level=1.0)
+
+
+def test_a_median_by_hand():
+    """Of ten values the second and the ninth: P(Bin(10, 1/2) < 2) = 11/1024 on each side."""
+    found = median_interval(np.arange(10.0)[::-1])
+    assert (found.median, found.low, found.high, found.count) == (4.5, 1.0, 8.0, 10)
+    few = median_interval([3.0, 1.0, 2.0])
+    assert few.median == 2.0
+    assert np.isnan([few.low, few.high]).all()
+
+
+@pytest.mark.parametrize("size", [6, 25, 100])
+def test_a_median_is_covered_at_least_as_often_as_it_says(rng, size):
+    draws = rng().exponential(1.0, (4_000, size))
+    found = [median_interval(row) for row in draws]
+    hits = sum(m.low <= np.log(2.0) <= m.high for m in found)
+    assert stats.binom.cdf(hits, 4_000, 0.95) >= FALSE_ALARM
+    assert hits < 4_000  # an interval that always covers would say nothing
+
+
+@pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
+def test_what_is_no_measurement_is_refused(wrong):
+    with pytest.raises(ParameterError, match="finite"):
+        median_interval(wrong)
+    with pytest.raises(ParameterError, match="level"):
+        median_interval([1.0], level=0.0)
