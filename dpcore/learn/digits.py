@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcore.learn.noise_layer import Accounting
 from dpcore.learn.noisy_classifier import NoisyClassifier, layer_of, train_noisy
-from dpcore.learn.packages import quiet, sklearn
+from dpcore.learn.packages import one_thread, quiet, sklearn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def first_layer(place: Place, data: Digits, rng: np.random.Generator) -> FloatAr
     network = sklearn("neural_network").MLPClassifier(
         (_HIDDEN,), max_iter=40, random_state=int(rng.integers(2**31))
     )
-    with quiet():
+    with quiet(), one_thread():
         network.fit(data.train, data.train_labels)
     return np.array(network.coefs_[0].T)
 

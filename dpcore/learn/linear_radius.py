@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.learn.packages import quiet, sklearn
+from dpcore.learn.packages import one_thread, quiet, sklearn
 from dpcore.learn.sensitivity import norm_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def ordinary_radii(data: Digits, attack: float) -> FloatArray:
         ParameterError: the norm is none of those above.
     """
     model = sklearn("linear_model").LogisticRegression(max_iter=200)
-    with quiet():
+    with quiet(), one_thread():
         model.fit(data.train, data.train_labels)
     labels = np.searchsorted(model.classes_, data.test_labels)
     return linear_radii(model.coef_, model.intercept_, data.test, labels, attack)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.noise_layer import Accounting, NoiseLayer
-from dpcore.learn.packages import quiet, sklearn
+from dpcore.learn.packages import one_thread, quiet, sklearn
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -110,7 +110,7 @@ def train_noisy(
         raise CorpusError("a classifier needs at least two classes to be trained on")
     clean = np.repeat(layer.clean(inputs), _COPIES, axis=0)
     model = sklearn("linear_model").LogisticRegression(max_iter=200)
-    with quiet():
+    with quiet(), one_thread():
         model.fit(_after(rectified, layer.noisy(clean, rng)), np.repeat(truth, _COPIES))
     return NoisyClassifier(layer, rectified, classes, model)
 

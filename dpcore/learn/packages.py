@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from dpcore.errors import MissingPackageError
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def sklearn(module: str) -> Any:
@@ -61,4 +64,18 @@ def quiet() -> Iterator[None]:
     """Training stops after a fixed number of rounds: that it could go on is no news."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sklearn("exceptions").ConvergenceWarning)
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: small problems wait for each other's threads otherwise.
+
+    On a busy machine the threads of a matrix product spin until all of them had their turn, which
+    makes a training of a tenth of a second take minutes. The setting is the process's, so that one
+    training at a time has it.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with _ONE_AT_A_TIME, threadpool_limits(1):
         yield
