@@ -7,12 +7,11 @@ Keys are names, fingerprints, settings and seeds; nothing that a person typed is
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 import streamlit as st
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 T = TypeVar("T")
 _KEPT = 64
@@ -20,32 +19,49 @@ _LOCK = threading.Lock()
 _ABSENT = object()
 
 
+@dataclass(eq=False)
+class _Shelf:
+    """Results of one kind, and a lock for each that is being computed."""
+
+    results: dict[Hashable, Any] = field(default_factory=dict)
+    making: dict[Hashable, threading.Lock] = field(default_factory=dict)
+
+
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _shelf(name: str) -> dict[Hashable, Any]:  # noqa: ARG001 - the key of the cache
-    return {}
+def _shelf(name: str) -> _Shelf:  # noqa: ARG001 - the key of the cache
+    return _Shelf()
 
 
 def is_there(name: str, key: Hashable) -> bool:
     """Whether a result is only a look-up."""
-    return key in _shelf(name)
+    return key in _shelf(name).results
 
 
 def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) -> T:
-    """The result under a key; two sessions that ask at the same time may both compute it.
+    """The result under a key; who asks while it is being computed waits for that.
 
     Args:
         name: of the kind of result.
         key: of this one.
-        compute: makes it; may draw progress.
+        compute: makes it; may draw progress, and may be interrupted by it.
         kept: results of this kind; past it the oldest go first.
     """
     shelf = _shelf(name)
-    found: T | object = shelf.get(key, _ABSENT)  # one look: another session may take it off
-    if found is not _ABSENT:
-        return cast("T", found)
-    made = compute()
     with _LOCK:
-        while len(shelf) >= kept:
-            shelf.pop(next(iter(shelf)))
-        shelf[key] = made
+        making = shelf.making.setdefault(key, threading.Lock())
+    with making:
+        found: T | object = shelf.results.get(key, _ABSENT)
+        if found is not _ABSENT:
+            return cast("T", found)
+        made = compute()
+        _keep(shelf, key, made, kept)
     return made
+
+
+def _keep(shelf: _Shelf, key: Hashable, made: object, kept: int) -> None:
+    with _LOCK:
+        while len(shelf.results) >= kept:
+            oldest = next(iter(shelf.results))
+            del shelf.results[oldest]
+            shelf.making.pop(oldest, None)
+        shelf.results[key] = made
