@@ -61,6 +61,11 @@ def register(commands: Commands) -> None:
     seed_option(command, "makes the noise repeatable: an experiment, not for release")
     command.set_defaults(handler=_rewrite)
 
+    command = actions.add_parser("examples", help="record the examples that the app shows")
+    command.add_argument("--out", type=Path, metavar="FILE.json", help="(default: ours)")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(handler=_examples)
+
 
 def _common(command: argparse.ArgumentParser) -> None:
     command.add_argument(
@@ -267,3 +272,17 @@ def _print(
     print(guarantee.for_tokens(longest), file=sys.stderr)
     if options.seed is not None:
         print("an experiment with a fixed seed: do not release this text", file=sys.stderr)
+
+
+def _examples(options: argparse.Namespace) -> int:
+    from dpcore.lexicon.terminal import progress_bars
+    from dpcore.study.autoencoder_examples import examples_path, make_examples
+
+    out = options.out or examples_path()
+    with progress_bars() as progress:
+        found = make_examples(out, progress)
+    if options.json:
+        print_json({"file": out.name, "rows": len(found.rows)} | found.facts)
+        return 0
+    print(f"{out}: {len(found.rows)} examples of {found.facts['words']:,} words")
+    return 0

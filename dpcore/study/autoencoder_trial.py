@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.attack.noisy_vector import information, kept_at_most, likeliest_words
+from dpcore.errors import TextError
 from dpcore.learn.autoencoder import Architecture, Autoencoder
-from dpcore.learn.autoencoder_training import frequent_words, train
+from dpcore.learn.autoencoder_training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.nearest import NearestSearch
 from dpcore.measure.similarity import bleu, rouge1, words_kept
@@ -133,6 +134,11 @@ def _material(known: _Known) -> Material:
     hidden = sentences_of(plain_rows(path, private, _TEXTS, rng), least, most)
     seen = set(whole)
     tested = tuple(one for one in hidden if one not in seen)[: cell.option("test")]
+    if not tested:
+        raise TextError(
+            f"no sentence of {least} to {most} words is in the split {private!r} of {path.name} "
+            f"and not in {public!r}: there is nothing private to rewrite"
+        )
     read = encode_all(tested, lexicon)
     return Material(
         lexicon, tuple(whole[: cell.option("train")]), tested, read, _guess(whole, lexicon)
@@ -163,7 +169,7 @@ def _train(
 ) -> tuple[Autoencoder, Fitted]:
     noise = None
     if mechanism is not None:
-        noise = functools.partial(_drawn, mechanism, epsilon)
+        noise = functools.partial(drawn, mechanism, epsilon)
     return train(
         material.training,
         material.lexicon,
@@ -178,12 +184,6 @@ def _train(
         ),
         noise=noise,
     )
-
-
-def _drawn(
-    mechanism: Mechanism, epsilon: float, rng: np.random.Generator, words: IntArray
-) -> FloatArray:
-    return mechanism.noisy_vectors(rng, words, epsilon)
 
 
 def _seconds(fitted: Fitted, epsilon: float | None) -> Row:

@@ -1,0 +1,172 @@
+"""Sentences of the teaching corpus as a private auto-encoder writes them: recorded, and read back.
+
+The network learns from the training split of the teaching corpus, and sentences of the test split
+are the private ones; all of them were written for this laboratory. Recorded, because a network
+needs torch.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore import __version__
+from dpcore.attack.noisy_vector import likeliest_words
+from dpcore.errors import StudyError
+from dpcore.learn.autoencoder import Architecture
+from dpcore.learn.autoencoder_training import frequent_words, train
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.training_settings import Training
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite.documents import encode_all
+from dpcore.rewrite.vocabulary import stand_in
+from dpcore.study.autoencoder_trial import sentences_of
+from dpcore.study.huang2024_autoencoder import YELP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER, FILE = "examples", "words.json"
+"""Below `data/results`."""
+LABELS = ("gaussian-classical", "gaussian", "laplace", "trlaplace", "gaussian, δ")
+"""Arms of the recorded experiment whose noise is shown: labels that begin so."""
+_SENTENCES, _LEAST, _MOST = 12, 6, 12
+_WORDS = 10_000  # more than the corpus has
+_NETWORK = Architecture(hidden=64, norm=1.0)
+_TRAINING = Training(epochs=8, batch=64, rate=0.003, patience=2, threads=1)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence under one noise at one ε, drawn anew for each of them.
+
+    Attributes:
+        text: as it was written.
+        label: of the noise, as in the recorded experiments; "" without noise.
+        mechanism: short name; "" without noise.
+        epsilon: nominal; None without noise.
+        network: what the auto-encoder writes.
+        nearest: the words nearest to the noisy vectors.
+        likeliest: what one who knows the law of the noise takes the words to be.
+    """
+
+    text: str
+    label: str
+    mechanism: str
+    epsilon: float | None
+    network: str
+    nearest: str
+    likeliest: str
+
+
+@dataclass(frozen=True)
+class Examples:
+    """All of them, what is written when nothing but the length is known, and how they were made."""
+
+    rows: tuple[Example, ...]
+    length_alone: dict[str, str]
+    facts: dict[str, Any]
+
+
+def make_examples(out: Path, progress: Progress = silent) -> Examples:
+    """Train, rewrite, and write the file.
+
+    Args:
+        out: file to write; its folder is made.
+        progress: as for `dpcore.learn.training.fit`.
+
+    Raises:
+        MissingPackageError: torch is not installed.
+        StudyError: the file cannot be written.
+    """
+    from dpcore.lexicon.catalogue import load
+
+    corpus = teaching_corpus()
+    public = sentences_of(corpus.part("train").texts, 2, 60)
+    lexicon = frequent_words(public, load(), _WORDS)
+    made, fitted = train(public, lexicon, _NETWORK, _TRAINING, progress=progress)
+    tested = sentences_of(corpus.part("test").texts, _LEAST, _MOST)
+    known = [one for one in tested if (encode_all([one], lexicon).words >= 0).all()]
+    texts = known[:: max(1, len(known) // _SENTENCES)][:_SENTENCES]
+    read = encode_all(texts, lexicon)
+    words = stand_in(read.words, len(lexicon), generator(0, "stand-ins"))
+    clean = made.origins[words].astype(np.float64)
+    nearest = NearestSearch(made.origins)
+    rows = [
+        Example(text, "", "", None, network, text, text)
+        for text, network in zip(texts, read.texts(made.decode(clean, read.offsets)), strict=True)
+    ]
+    for arm in YELP.arms:
+        if not arm.name.startswith(LABELS):
+            continue
+        mechanism = create(arm.mechanism, lexicon, dict(arm.settings))
+        for epsilon in arm.epsilons:
+            rng = generator(0, "examples", arm.name, str(epsilon))
+            noisy = mechanism.noisy_vectors(rng, words, epsilon)
+            written = (
+                made.decode(noisy, read.offsets),
+                nearest(noisy),
+                likeliest_words(mechanism, noisy, epsilon),
+            )
+            columns = zip(texts, *(read.texts(one) for one in written), strict=True)
+            rows += [
+                Example(text, arm.name, arm.mechanism, epsilon, *outputs)
+                for text, *outputs in columns
+            ]
+    zero = read.texts(made.decode(np.zeros_like(clean), read.offsets))
+    facts = {
+        "command": "python -m dpcore autoencoder examples",
+        "version": __version__,
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+        "words": len(lexicon),
+        "sentences": len(public),
+        "network": asdict(_NETWORK),
+        "training": asdict(_TRAINING),
+        "held_out_loss": fitted.epochs[fitted.best].held_out,
+    }
+    found = Examples(tuple(rows), dict(zip(texts, zero, strict=True)), facts)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_text(out, json.dumps(asdict(found), ensure_ascii=False, indent=0) + "\n")
+    except OSError as error:
+        raise StudyError(f"cannot write {out} ({error.strerror})") from None
+    return found
+
+
+def examples_path() -> Path:
+    """Where the examples that come with the laboratory lie."""
+    return bundled_data("results", "manifest.json") / FOLDER / FILE
+
+
+def read_examples(path: Path | None = None) -> Examples:
+    """Read and check a file of examples.
+
+    Args:
+        path: that of the laboratory if None.
+
+    Raises:
+        StudyError: it is missing or damaged.
+    """
+    path = path or examples_path()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        rows = tuple(Example(**one) for one in found["rows"])
+        alone = {str(text): str(output) for text, output in found["length_alone"].items()}
+        facts = dict(found["facts"])
+    except OSError as error:
+        raise StudyError(f"there are no examples in {path} ({error.strerror})") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise StudyError(f"{path} is damaged; make it again with autoencoder examples") from None
+    words = (value for row in rows for name, value in asdict(row).items() if name != "epsilon")
+    if not (rows and all(isinstance(value, str) for value in words)):
+        raise StudyError(f"{path} is damaged; make it again with autoencoder examples")
+    return Examples(rows, alone, facts)

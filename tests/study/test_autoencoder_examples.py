@@ -1,0 +1,90 @@
+"""The examples of the private auto-encoder: ours, complete, and refused when damaged."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from dpcore.errors import StudyError
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.study import autoencoder_examples
+from dpcore.study.autoencoder_examples import examples_path, make_examples, read_examples
+from dpcore.study.autoencoder_trial import sentences_of
+from dpcore.study.huang2024_autoencoder import YELP
+from tests.shell import run
+
+
+def test_every_sentence_is_ours_and_has_every_noise():
+    found = read_examples()
+    own = set(sentences_of(teaching_corpus().part("test").texts, 1, 100))
+    texts = [row.text for row in found.rows if row.label == ""]
+    assert len(texts) == len(set(texts)) >= 10
+    assert set(texts) <= own
+    assert set(found.length_alone) == set(texts)
+    noises = {(row.label, row.epsilon) for row in found.rows if row.label}
+    assert len(found.rows) == len(texts) * (len(noises) + 1)
+    assert {"laplace", "trlaplace", "gaussian-classical"} <= {label for label, _ in noises}
+    assert found.facts["command"] == "python -m dpcore autoencoder examples"
+
+
+def test_what_the_examples_show_is_so():
+    """Without noise all is written back; at ε ≤ 20 no noise leaves a sentence as it was."""
+    rows = read_examples().rows
+    clean = [row for row in rows if not row.label]
+    assert sum(row.network == row.text for row in clean) >= 0.9 * len(clean)
+    paper = [row for row in rows if row.label and row.epsilon <= 20]
+    assert paper
+    assert not any(row.network == row.text for row in paper)
+    lost = [row for row in rows if row.label == "laplace" and row.epsilon == 1000.0]
+    assert sum(row.nearest == row.text for row in lost) >= 0.9 * len(lost)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: f.pop("rows"), "damaged"),
+        (lambda f: f["rows"][0].pop("text"), "damaged"),
+        (lambda f: f["rows"][0].update(network=3), "damaged"),
+        (lambda f: f.update(rows=[]), "damaged"),
+        (lambda f: f.update(length_alone=[]), "damaged"),
+    ],
+)
+def test_a_damaged_file_is_refused(tmp_path, change, said):
+    found = json.loads(examples_path().read_text(encoding="utf-8"))
+    change(found)
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(StudyError, match=said):
+        read_examples(path)
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(StudyError, match=said):
+        read_examples(path)
+    with pytest.raises(StudyError, match="no examples"):
+        read_examples(tmp_path / "absent.json")
+
+
+def test_they_are_made_by_the_command(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    corpus = teaching_corpus()
+    parts = {
+        split: SimpleNamespace(texts=corpus.part(split).texts[:size])
+        for split, size in (("train", 60), ("test", 400))
+    }
+    monkeypatch.setattr(
+        autoencoder_examples, "teaching_corpus", lambda: SimpleNamespace(part=parts.get)
+    )
+    monkeypatch.setattr(autoencoder_examples, "YELP", replace(YELP, arms=YELP.arms[2:5]))
+    one = replace(autoencoder_examples._TRAINING, epochs=1)
+    monkeypatch.setattr(autoencoder_examples, "_TRAINING", one)
+    out = tmp_path / "new" / "words.json"
+    code, said, _ = run(capsys, "autoencoder", "examples", "--out", str(out))
+    assert code == 0
+    assert "examples of" in said
+    first = out.read_bytes()
+    made = make_examples(out)
+    assert out.read_bytes() == first
+    assert read_examples(out) == made
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StudyError, match="cannot write"):
+        make_examples(tmp_path / "file" / "words.json")

@@ -1,0 +1,135 @@
+"""What an auto-encoder writes of a toy corpus: limits, who saw what, and one network for all."""
+
+import pytest
+
+from dpcore.errors import TextError
+from dpcore.learn import autoencoder_training
+from dpcore.study import autoencoder_trial, huang2024_autoencoder
+from dpcore.study.autoencoder_trial import (
+    ANY,
+    LENGTH,
+    LIKELIEST,
+    NEAREST,
+    NETWORK,
+    WRITERS,
+    measure,
+    sentences_of,
+)
+from dpcore.study.plan import Arm, Plan
+from dpcore.study.reported import HUANG_EPSILONS
+from dpcore.study.sources import gather
+from tests.study import toy_corpus
+
+pytest.importorskip("torch")
+
+CLIP = (("clip_norm", 1.0),)
+OPTIONS = (
+    ("splits", ("train", "test")), ("vocabulary", 70), ("words", (3, 15)), ("train", 100),
+    ("test", 30), ("attacked", 10), ("hidden", 8), ("norm", 1.0), ("epochs", 3), ("batch", 16),
+    ("rate", 0.02),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    yield
+    autoencoder_trial._material.cache_clear()
+    autoencoder_trial._trained.cache_clear()
+
+
+@pytest.fixture
+def rows_of(tmp_path):
+    def rows(*arms, **options):
+        every = tuple((dict(OPTIONS) | options).items())
+        task = huang2024_autoencoder.TASK
+        plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0,), every, together=True)
+        files = {"toy.parquet": toy_corpus.write(tmp_path / "toy.parquet")}
+        sources = gather(plan, tmp_path, lexicons={"toy": toy_corpus.lexicon()}, files=files)
+        return [row | {"label": c.label} for c in plan.cells() for row in measure(c, sources)]
+
+    return rows
+
+
+def value(rows, quantity, learner, epsilon=None):
+    found = [
+        row["value"]
+        for row in rows
+        if (row["quantity"], row["learner"], row["epsilon"]) == (quantity, learner, epsilon)
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_sentences_are_cut_and_stand_once():
+    texts = ["one two three. four five! six", "four five!", "a b c d e", "3.5 is no end? it is not"]
+    assert sentences_of(texts, 2, 4) == ["one two three.", "four five!", "3.5 is no end?",
+                                         "it is not"]  # fmt: skip
+
+
+def test_without_noise_and_without_anything(rows_of):
+    rows = rows_of(Arm(""))
+    known = value(rows, "nw", NEAREST)
+    assert 0.7 < known < 1.0  # each text has two words that the toy lexicon lacks
+    assert value(rows, "nw", NETWORK) <= known
+    assert value(rows, "nw", LENGTH) <= value(rows, "guess", ANY) + 0.15
+    assert value(rows, "loss", LENGTH) > value(rows, "loss", NETWORK)
+    assert 0 < value(rows, "guess", ANY) < 1
+    assert value(rows, "seconds", NETWORK) > 0
+
+
+def test_little_noise_is_none_and_much_noise_is_much(rows_of):
+    rows = rows_of(Arm(""), Arm("laplace", (1e-9, 1e12), CLIP))
+    for quantity in ("nw", "rouge1", "bleu"):
+        for learner in (NETWORK, NEAREST):
+            least, most = (value(rows, quantity, learner, e) for e in (1e-9, 1e12))
+            assert least < 0.6 * most
+    assert value(rows, "nw", NETWORK, 1e12) == pytest.approx(value(rows, "nw", NETWORK), abs=0.1)
+    assert value(rows, "nw_bound", ANY, 1e12) == 1.0
+    guess = value(rows, "guess", ANY)
+    assert value(rows, "nw_bound", ANY, 1e-9) == pytest.approx(guess, abs=1e-4)
+
+
+def test_the_cut_of_trlaplace_is_used_by_one_who_knows_it(rows_of):
+    rows = rows_of(Arm("trlaplace", (0.05,), CLIP))
+    assert value(rows, "nw_bound", ANY, 0.05) == 1.0  # no bound: its support moves with the word
+    assert value(rows, "nw_likeliest", LIKELIEST, 0.05) > 0.0
+
+
+def test_one_network_serves_every_arm(rows_of, monkeypatch):
+    trained = []
+    real = autoencoder_training.train
+
+    def counted(*arguments, **more):
+        trained.append(more["noise"])
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(autoencoder_trial, "train", counted)
+    arms = (Arm(""), Arm("laplace", (1.0, 2.0), CLIP), Arm("gaussian", (1.0,), CLIP))
+    rows = rows_of(*arms)
+    assert trained == [None]
+    assert {row["learner"] for row in rows} == set(WRITERS)
+    noisy = Arm("laplace", (1.0, 50.0), CLIP, options=(("noise_in_training", True),))
+    found = rows_of(noisy)
+    assert [one is None for one in trained] == [True, False, False]
+    assert value(found, "seconds", NETWORK, 50.0) > 0
+
+
+def test_a_sentence_that_is_public_is_not_tested(rows_of):
+    with pytest.raises(TextError, match="no sentence"):
+        rows_of(Arm(""), splits=("train", "train"))
+
+
+def test_the_plans_are_the_papers():
+    plan = huang2024_autoencoder.YELP
+    arms = [arm for arm in plan.arms if arm.name.startswith("trlaplace") and "corr" not in arm.name]
+    assert sorted(e for arm in arms for e in arm.epsilons) == list(HUANG_EPSILONS)
+    assert [huang2024_autoencoder.total_of(e) for e in (0.05, 5.0, 10.0, 20.0)] == [
+        300, 300, 500, 1700,
+    ]  # fmt: skip
+    # Computed exactly in the audit of Theorem 3.
+    deltas = [huang2024_autoencoder.true_delta(e) for e in (0.05, 5.0)]
+    assert deltas == pytest.approx([0.987, 0.843], abs=2e-3)
+    assert set(dict(arms[0].settings)) == {"clip_norm", "delta_root", "dummy_dimensions"}
+    for one in (plan, huang2024_autoencoder.YAHOO, huang2024_autoencoder.NOISE):
+        assert Plan.from_json(one.to_json()) == one
+        assert "3,000 most frequent words" in huang2024_autoencoder.sizes_of(one)
