@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.study.comparison_experiment import at, beside, option, shown, without
 from dpcore.study.comparison_row import Row, signed
+from dpcore.study.utility_summary import chosen
 
 if TYPE_CHECKING:
     from dpcore.study.experiment_results import RecordedExperiment
@@ -129,9 +130,11 @@ def _attack(recorded: RecordedExperiment) -> Row:
             for e in (4.0, 8.0, 16.0, 32.0)
         )
         rank = float(at(recorded, "rank", "adept", 8.0, data=data)["mean"])
-        chance = float(at(recorded, "rank", "l2-laplace", 1.0, data=data)["mean"])
+        repaired = float(at(recorded, "rank", "l2-laplace", 8.0, data=data)["mean"])
+        count = float(chosen(recorded.table, "first_bound", data=data)["count"].mean())
         parts.append(
-            f"{name}: {shares}; mean rank at ε = 8 {rank:.3g} (repair (c) at ε = 1: {chance:.4g})"
+            f"{name}: {shares}; mean rank at ε = 8 {rank:.3g}, with (c) {repaired:.4g}, by "
+            f"guessing {(count + 1) / 2:.0f}"
         )
     return Row(
         _HABERNAL,
