@@ -114,10 +114,7 @@ class NetworkClassifier:
         if self.shape.kind is Kind.ENTAILMENT:
             given = self.premises
             if given is None or len(given) not in (1, len(bags)):
-                raise ParameterError(
-                    "an entailment network needs one premise for all documents or one for each, "
-                    f"got {0 if given is None else len(given)} for {len(bags)}"
-                )
+                raise _premises(0 if given is None else len(given), len(bags))
             words = np.broadcast_to(padded(given), (len(bags), padded(given).shape[1]))
             premise = places(words, self.tensors, self.vectors)
         return features(self.shape, self.tensors, text, premise, draw)
@@ -130,9 +127,11 @@ class NetworkClassifier:
     def parts(self, bags: Bags) -> list[tuple[IntArray, NetworkClassifier]]:
         """Rows of documents that are looked at together, and the network with their premises."""
         found = []
+        many = self.premises is not None and len(self.premises) > 1
+        if many and self.premises is not None and len(self.premises) != len(bags):
+            raise _premises(len(self.premises), len(bags))
         for start in range(0, len(bags), _TOGETHER):
             rows = np.arange(start, min(start + _TOGETHER, len(bags)))
-            many = self.premises is not None and len(self.premises) > 1
             own = self.given(self.premises.part(rows)) if many and self.premises else self
             found.append((rows, own))
         return found
@@ -187,6 +186,13 @@ class NetworkClassifier:
                 size = last.high.abs() @ weight.abs().T + bias.abs()
                 sizes[rows] = array(size.amax(dim=1))
         return Certificate(margins, margins > _ROUNDING * sizes)
+
+
+def _premises(given: int, documents: int) -> ParameterError:
+    return ParameterError(
+        "an entailment network needs one premise for all documents or one for each, got "
+        f"{given} for {documents}"
+    )
 
 
 def keep(
