@@ -42,7 +42,6 @@ def register(commands: Commands) -> None:
 
     command = actions.add_parser("certify", help="exact certificates of a linear classifier")
     _corpus_options(command)
-    command.add_argument("--neighbours", type=int, default=1, metavar="K", help="(default 1)")
     command.add_argument("--share", type=float, default=1.0, help="of words that may change")
     command.add_argument("--robust", type=float, default=1.0, help="weight of the worst case")
     _checkpoint_option(command)

@@ -51,7 +51,7 @@ def register_train(actions: Commands) -> None:
     command.add_argument("--device", default="cpu", help="or cuda, auto (default cpu)")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     seed_option(command, "of everything that is drawn (default 0)")
-    command.set_defaults(handler=_train, neighbours=1)
+    command.set_defaults(handler=_train)
 
 
 def data_options(command: argparse.ArgumentParser) -> None:
@@ -68,8 +68,9 @@ def data_options(command: argparse.ArgumentParser) -> None:
         "--substitutions",
         type=Path,
         metavar="FILE",
-        help="JSON: for each word a list (default: the nearest word)",
+        help="JSON: for each word a list (default: the nearest words)",
     )
+    command.add_argument("--neighbours", type=int, default=1, metavar="K", help="(default 1)")
 
 
 def parts_of(options: argparse.Namespace, network: str, lexicon: Lexicon) -> Parts:

@@ -45,7 +45,7 @@ def _options(**own: object) -> Settings:
 IMDB = Plan(
     "xu2021-tables-2-3-imdb",
     "dpcore.study.xu2021_training:measure",
-    _arms("imdb", (9.0, 150.0, 62.0, 74.0)),
+    _arms("imdb", (1.0, 9.0, 60.0, 100.0, 150.0, 14.0, 38.0, 62.0, 74.0)),
     ("imdb10k",),
     ("imdb.parquet",),
     (0,),
