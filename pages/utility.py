@@ -42,6 +42,6 @@ else:
         name = choose_lexicon()
     words = lexicon_or_stop(name)
     held = run_of_ones_own(mechanisms_or_stop(words, chosen), dict(chosen), name)
-    if held is not None and held.table is not None:
-        run_views(held, held.table)
+    if held is not None and held.rows is not None:
+        run_views(held, held.rows)
     footer(words, 0, "trials and texts as set above")

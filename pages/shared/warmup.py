@@ -33,12 +33,16 @@ def warm_up() -> None:
     # What other pages consist of is imported here too, so that it is frozen with the rest.
     import pages.denying.board
     import pages.neighbouring.board
-    import pages.proving.views  # noqa: F401
+    import pages.proving.views
+    import pages.using.running
+    import pages.using.views  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
     from dpcore.rewrite.sentence import prepare
+    from dpcore.study.experiments import EXPERIMENTS
     from pages.shared.bench import Bench
     from pages.shared.resources import directions
+    from pages.using.recorded import recorded_rows
 
     faiss.omp_set_num_threads(1)
     try:
@@ -48,6 +52,7 @@ def warm_up() -> None:
         for short in DEFAULT_MECHANISMS:
             if short in known:
                 bench.draw(mechanism(words, resolve(short).key), _SEED, 0)
+        recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do
     gc.collect()

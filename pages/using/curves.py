@@ -20,8 +20,12 @@ from pages.shared.messages import note
 from pages.using.linking import choose_one, choose_some
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Callable
 
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from pages.shared.groups import Group
     from pages.using.evidence import Evidence
 
 T = TypeVar("T")
@@ -82,20 +86,15 @@ def _baseline_alone(evidence: Evidence) -> None:
 
 
 def _has(evidence: Evidence, by: str) -> bool:
-    return by in evidence.quantities or (
-        by == LOSS and bool((evidence.table["quantity"] == "claimed_loss").any())
-    )
+    return by in evidence.quantities or (by == LOSS and evidence.has_losses)
 
 
 def _nominal(evidence: Evidence, names: list[str]) -> None:
-    tables = {name: curves(evidence.table, name, **evidence.where(name)) for name in names}
     for group in GROUPS:
-        parts = {}
-        for name, table in tables.items():
-            meanings = table["mechanism"].map(lambda key: resolve(str(key)).meaning)
-            part = table[meanings.isin(group.meanings)]
-            if len(part):
-                parts[name] = part
+        found = {
+            name: evidence.once((name, group.name), _part(evidence, name, group)) for name in names
+        }
+        parts = {name: part for name, part in found.items() if len(part)}
         if not parts:
             continue
         st.subheader(group.title, anchor=False)
@@ -105,6 +104,17 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
             for column, (name, part) in zip(st.columns(len(pair)), pair, strict=True):
                 with column:
                     _figure(evidence, name, part, axis, group.name)
+
+
+def _part(evidence: Evidence, name: str, group: Group) -> Callable[[], pd.DataFrame]:
+    """What computes the curves of the mechanisms of a group."""
+
+    def compute() -> pd.DataFrame:
+        table = curves(evidence.table, name, **evidence.where(name))
+        meanings = table["mechanism"].map(lambda key: resolve(str(key)).meaning)
+        return table[meanings.isin(group.meanings)]
+
+    return compute
 
 
 def _say_delta(mechanisms: list[str]) -> None:
@@ -117,35 +127,29 @@ def _say_delta(mechanisms: list[str]) -> None:
 
 def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group: str) -> None:
     lines = evidence.lines(name)
-    show_figure(
-        utility_figure(part, name, axis, lines),
-        utility_caption(part, name, lines),
-        part,
-        f"{evidence.name}_{name}_{group}",
+    figure, caption = evidence.once(
+        ("figure", name, group),
+        lambda: (utility_figure(part, name, axis, lines), utility_caption(part, name, lines)),
     )
+    show_figure(figure, caption, part, f"{evidence.name}_{name}_{group}")
 
 
 def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
-    where = {"lexicon": evidence.lexicon} if by == LOSS else evidence.where(by)
     drawn = [name for name in names if name != by]
     if not drawn:
         st.info("Choose another quantity: this one is the axis.", icon=":material/info:")
     for pair in _pairs(drawn):
         for column, name in zip(st.columns(len(pair)), pair, strict=True):
-            table = at_equal(evidence.table, (by, where), evidence.of(name))
+            table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
             with column:
-                if not len(table):
+                if figure is None:
                     note("Nothing is known of any mechanism on this axis.")
-                    continue
-                lines = evidence.lines(name)
-                show_figure(
-                    equal_figure(table, by, name, lines),
-                    equal_caption(table, by, name, lines),
-                    table,
-                    f"{evidence.name}_{name}_by_{by}",
-                )
+                else:
+                    show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
     if by == LOSS:
-        said = loss_sentence(evidence.table, lexicon=evidence.lexicon)
+        said = evidence.once(
+            "loss", lambda: loss_sentence(evidence.table, lexicon=evidence.lexicon)
+        )
         if said:
             st.text(said)
         note(
@@ -155,6 +159,23 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
         )
     else:
         note("Equal here is not equal privacy in every respect: the promises still differ.")
+
+
+def _over(
+    evidence: Evidence, by: str, name: str
+) -> Callable[[], tuple[pd.DataFrame, go.Figure | None, str]]:
+    """What computes a quantity over what the text gives away, and its figure and caption."""
+
+    def compute() -> tuple[pd.DataFrame, go.Figure | None, str]:
+        where = {"lexicon": evidence.lexicon} if by == LOSS else evidence.where(by)
+        table = at_equal(evidence.table, (by, where), evidence.of(name))
+        if not len(table):
+            return table, None, ""
+        lines = evidence.lines(name)
+        figure = equal_figure(table, by, name, lines)
+        return table, figure, equal_caption(table, by, name, lines)
+
+    return compute
 
 
 def _pairs(items: list[T]) -> list[list[T]]:

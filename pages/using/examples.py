@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from pages.using.evidence import Evidence
     from pages.using.running import Held
 
 
-def examples_view(held: Held) -> None:
-    """Draw the choice of a mechanism and its ε, and the examples."""
-    examples = held.job.examples
-    labels = list(dict.fromkeys(one["label"] for one in examples))
-    if not labels:
-        note("There are none yet: they come with the first mechanism of the first trial.")
+def own_examples(held: Held) -> None:
+    """Draw the examples of a run of one's own."""
+    if not held.job.examples:
+        note(
+            "There are none: no text was read wrongly for being private."
+            if held.job.done
+            else "There are none yet: they come with the first mechanism of the first trial."
+        )
         return
+    _examples(held.job.examples)
+    note(
+        "The original is shown here alone, to you: whoever releases the private text keeps it to "
+        "themselves."
+    )
+
+
+def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
+    """Draw the examples of a record, under the labels and of the classifier that are chosen."""
+    here = examples[examples["learner"] == evidence.learner]
+    if evidence.labels:
+        here = here[here["data"] == evidence.labels]
+    if not len(here):
+        note("There are none of this classifier under these labels.")
+        return
+    _examples(here.to_dict("records"))
+    note("The originals are texts that were written for this laboratory: they tell of nobody.")
+
+
+def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the choice of a mechanism and its ε, and the examples."""
+    labels = list(dict.fromkeys(one["label"] for one in examples))
     with st.container(horizontal=True):
         label = st.selectbox(
             "Mechanism of the examples",
             labels,
             key="use_example",
+            bind="query-params",
             width=260,
             help="Under which the texts were rewritten.",
         )
@@ -39,16 +69,16 @@ def examples_view(held: Held) -> None:
                 help="To the left stronger privacy. Only values of ε with such a text.",
             )
     note(
-        "Test texts that a classifier of clean text reads rightly, and the one that was trained on "
-        "private text reads wrongly in its private form. The original is shown here alone, to you: "
-        "whoever releases the private text keeps it to themselves."
+        "What privacy costs, in single texts of the first trial: a classifier that learned from "
+        "clean text reads the original rightly; one that learned from private text reads the "
+        "private form wrongly. Texts that both read rightly, or both wrongly, are not shown."
     )
     for one in examples:
         if (one["label"], one["epsilon"]) == (label, epsilon):
             _example(one)
 
 
-def _example(one: dict[str, str]) -> None:
+def _example(one: Mapping[str, Any]) -> None:
     """All in st.text: neither a text nor a label is Markdown."""
     with st.container(border=True, gap="xsmall"):
         left, right = st.columns(2)

@@ -16,6 +16,9 @@ from pages.shared.messages import note
 from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
     from pages.using.evidence import Evidence
 
 
@@ -23,7 +26,7 @@ def frontier_view(evidence: Evidence) -> None:
     """Draw the choice of both axes, and the figure."""
     there = evidence.quantities
     costs = [name for name in ("auc", "nw") if name in there]
-    if (evidence.table["quantity"] == "claimed_loss").any():
+    if evidence.has_losses:
         costs.append(LOSS)
     gains = [name for name in there if name not in {"auc", "nw"}]
     if not (costs and gains):
@@ -46,24 +49,13 @@ def frontier_view(evidence: Evidence) -> None:
             help="More is more useful.",
             width=300,
         )
-    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
-    table = at_equal(evidence.table, (private, where), evidence.of(useful))
-    if not len(table):
+    points, figure, caption = evidence.once(
+        ("frontier", private, useful), lambda: _drawn(evidence, private, useful)
+    )
+    if figure is None:
         note("Nothing is known of any mechanism on these axes.")
         return
-    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
-    show_figure(
-        frontier_figure(
-            points,
-            X_TITLES[private],
-            TITLES[useful],
-            evidence.lines(useful),
-            logarithm=private == LOSS,
-        ),
-        frontier_caption(points, X_TITLES[private], TITLES[useful]),
-        points,
-        f"{evidence.name}_frontier_{private}_{useful}",
-    )
+    show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
     if private == LOSS:
         st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
     trials = "one trial" if evidence.trials == 1 else f"{evidence.trials} trials"
@@ -71,3 +63,18 @@ def frontier_view(evidence: Evidence) -> None:
         f"Marks are means over {trials}; two marks that differ by less than their intervals (see "
         "the curves) may change places in another experiment."
     )
+
+
+def _drawn(
+    evidence: Evidence, private: str, useful: str
+) -> tuple[pd.DataFrame, go.Figure | None, str]:
+    """The marks, their figure and its caption."""
+    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
+    table = at_equal(evidence.table, (private, where), evidence.of(useful))
+    if not len(table):
+        return table, None, ""
+    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
+    axes = X_TITLES[private], TITLES[useful]
+    lines, logarithm = evidence.lines(useful), private == LOSS
+    figure = frontier_figure(points, *axes, lines, logarithm=logarithm)
+    return points, figure, frontier_caption(points, *axes)

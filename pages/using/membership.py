@@ -21,7 +21,7 @@ _MOST = 3  # values of ε in one figure
 
 def membership_view(evidence: Evidence) -> None:
     """Draw the choice of a curve and its ε, the ROC, and what it means."""
-    rows = chosen(evidence.table, "roc", **evidence.where("roc"))
+    rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
         note("There is no inference of membership here, or not yet.")

@@ -14,6 +14,7 @@ from dpcore.study.provenance import experiment_provenance
 from pages.shared import link
 from pages.shared.compared import show_compared
 from pages.shared.messages import note, refuse
+from pages.using.evidence import Rows
 
 if TYPE_CHECKING:
     from dpcore.study.experiment_results import RecordedExperiment
@@ -29,6 +30,16 @@ def recorded(name: str) -> RecordedExperiment:
         DpcoreError: it is not there, or damaged.
     """
     return read_experiment(name)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def recorded_rows(name: str) -> Rows:
+    """Its rows, with what was computed of them for anybody.
+
+    Raises:
+        DpcoreError: as `recorded`.
+    """
+    return Rows(recorded(name).table)
 
 
 def choose_recorded() -> RecordedExperiment | None:

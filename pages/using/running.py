@@ -17,11 +17,10 @@ from dpcore.study.parts import grid
 from dpcore.study.plan import Arm
 from pages.shared.groups import GROUPS
 from pages.shared.messages import refuse
+from pages.using.evidence import Rows
 from pages.using.uploading import CORPORA, choose_texts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.live_jobs import LiveRun
     from pages.shared.resources import Settings
@@ -42,14 +41,14 @@ class Held:
         live: what was asked for.
         corpus: key of `pages.using.uploading.CORPORA`.
         seen: cells whose rows are in `table`.
-        table: of the cells that are done; None before the first.
+        rows: of the cells that are done; None before the first.
     """
 
     job: LiveRun
     live: Live
     corpus: str
     seen: int = 0
-    table: pd.DataFrame | None = None
+    rows: Rows | None = None
 
 
 def run_of_ones_own(
@@ -200,7 +199,7 @@ def _take_in(held: Held) -> None:
     """Make a table of what is there, if there is more than before."""
     finished, rows = held.job.finished, held.job.rows
     if finished != held.seen:
-        held.table, held.seen = tidy(rows), finished
+        held.rows, held.seen = Rows(tidy(rows)), finished
 
 
 def _ending(held: Held) -> None:

@@ -12,10 +12,10 @@ from pages.shared.messages import note
 from pages.using.command import command
 from pages.using.curves import curves_view
 from pages.using.evidence import choose_part
-from pages.using.examples import examples_view
+from pages.using.examples import own_examples, recorded_examples
 from pages.using.frontier import frontier_view
 from pages.using.membership import membership_view
-from pages.using.recorded import made_view, papers_view
+from pages.using.recorded import made_view, papers_view, recorded_rows
 from pages.using.running import title_of
 from pages.using.solving import solve_view
 from pages.using.uploading import UPLOAD
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.study.experiment_results import RecordedExperiment
+    from pages.using.evidence import Evidence, Rows
     from pages.using.running import Held
+
+    View = Callable[[Evidence], None]
 
 VIEW = "use_view"
 TABS = {
@@ -43,44 +46,48 @@ TABS = {
 def recorded_views(found: RecordedExperiment) -> None:
     """Draw the views of a recorded experiment."""
 
-    def made() -> None:
+    def made(_: Evidence) -> None:
         _link()
         made_view(found)
         _all_numbers(found.table, found.entry.name)
 
-    more: dict[str, Callable[[], None]] = {"command": made}
+    more: dict[str, View] = {"command": made}
     if found.entry.source:
-        more = {"papers": lambda: papers_view(found)} | more
-    _views(found.entry.name, found.table, more)
+        more = {"papers": lambda _: papers_view(found)} | more
+    examples = found.examples
+    if examples is not None:
+        more = {"examples": lambda evidence: recorded_examples(examples, evidence)} | more
+    _views(found.entry.name, recorded_rows(found.entry.name), more)
 
 
-def run_views(held: Held, table: pd.DataFrame) -> None:
+def run_views(held: Held, rows: Rows) -> None:
     """Draw the views of a run of one's own."""
 
-    def made() -> None:
+    def made(_: Evidence) -> None:
         _link()
         if held.corpus == UPLOAD:
             note("Your table is not in the link: whoever opens it chooses one of their own.")
         st.subheader("Command", anchor=False)
         st.code(command(held.live, held.corpus), language=None, wrap_lines=True)
         note("It prints the numbers of this run.")
-        _all_numbers(table, "run")
+        _all_numbers(rows.table, "run")
 
-    more: dict[str, Callable[[], None]] = {
-        "examples": lambda: examples_view(held),
+    more: dict[str, View] = {
+        "examples": lambda _: own_examples(held),
         "command": made,
     }
     st.text(title_of(held))
-    _views("run", table, more)
+    _views("run", rows, more)
 
 
-def _views(name: str, table: pd.DataFrame, more: dict[str, Callable[[], None]]) -> None:
-    evidence = choose_part(name, table)
-    views: dict[str, Callable[[], None]] = {
-        "curves": lambda: curves_view(evidence),
-        "frontier": lambda: frontier_view(evidence),
-        "membership": lambda: membership_view(evidence),
-        "solve": lambda: solve_view(evidence),
+@st.fragment
+def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
+    evidence = choose_part(name, rows)
+    views: dict[str, View] = {
+        "curves": curves_view,
+        "frontier": frontier_view,
+        "membership": membership_view,
+        "solve": solve_view,
     }
     views |= more
     first = TABS["curves"]
@@ -92,7 +99,7 @@ def _views(name: str, table: pd.DataFrame, more: dict[str, Callable[[], None]]) 
         if tab.open:
             link.write(VIEW, key, "curves")
             with tab:
-                view()
+                view(evidence)
 
 
 def _link() -> None:

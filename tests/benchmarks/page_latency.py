@@ -1,15 +1,16 @@
-"""How long a slider step of a page takes: server, pixels, bytes; and its first view.
+"""How long a step of a page takes: server, pixels, bytes; and its first view.
 
-Run: python -m tests.benchmarks.page_latency [steps] [rewrite|deniability|neighbourhoods|attacker]
+Run: python -m tests.benchmarks.page_latency [steps] [PAGE], PAGE one of `PAGES`
 
 It starts a fresh server, opens the page in Chromium and steps the metric slider by keyboard, one
-step at a time. "Server" is the time from the last frame that the browser sent to the last frame
+step at a time; on the Utility page, which has none, it clicks on what mechanisms are compared at.
+"Server" is the time from the last frame that the browser sent to the last frame
 that it received for that step, as far as the browser's process reports them while it draws;
-"pixels" is the time from the key press to the first change of what the slider moves: the grid's
-words or readings, the marks on the curves, the map and the bars of noise, or the icon array.
-"Settled" is the time to the last change of the page. The first view of a warm server is that of the
-later visits; each is a new browser context, whose cache is empty, so it holds the download of
-Streamlit and of Plotly.
+"pixels" is the time from the key press or click to the first change of what is moved: the grid's
+words or readings, the marks on the curves, the map and the bars of noise, the icon array, or the
+figures of utility. "Settled" is the time to the last change of the page. The first view of a warm
+server is that of the later visits; each is a new browser context, whose cache is empty, so it holds
+the download of Streamlit and of Plotly.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Visited:
     path: str
     ready: str
     moving: str
+    choices: str = ""  # what is clicked on in turn; empty where the slider is stepped
 
 
 PAGES = {
@@ -64,6 +66,12 @@ PAGES = {
         ".st-key-figure_posterior .main-svg",
         "[document.querySelector('.st-key-figure_posterior').parentElement]",
     ),
+    "utility": Visited(
+        "/utility",
+        ".js-plotly-plot .main-svg",
+        "[document.querySelector('[role=tabpanel]')]",
+        ".st-key-use_compare [role=radio]",
+    ),
 }
 _WATCH = """() => {
   const all = { childList: true, subtree: true, characterData: true, attributes: true };
@@ -71,10 +79,11 @@ _WATCH = """() => {
   for (const root of MOVING) first.observe(root, all);
   new MutationObserver(() => { window.__last = performance.now(); })
     .observe(document.querySelector('.stMain'), all);
-  addEventListener('keydown', () => {
+  const begin = () => {
     window.__pressed = performance.now();
     window.__changed = undefined;
-  }, true);
+  };
+  for (const kind of ['keydown', 'click']) addEventListener(kind, begin, true);
 }"""
 
 
@@ -98,15 +107,20 @@ class Frames:
         self.bytes += len(payload)
 
 
-def measure(page: Page, frames: Frames, moving: str, steps: int) -> dict[str, list[float]]:
-    """Step the slider to and fro."""
-    page.evaluate(_WATCH.replace("MOVING", moving))
-    page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+def measure(page: Page, frames: Frames, visited: Visited, steps: int) -> dict[str, list[float]]:
+    """Step the slider to and fro, or choose one after the other."""
+    page.evaluate(_WATCH.replace("MOVING", visited.moving))
+    choices = page.locator(visited.choices) if visited.choices else None
+    if choices is None:
+        page.locator(".st-key-eps_metric").get_by_role("slider").focus()
     names = ("server_ms", "pixels_ms", "settled_ms", "kilobytes")
     found: dict[str, list[float]] = {name: [] for name in names}
     for step in range(steps):
         frames.bytes = 0
-        page.keyboard.press("ArrowLeft" if step % 8 < 4 else "ArrowRight")
+        if choices is None:
+            page.keyboard.press("ArrowLeft" if step % 8 < 4 else "ArrowRight")
+        else:
+            choices.nth((step + 1) % choices.count()).click()
         page.wait_for_function("window.__changed !== undefined", timeout=WAIT_MS)
         wait_idle(page)
         found["server_ms"].append(1000 * (frames.received - frames.sent))
@@ -142,7 +156,7 @@ def main(steps: int, name: str) -> None:
                 page.locator(visited.ready).first.wait_for(timeout=WAIT_MS)
                 print(f"from the landing page: {time.perf_counter() - opened:.2f} s")
                 wait_idle(page)
-            found = measure(page, frames, visited.moving, steps)
+            found = measure(page, frames, visited, steps)
             print(f"server start to health: {healthy - start:.2f} s")
             for what, values in found.items():
                 goal = f" (goal {GOALS[what]})" if what in GOALS else ""

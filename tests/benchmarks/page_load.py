@@ -1,10 +1,11 @@
-"""Many people on one page at once: the server's time for a slider step, without a browser.
+"""Many people on one page at once: the server's time for a step, without a browser.
 
 Run: python -m tests.benchmarks.page_load [PAGE] [sessions ...], PAGE one of `PAGES`
 
-Each session is a web socket of its own that steps the metric slider once a second. Its steps are
-timed from the request to the end of the script run; the bytes are those of one step. The first
-view is the whole page for a further session of the warm server.
+Each session is a web socket of its own that steps the metric slider once a second; on the Utility
+page, which has none, it changes what the mechanisms are compared at. Its steps are timed from the
+request to the end of the script run; the bytes are those of one step. The first view is the whole
+page for a further session of the warm server.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import websockets
@@ -23,11 +25,22 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.server import serve
 from tests.needs import ROOT
 
-PAGES = ("rewrite", "deniability", "neighbourhoods", "attacker")
 STEPS, WARM_UP = 20, 2
 SETTLE = 15.0  # seconds
 EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN  # another run follows by itself
-VALUES = ["9", "10", "12", "14", "16", "18", "20"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """What is stepped: the key of a widget, and values that are all different from its first."""
+
+    key: str = "eps_metric"
+    values: tuple[str, ...] = ("9", "10", "12", "14", "16", "18", "20")
+
+
+PAGES = dict.fromkeys(("rewrite", "deniability", "neighbourhoods", "attacker"), Control()) | {
+    "utility": Control("use_compare", ("equal Nw", "equal attacker success", "nominal ε"))
+}
 
 
 class Session:
@@ -36,9 +49,9 @@ class Session:
     def __init__(self, socket: websockets.ClientConnection) -> None:
         """Wrap an open socket."""
         self.socket = socket
-        self.slider, self.fragment, self.page = "", "", ""
+        self.control, self.fragment, self.page = "", "", ""
 
-    async def run(self, message: BackMsg) -> tuple[float, int]:
+    async def run(self, message: BackMsg, key: str = "") -> tuple[float, int]:
         """Send a request and wait for the end of its script run: seconds and bytes."""
         start, size = time.perf_counter(), 0
         await self.socket.send(message.SerializeToString())
@@ -51,8 +64,9 @@ class Session:
                 self.page = forward.new_session.page_script_hash
             elif kind == "delta":
                 element = forward.delta.new_element
-                if element.slider.query_param_key == "eps_metric":
-                    self.slider, self.fragment = element.slider.id, forward.delta.fragment_id
+                widget = getattr(element, element.WhichOneof("type") or "", None)
+                if key and getattr(widget, "id", "").endswith(f"-{key}"):
+                    self.control, self.fragment = widget.id, forward.delta.fragment_id
             elif kind == "script_finished" and forward.script_finished != EARLY:
                 return time.perf_counter() - start, size
 
@@ -61,15 +75,16 @@ class Session:
         message = BackMsg()
         message.rerun_script.query_string = ""
         message.rerun_script.page_name = page
-        await self.run(message)
-        if not self.slider:
-            raise RuntimeError(f"no slider of the metric group on the page {page}")
+        key = PAGES[page].key
+        await self.run(message, key)
+        if not self.control:
+            raise RuntimeError(f"no control {key} on the page {page}")
 
     async def step(self, value: str) -> tuple[float, int]:
-        """Move the slider."""
+        """Move the control."""
         message = BackMsg()
         state = message.rerun_script.widget_states.widgets.add()
-        state.id = self.slider
+        state.id = self.control
         state.string_array_value.data.append(value)
         message.rerun_script.fragment_id = self.fragment
         message.rerun_script.page_script_hash = self.page
@@ -90,7 +105,8 @@ async def person(
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):
             start = time.perf_counter()
-            result = await session.step(VALUES[(step + number) % len(VALUES)])
+            values = PAGES[page].values
+            result = await session.step(values[(step + number) % len(values)])
             if step >= WARM_UP:
                 found.append(result)
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - start)))

@@ -1,10 +1,12 @@
 """The Utility page under AppTest: recorded experiments, runs of one's own, uploads, nonsense."""
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -107,6 +109,28 @@ def test_the_attacker_is_drawn_on_logarithmic_axes(opened: Callable[..., AppTest
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
     assert "in 100 texts that were not used" in said(test)
     assert "nothing is seen below a false-positive rate" in said(test)
+
+
+def test_examples_of_a_record_are_those_of_the_chosen_classifier(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = with_curves()
+    found = recorded.recorded(name)
+    row = found.table[found.table["quantity"] == "accuracy"].iloc[[0]]
+    learner = row["learner"].iloc[0]
+    texts = {"original": "![x](http://a.b)", "private": "a *b*", "true": "good", "guessed": "bad"}
+    one = row.assign(label="madlib", epsilon=2.0, quantity="example", **texts)
+    other = one.assign(learner="other", original="of another classifier")
+    both = dataclasses.replace(found, examples=pd.concat([other, one], ignore_index=True))
+    monkeypatch.setattr(recorded, "recorded", lambda _: both)
+    test = opened(
+        experiment=name, use_view="Examples", use_classifier=learner, use_labels=row["data"].iloc[0]
+    )
+    shown = said(test)
+    assert "![x](http://a.b) Its label: good" in shown
+    assert "a *b* Read as: bad" in shown
+    assert "of another classifier" not in shown
+    assert [text.value for text in test.text if text.value == texts["original"]]
 
 
 def test_damage_is_said_and_a_run_of_ones_own_still_works(
