@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, named_layout, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, faint
+from dpcore.plots.utility import ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +49,15 @@ def lines_figure(
     names = list(dict.fromkeys(table["curve"].tolist()))
     for name, look in zip(names, LOOKS, strict=False):
         traces += _curve(go, str(name), table[table["curve"] == name], look)
+    x_axis: dict[str, object] = {}
+    if logarithm:
+        x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
     scale: dict[str, object] = {"range": [-0.03, 1.03]} if share else {"rangemode": "tozero"}
     return go.Figure(
         traces,
         named_layout(
             _HEIGHT,
-            xaxis=axis(x_title, fixedrange=True, **({"type": "log"} if logarithm else {})),
+            xaxis=axis(x_title, fixedrange=True, **x_axis),
             yaxis=axis(y_title, fixedrange=True, **scale),
         ),
     )

@@ -194,10 +194,11 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
             "third part says why."
         )
     note(
-        "Pixels go from 0 (white) to 1 (black). The grey line is no certificate of noise but the "
-        "whole truth about another classifier, logistic regression without noise: for a linear "
-        "classifier the smallest successful attack is a formula. Where it lies above the others, "
-        "the noise bought nothing here but a proof that would also hold for a deep network."
+        "Pixels go from 0 (white) to 1 (black). An attack may leave that range. The line “no "
+        "noise” is no certificate of noise but the whole truth about another classifier, logistic "
+        "regression on clean pictures: for a linear classifier the smallest successful attack is a "
+        "formula. Where it lies above the others, the noise buys nothing here; but its proof would "
+        "hold for a deep network just as well."
     )
     link_and_command(
         digits_command(noise, how),

@@ -152,8 +152,8 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
         curves = {
             PROVED: certified_accuracy(found, truth, sizes, found.sizes),
             TIGHT: certified_accuracy(found, truth, sizes, found.tight),
-            SLIDES: certified_accuracy(found, truth, sizes, found.slides),
             ORDINARY: (radii >= sizes[:, None]).mean(axis=1),
+            SLIDES: certified_accuracy(found, truth, sizes, found.slides),
         }
         return pd.concat(
             [

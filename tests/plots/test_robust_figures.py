@@ -20,7 +20,7 @@ CURVES = pd.DataFrame(
 
 
 def test_curves_differ_in_colour_dash_and_marker_and_one_has_a_band() -> None:
-    figure = lines_figure(CURVES, "L", "accuracy", logarithm=True)
+    figure = lines_figure(CURVES.assign(x=[1.0, 20.0, 1.0, 20.0]), "ε", "accuracy", logarithm=True)
     named = [trace for trace in figure.data if trace.name]
     assert [trace.name for trace in named] == ["proved", "&lt;b&gt;other&lt;/b&gt;"]
     looks = [(t.line.color, t.line.dash, t.marker.symbol) for t in named]
@@ -28,6 +28,7 @@ def test_curves_differ_in_colour_dash_and_marker_and_one_has_a_band() -> None:
     (band,) = (trace for trace in figure.data if trace.fill == "toself")
     assert list(band.y) == [1.0, 0.5, 0.3, 0.8]
     assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["1", "2", "5", "10", "20"]
     assert list(figure.layout.yaxis.range) == [-0.03, 1.03]
     assert lines_figure(CURVES, "L", "loss", share=False).layout.yaxis.rangemode == "tozero"
 
