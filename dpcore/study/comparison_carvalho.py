@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PAPER = "Carvalho et al. 2021"
 _CLEAN: dict[str, Any] = {"tested_on": "clean"}
-_LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF"}
+_LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF", "network": "network"}
 
 
 def carvalho_rows(recorded: RecordedExperiment) -> tuple[Row, ...]:
@@ -61,8 +61,8 @@ def _baseline(recorded: RecordedExperiment) -> Row:
         "drawn, not printed",
         f"{_both(found)}; majority class {majority:.3f}",
         "",
-        f"{recorded.entry.sizes} Less text to learn from gives a lower ceiling than 12,500 whole "
-        "reviews do; the classifiers are linear, as fastText is.",
+        f"{recorded.entry.sizes} Fewer texts to learn from give a lower ceiling than 12,500 do; "
+        "the first two classifiers are linear, as fastText is.",
     )
 
 
@@ -182,7 +182,7 @@ def _attack(recorded: RecordedExperiment, curve: str) -> Row:
         f"{'; '.join(found)} ({_LEARNERS[name]})",
         signed(mean - 0.50),
         f"Without privacy the AUC is {clean} here: a model of {option(recorded, 'quarter'):,} "
-        "short texts remembers more of each than one of 12,500 long ones.",
+        "texts remembers more of each than one of 12,500.",
     )
 
 
@@ -221,7 +221,8 @@ def _formal(recorded: RecordedExperiment) -> Row:
         f"is {least:.3g} nats, times {tokens} words: that allows {100 * allowed:.3g} % true "
         "positives at 1 % false ones",
         "",
-        f"The guarantee is for two words. For a text of {tokens} words the losses add up, so even "
+        f"The guarantee is for two words. For a text of {tokens} words, the median, the losses add "
+        "up, so even "
         f"the smallest ε allows odds up to e^{least * tokens:.4g} between two texts: at no ε of "
         "the figure does the proved guarantee bound this attack. What protects here is measured, "
         "not proved.",

@@ -70,18 +70,24 @@ print(json.dumps(found))
 """
 
 
-def theirs(folder: Path, given: dict[str, object], vectors: np.ndarray) -> dict[str, list[float]]:
-    """Seconds to make each of their mechanisms, and seconds a word (median)."""
+def environment(folder: Path) -> tuple[Path, dict[str, str]]:
+    """An environment with the package: its interpreter, and the variables that it needs."""
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE], check=True)
-    # Their import asks for a WordNet corpus that none of these five uses.
+    # Their import asks for a WordNet corpus that none of these mechanisms uses.
     (folder / "nltk" / "corpora" / "wordnet").mkdir(parents=True)
+    return python, os.environ | {"NLTK_DATA": str(folder / "nltk")}
+
+
+def theirs(folder: Path, given: dict[str, object], vectors: np.ndarray) -> dict[str, list[float]]:
+    """Seconds to make each of their mechanisms, and seconds a word (median)."""
+    python, variables = environment(folder)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     np.save(folder / "vectors.npy", vectors)
     done = subprocess.run(
         [python, "-c", THEIRS, folder / "given.json", folder / "vectors.npy"],
-        env=os.environ | {"NLTK_DATA": str(folder / "nltk")},
+        env=variables,
         capture_output=True,
         text=True,
         check=True,
