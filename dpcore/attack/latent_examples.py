@@ -210,8 +210,8 @@ def read_examples(path: Path) -> Examples:
     if not whole:
         raise StudyError(
             f"the examples {path.name} are missing or damaged; make them with "
-            "`python -m dpcore autoencoder examples --data ../shared/data`, or restore the folder "
-            "data/results"
+            "`python -m dpcore autoencoder examples --model adept --data ../shared/data`, or "
+            "restore the folder data/results"
         )
     latents.setflags(write=False)
     return Examples(texts, latents, manhattan, rewrites, facts)

@@ -71,7 +71,7 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
     rewrites = _rewritten(model, [texts[i] for i in chosen], known)
     found = {
         "facts": {
-            "command": "python -m dpcore autoencoder examples --data ../shared/data",
+            "command": "python -m dpcore autoencoder examples --model adept --data ../shared/data",
             "version": __version__,
             "data": {_DATA: sha256_of_file(path)},
             "network": dict(model.facts) | asdict(model.shape),

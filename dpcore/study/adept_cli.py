@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore import __version__
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.adept_latent import FORMS, LatentForm
+from dpcore.mechanisms.adept_latent import FORMS
 from dpcore.mechanisms.cli import print_json
 
 if TYPE_CHECKING:
@@ -17,10 +17,19 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.adept_latent import NoisyLatents
 
+_OWN = "words of the public texts"
 _NOT_COVERED = (
     "the promise is about the text that is rewritten; it says nothing of the texts that the "
     "network was trained on"
 )
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of `train` that only this model has."""
+    command.add_argument("--latent", type=int, default=32, metavar="N", help="adept (default 32)")
+    command.add_argument(
+        "--longest", type=int, default=15, metavar="N", help="adept: words read (default 15)"
+    )
 
 
 def train_model(options: argparse.Namespace, texts: Sequence[str], state: Path) -> int:
@@ -32,6 +41,12 @@ def train_model(options: argparse.Namespace, texts: Sequence[str], state: Path) 
     from dpcore.learn.training_settings import Training
     from dpcore.lexicon.terminal import progress_bars
 
+    for name in ("vectors", "norm", "mechanism", "epsilon"):
+        if getattr(options, name) is not None:
+            raise ParameterError(
+                f"the model adept learns its own words and vectors, without noise of a mechanism: "
+                f"leave out --{name}"
+            )
     settings = AdeptSettings(
         Shape(hidden=options.hidden, latent=options.latent),
         most=options.vocabulary,
@@ -62,6 +77,7 @@ def train_model(options: argparse.Namespace, texts: Sequence[str], state: Path) 
                 "file": options.out.name,
                 "texts": len(used),
                 "words": len(model.vocabulary.words),
+                "lexicon": _OWN,
                 "fingerprint": model.vocabulary.fingerprint,
                 "latent": options.latent,
                 "clip_norm_l1": model.manhattan,
@@ -106,34 +122,57 @@ def rewrite_lines(options: argparse.Namespace, lines: Sequence[str]) -> int:
     found = [""] * len(lines)
     for place, text in zip(places, rewritten.texts, strict=True):
         found[place] = text
-    facts = _facts(form, rewritten.latents, len(places)) | {"texts": found}
+    noisy = rewritten.latents
+    status, statement = _promise(noisy)
     if options.json:
-        print_json(facts | {"mechanism": options.mechanism, "experiment": options.seed is not None})
+        print_json(
+            {
+                "mechanism": options.mechanism,
+                "parameters": {"clip_norm": model.clip_norm(form), "latent": model.shape.latent},
+                "lexicon": _OWN,
+                "fingerprint": model.vocabulary.fingerprint,
+                "version": __version__,
+                "epsilon": epsilon,
+                "true_epsilon": noisy.epsilon,
+                "status": status,
+                "statement": statement,
+                "texts": found,
+                "experiment": options.seed is not None,
+            }
+        )
         return 0
     for text in found:
         print(text)
-    print(f"{facts['status']}: {facts['statement']}", file=sys.stderr)
-    print(_NOT_COVERED, file=sys.stderr)
+    print(f"{status}: {statement}", file=sys.stderr)
     if options.seed is not None:
         print("an experiment with a fixed seed: do not release this text", file=sys.stderr)
     return 0
 
 
-def _facts(form: LatentForm, noisy: NoisyLatents, texts: int) -> dict[str, Any]:
-    """What is promised, and what is true."""
+def write_examples(options: argparse.Namespace) -> int:
+    """Record the examples of `dpcore.attack.latent_examples`; returns an exit code."""
+    from dpcore.attack.latent_examples import examples_path
+    from dpcore.study.adept2021_examples import make_examples
+
+    if options.data is None:
+        raise ParameterError("the network of the examples learns from ATIS: give --data DIR")
+    out = options.out or examples_path()
+    found = make_examples(options.data, out)
+    if options.json:
+        print_json(
+            {"file": out.name, "rows": len(found["rewrites"]), "texts": len(found["texts"])}
+            | found["facts"]
+        )
+        return 0
+    print(f"{out}: {len(found['texts'])} utterances, {len(found['rewrites'])} rewrites")
+    return 0
+
+
+def _promise(noisy: NoisyLatents) -> tuple[str, str]:
+    """Status and statement: between any two whole utterances, not between words."""
     dimension = noisy.vectors.shape[1]
+    statement = f"ε = {noisy.claimed_epsilon:g} between any two utterances"
     refuted = noisy.epsilon > noisy.claimed_epsilon
-    statement = f"ε = {noisy.claimed_epsilon:g} between any two utterances, for each of {texts:,}"
     if refuted:
-        statement += f"; true ε = {noisy.epsilon:.4g} (√{dimension} times as large)"
-    return {
-        "form": str(form),
-        "epsilon": noisy.claimed_epsilon,
-        "true_epsilon": noisy.epsilon,
-        "status": "refuted" if refuted else "proved",
-        "statement": statement,
-        "latent": dimension,
-        "scale": noisy.scale,
-        "clipped": noisy.clipped,
-        "not_covered": _NOT_COVERED,
-    }
+        statement += f" is the claim, and √{dimension} times as much, {noisy.epsilon:.4g}, is true"
+    return ("refuted" if refuted else "proved"), f"{statement}; {_NOT_COVERED}"

@@ -9,6 +9,7 @@ from dpcore import __version__
 from dpcore.errors import ParameterError, StudyError, TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_SENTENCE_WORDS
 from dpcore.mechanisms.cli import describe, given_settings, print_json, seed_option
+from dpcore.study import adept_cli
 
 if TYPE_CHECKING:
     import argparse
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 _RANDOM = "random"
+_MODELS = ("words", "adept")
 _LINES = 64  # of a file, rewritten at a time
 _STATE = ".unfinished.safetensors"
 
@@ -30,6 +32,8 @@ def register(commands: Commands) -> None:
     actions = room.add_subparsers(required=True, metavar="action")
 
     command = actions.add_parser("train", help="train an auto-encoder on public sentences")
+    _model(command)
+    adept_cli.add_options(command)
     command.add_argument(
         "--data", type=Path, metavar="FILE", help="public: .txt, one sentence a line, or .parquet"
     )
@@ -62,9 +66,18 @@ def register(commands: Commands) -> None:
     command.set_defaults(handler=_rewrite)
 
     command = actions.add_parser("examples", help="record the examples that the app shows")
+    _model(command)
+    command.add_argument("--data", type=Path, metavar="DIR", help="adept: folder of corpora")
     command.add_argument("--out", type=Path, metavar="FILE.json", help="(default: ours)")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(handler=_examples)
+
+
+def _model(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--model", choices=_MODELS, default=_MODELS[0],
+        help="words: a vector a word; adept: one for the whole utterance (default words)",
+    )  # fmt: skip
 
 
 def _common(command: argparse.ArgumentParser) -> None:
@@ -122,6 +135,8 @@ def _train(options: argparse.Namespace) -> int:
     )
     state = _state(options)
     texts = _public(options)
+    if options.model == "adept":
+        return adept_cli.train_model(options, texts, state)
     lexicon = frequent_words(texts, _vectors(options), options.vocabulary)
     noise, name = None, ""
     if options.mechanism is not None or options.epsilon is not None:
@@ -214,15 +229,20 @@ def _lines(name: str) -> list[str]:
 def _rewrite(options: argparse.Namespace) -> int:
     import numpy as np
 
+    from dpcore.learn.adept import ARCHITECTURE
     from dpcore.learn.autoencoder_training import load_autoencoder
+    from dpcore.learn.checkpoint import load
     from dpcore.noise.streams import generator
     from dpcore.rewrite.checks import check_text
     from dpcore.rewrite.documents import encode_all
 
-    made, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
-    mechanism, epsilon = _mechanism(options, made.lexicon, made.architecture)
     if options.text is not None:
         check_text(options.text)
+    if load(options.checkpoint).architecture == ARCHITECTURE:
+        lines = [options.text] if options.text is not None else _lines(options.file)
+        return adept_cli.rewrite_lines(options, lines)
+    made, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
+    mechanism, epsilon = _mechanism(options, made.lexicon, made.architecture)
     lines = [options.text] if options.text is not None else _lines(options.file)
     rng = generator(options.seed, "auto-encoder", mechanism.key)
     found: list[str] = []
@@ -278,6 +298,8 @@ def _examples(options: argparse.Namespace) -> int:
     from dpcore.lexicon.terminal import progress_bars
     from dpcore.study.autoencoder_examples import examples_path, make_examples
 
+    if options.model == "adept":
+        return adept_cli.write_examples(options)
     out = options.out or examples_path()
     with progress_bars() as progress:
         found = make_examples(out, progress)
