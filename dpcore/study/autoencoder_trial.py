@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,6 @@ from dpcore.study.rows import Row, row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcore.learn.training_settings import Fitted
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
@@ -87,20 +87,23 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
 
     Options: `splits` (public, private), `vocabulary`, `words` (least and most of a sentence),
     `train` and `test` (sentences), `attacked` (of them by the likeliest word), `hidden`, `norm`,
-    `epochs`, `batch`, `rate`, `noise_in_training` (a network for each ε, trained with its noise).
+    `epochs`, `batch`, `rate`, `noise_in_training` (a network for each ε, trained with its noise),
+    `timed` (training takes a row too: `cpu_seconds`, of an epoch).
     """
-    plan = canonical([cell.data, cell.lexicon, cell.seed, sorted(cell.options)])
-    known = _Known(cell, sources, plan)
+    same = sorted(pair for pair in cell.options if pair[0] != "noise_in_training")
+    known = _Known(cell, sources, canonical([cell.data, cell.lexicon, cell.seed, same]))
     material = _material(known)
+    timed = bool(cell.option("timed", False))
     if not cell.mechanism:
-        return [*_clean(*_trained(known), material, cell.seed)]
+        made, seconds = _trained(known)
+        return [*_clean(made, material, cell.seed), *_timed(timed, seconds, None)]
     mechanism = create(cell.mechanism, material.lexicon, dict(cell.settings))
     adapted = bool(cell.option("noise_in_training", False))
     rows: list[Row] = []
     for epsilon in cell.epsilons:
         if adapted:
-            made, fitted = _train(material, cell, mechanism, epsilon)
-            rows.append(_seconds(fitted, epsilon))
+            made, seconds = _train(material, cell, mechanism, epsilon)
+            rows += _timed(timed, seconds, epsilon)
         else:
             made = _trained(known)[0]
         rows += _noisy(made, material, mechanism, epsilon, cell)
@@ -160,17 +163,19 @@ def _guess(texts: Sequence[str], lexicon: Lexicon) -> float:
 
 
 @functools.lru_cache(maxsize=2)
-def _trained(known: _Known) -> tuple[Autoencoder, Fitted]:
+def _trained(known: _Known) -> tuple[Autoencoder, float]:
     return _train(_material(known), known.cell, None, 0.0)
 
 
 def _train(
     material: Material, cell: Cell, mechanism: Mechanism | None, epsilon: float
-) -> tuple[Autoencoder, Fitted]:
+) -> tuple[Autoencoder, float]:
+    """An auto-encoder, and the processor seconds that an epoch of its training took."""
     noise = None
     if mechanism is not None:
         noise = functools.partial(drawn, mechanism, epsilon)
-    return train(
+    start = time.process_time()
+    made, fitted = train(
         material.training,
         material.lexicon,
         Architecture(int(cell.option("hidden")), norm=float(cell.option("norm"))),
@@ -184,19 +189,20 @@ def _train(
         ),
         noise=noise,
     )
+    return made, (time.process_time() - start) / len(fitted.epochs)
 
 
-def _seconds(fitted: Fitted, epsilon: float | None) -> Row:
-    count = len(fitted.epochs)
-    return row("seconds", fitted.seconds, epsilon=epsilon, learner=NETWORK, count=count)
+def _timed(timed: bool, seconds: float, epsilon: float | None) -> list[Row]:
+    if not timed:
+        return []
+    return [row("cpu_seconds", seconds, epsilon=epsilon, learner=NETWORK)]
 
 
-def _clean(made: Autoencoder, fitted: Fitted, material: Material, seed: int) -> Iterator[Row]:
+def _clean(made: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
     """Without noise, and without anything but the length."""
     read = material.documents
     words = stand_in(read.words, len(material.lexicon), generator(seed, "stand-ins, tested"))
     vectors = made.origins[words].astype(np.float64)
-    yield _seconds(fitted, None)
     yield row("guess", material.guess, learner=ANY, count=words.size)
     for learner, seen in ((NETWORK, vectors), (LENGTH, np.zeros_like(vectors))):
         out, losses = made.judge(seen, read.offsets, words)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from dpcore.mechanisms.truncation import published_truncation, worst_delta
+from dpcore.mechanisms.truncation import Truncation, published_truncation, worst_delta
 from dpcore.study.huang2024 import HUANG_DELTA, HUANG_DIMENSION, HUANG_NORM, HUANG_TOTALS, dummies
 from dpcore.study.parts import Settings
 from dpcore.study.plan import Arm, Plan
@@ -45,14 +45,17 @@ def total_of(epsilon: float) -> int:
     return next(total for total, top in HUANG_TOTALS if epsilon <= top)
 
 
-def true_delta(epsilon: float) -> float:
-    """The δ that the published noise has in truth, rounded down to three digits."""
+def published_noise(epsilon: float) -> Truncation:
+    """TrLaplace's noise at an ε, with the paper's dummy dimensions."""
     total = total_of(epsilon)
     root = dict(dummies(total))["delta_root"]
-    noise = published_truncation(
-        epsilon, root, HUANG_NORM, HUANG_DIMENSION, total - HUANG_DIMENSION
-    )
-    return math.floor(1e3 * worst_delta(noise, HUANG_NORM, HUANG_DIMENSION)) / 1e3
+    return published_truncation(epsilon, root, HUANG_NORM, HUANG_DIMENSION, total - HUANG_DIMENSION)
+
+
+def true_delta(epsilon: float) -> float:
+    """The δ that the published noise has in truth, rounded down to three digits."""
+    delta = worst_delta(published_noise(epsilon), HUANG_NORM, HUANG_DIMENSION)
+    return math.floor(1e3 * delta) / 1e3
 
 
 def equal_label(epsilon: float) -> str:
@@ -120,7 +123,7 @@ def _noise_in_training() -> Plan:
         ("yelp",),
         ("yelp_sentences.parquet",),
         _SEEDS[:1],
-        (*_OPTIONS, ("splits", ("dev", "test"))),
+        (*_OPTIONS, ("splits", ("dev", "test")), ("timed", True)),
         together=True,
     )
 
@@ -139,8 +142,9 @@ def sizes_of(plan: Plan) -> str:
     """How much of a corpus is used, in a sentence."""
     options = dict(plan.options)
     least, most = options["words"]
+    seeds = "With one seed" if len(plan.seeds) == 1 else f"For each of {len(plan.seeds)} seeds"
     return (
-        f"For each of {len(plan.seeds)} seeds a network of {options['hidden']} states in each "
+        f"{seeds} a network of {options['hidden']} states in each "
         f"direction over the {options['vocabulary']:,} most frequent words (the paper: 10,000), "
         f"trained on {options['train']:,} sentences of {least} to {most} words in "
         f"{options['epochs']} epochs at most (the paper: 100 epochs); {options['test']} sentences "
