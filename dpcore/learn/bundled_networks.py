@@ -1,0 +1,49 @@
+"""The small networks that come with the laboratory, trained on the teaching corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.bundled import bundled_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.learn.checkpoint import Checkpoint
+    from dpcore.learn.network_classifier import NetworkClassifier
+    from dpcore.lexicon.lexicon import Lexicon
+
+NETWORKS = ("normal", "ibp")
+"""Names: how each was trained. Both read sentiment."""
+NEIGHBOURS = 2
+"""Each word may become one of so many nearest words, in training and in their certificates."""
+
+
+def network_path(name: str) -> Path:
+    """The checkpoint of a bundled network.
+
+    Raises:
+        ParameterError: there is none of this name.
+    """
+    if name not in NETWORKS:
+        raise ParameterError(
+            f"a bundled network is one of {', '.join(NETWORKS)}, got {name[:40]!r}"
+        )
+    return bundled_data("networks", f"{NETWORKS[0]}.safetensors") / f"{name}.safetensors"
+
+
+def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
+    """A bundled network and what its checkpoint says of it.
+
+    Args:
+        name: of `NETWORKS`.
+        lexicon: the bundled one.
+
+    Raises:
+        MissingPackageError: torch or safetensors is not installed.
+        ParameterError: another name, or another lexicon.
+    """
+    from dpcore.learn.network_classifier import recall
+
+    return recall(network_path(name), lexicon)

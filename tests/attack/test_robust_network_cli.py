@@ -1,0 +1,156 @@
+"""`robust train`, and what `robust certify` and `robust attack` make of its checkpoint."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.shell import result, run, small_vectors
+
+pytest.importorskip("torch")
+
+QUICK = ("--epochs", "2", "--hidden", "4", "--threads", "1", "--seed", "3")
+ATTACK = ("--mechanism", "tem", "--epsilon", "1", "--share", "1")
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """A table whose label says whether the weather or the doctor was terrible."""
+    rng = np.random.default_rng(0)
+    rows = ["text,label"]
+    for i in range(80):
+        word = ("weather", "doctor")[i % 2]
+        rest = " ".join(f"word{k}" for k in rng.integers(50, size=4))
+        rows.append(f"{word} {rest} terrible,{('rain', 'health')[i % 2]}")
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return str(path)
+
+
+def train(capsys, vectors, out, *more):
+    return result(capsys, "robust", "train", "--lexicon", vectors, "--out", str(out), *QUICK, *more)
+
+
+def test_a_trained_network_is_certified_and_attacked(capsys, tmp_path, vectors, reviews):
+    out = tmp_path / "net.safetensors"
+    found = train(capsys, vectors, out, "--data", reviews, "--training", "ibp", "--neighbours", "2")
+    assert [row["number"] for row in found["rows"]] == [0, 1]
+    assert 0 <= found["certified_accuracy"] <= found["clean_accuracy"] <= 1
+    assert found["settings"]["classes"] == ["health", "rain"]
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+    told = result(
+        capsys, "robust", "certify", "--checkpoint", str(out), "--lexicon", vectors,
+        "--data", reviews, "--seed", "3", "--neighbours", "2",
+    )  # fmt: skip
+    assert told["rows"][0]["clean_accuracy"] == found["clean_accuracy"]
+    assert told["rows"][0]["certified_accuracy"] == found["certified_accuracy"]
+    options = (
+        "robust", "attack", "--checkpoint", str(out), "--lexicon", vectors, *ATTACK,
+        "--text", "the weather was terrible",
+    )  # fmt: skip
+    attacked = result(capsys, *options)
+    assert {row["old"] for row in attacked["rows"][1:]} <= {"weather", "terrible"}
+    code, said, _ = run(capsys, *options)
+    assert code == 0
+    assert "read as rain" in said or "read as health" in said
+
+
+def test_one_seed_has_one_checkpoint_and_resumes_to_it(capsys, tmp_path, vectors, reviews):
+    first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    options = ("--data", reviews, "--training", "augmented", "--mechanism", "madlib")
+    found = train(capsys, vectors, first, *options, "--epsilon", "5")
+    again = train(capsys, vectors, second, *options, "--epsilon", "5")
+    assert found["settings"]["noise"] == "madlib.v1 at epsilon 5.0"
+    assert [row["loss"] for row in found["rows"]] == [row["loss"] for row in again["rows"]]
+    from dpcore.learn.checkpoint import load
+
+    one, two = load(first), load(second)
+    assert all(np.array_equal(one.tensors[name], two.tensors[name]) for name in one.tensors)
+    code, _, said = run(
+        capsys, "robust", "train", "--lexicon", vectors, "--out", str(first), "--resume",
+        "--data", reviews,
+    )  # fmt: skip
+    assert code != 0
+    assert "no training was begun" in said
+
+
+def test_the_teaching_corpus_is_read_where_no_data_are_given(capsys, tmp_path, vectors):
+    out = tmp_path / "net.safetensors"
+    train(capsys, vectors, out, "--training", "normal", "--labels", "topic", "--words", "5")
+    told = result(
+        capsys, "robust", "certify", "--checkpoint", str(out), "--lexicon", vectors, "--words", "5"
+    )
+    assert told["rows"][0]["texts"] == 432
+    assert told["rows"][0]["training"] == "normal"
+
+
+def test_an_entailment_network_reads_a_premise(capsys, tmp_path, vectors):
+    data, out = tmp_path / "pairs.csv", tmp_path / "net.safetensors"
+    rows = ["premise,hypothesis,label"]
+    rows += [f"word{i} doctor,weather word{i},{('yes', 'no')[i % 2]}" for i in range(40)]
+    data.write_text("\n".join(rows), encoding="utf-8")
+    lists = tmp_path / "lists.json"
+    lists.write_text(json.dumps({"weather": ["terrible", "nowhere"]}), encoding="utf-8")
+    more = ("--network", "entailment", "--data", str(data), "--substitutions", str(lists))
+    found = train(capsys, vectors, out, *more)
+    assert found["texts"] == 4
+    options = (
+        "robust", "attack", "--checkpoint", str(out), "--lexicon", vectors, *ATTACK,
+        "--text", "weather doctor",
+    )  # fmt: skip
+    assert run(capsys, *options)[0] != 0
+    assert result(capsys, *options, "--premise", "a terrible doctor")["rows"]
+    assert "no word of the lexicon" in run(capsys, *options, "--premise", "zzz")[2]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--network", "lstm"), "--network must be one of cnn, entailment, got 'lstm'"),
+        (("--training", "hard"), "--training must be one of normal, augmented, ibp"),
+        (("--training", "augmented"), "give both for --training augmented"),
+        (("--mechanism", "tem", "--epsilon", "1"), "give both for --training augmented"),
+        (("--network", "entailment"), "the teaching corpus has no such pairs"),
+        (("--epochs", "0"), "1 to 100,000 epochs"),
+        (("--hidden", "0"), "vectors and layers"),
+        (("--words", "0"), "--words must be a whole number"),
+        (("--device", "tpu"), "cpu, cuda or auto"),
+        (("--resume",), "no training was begun"),
+        (("--data", "nowhere.csv"), "cannot be read"),
+        (("--data", "nowhere.parquet"), "no parquet file with the columns text, label"),
+        (("--substitutions", "nowhere.json"), "no list of substitutions"),
+        (("--neighbours", "0"), "a word has 1 to"),
+    ],
+)
+def test_wrong_input_is_refused_in_a_sentence(capsys, tmp_path, vectors, more, said):
+    options = ("robust", "train", "--lexicon", vectors, "--out", str(tmp_path / "n.safetensors"))
+    code, out, err = run(capsys, *options, *QUICK, *more)
+    assert code != 0
+    assert not out
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_another_name_and_another_network_are_refused(capsys, tmp_path, vectors, reviews):
+    code, _, err = run(capsys, "robust", "train", "--lexicon", vectors, "--out", "net.bin")
+    assert code != 0
+    assert "ends in .safetensors" in err
+    out = tmp_path / "net.safetensors"
+    train(capsys, vectors, out, "--data", reviews, "--training", "normal")
+    code, _, err = run(
+        capsys, "robust", "certify", "--checkpoint", str(out), "--lexicon", vectors,
+        "--labels", "topic",
+    )  # fmt: skip
+    assert code != 0
+    assert "give data of its kind" in err
+    code, _, err = run(
+        capsys, "robust", "attack", "--text", "weather", "--premise", "doctor", *ATTACK,
+        "--lexicon", vectors,
+    )  # fmt: skip
+    assert code != 0
+    assert "--premise is read by an entailment network" in err
