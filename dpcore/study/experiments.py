@@ -13,6 +13,7 @@ from dpcore.study.huang2024 import (
     HUANG_TOTALS,
     dummies,
 )
+from dpcore.study.huang2024_autoencoder import YELP, sizes_of
 from dpcore.study.parts import Settings
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.reported import HUANG_EPSILONS
@@ -57,6 +58,11 @@ class Experiment:
     def reads_data(self) -> bool:
         """Whether it needs the folder of corpora and vectors."""
         return any(self.plan.data)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether mechanisms are compared: some arm has one."""
+        return any(arm.mechanism for arm in self.plan.arms)
 
     @property
     def name(self) -> str:
@@ -172,6 +178,10 @@ def _rewriting() -> Experiment:
     )
 
 
+def _autoencoder(title: str, source: str, plan: Plan) -> Experiment:
+    return Experiment(title, f"Huang et al. 2024, {source}", plan, sizes_of(plan))
+
+
 def _teaching() -> Experiment:
     return Experiment(
         "Teaching corpus: mechanisms side by side",
@@ -194,6 +204,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         _huang("sst2", "SST-2", (2_000, 600), HUANG_EPSILONS, LEARNED),
         _huang("agnews", "AG News", (600, 250), _FEWER, LEARNED[:2], 30),
         _rewriting(),
+        _autoencoder("Yelp: a private auto-encoder", "Tables 1 to 3 (Yelp)", YELP),
     )
 }
 """By name, in the order in which they are shown."""

@@ -46,7 +46,7 @@ def choose_recorded() -> RecordedExperiment | None:
     """Draw the choice; return what was recorded, or None if that was refused."""
     try:
         titles = {entry.name: entry.title for entry in read_experiments()}
-        names = [name for name in EXPERIMENTS if name in titles]
+        names = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in titles]
         if STUDY not in st.session_state:
             linked = st.query_params.get(STUDY, "")
             st.session_state[STUDY] = linked if linked in names else names[0]
