@@ -13,6 +13,7 @@ from dpcore.study.huang2024 import (
     HUANG_TOTALS,
     dummies,
 )
+from dpcore.study.huang2024_autoencoder import TASK as NETWORK_TASK
 from dpcore.study.huang2024_autoencoder import YELP, sizes_of
 from dpcore.study.parts import Settings
 from dpcore.study.plan import Arm, Plan
@@ -61,8 +62,8 @@ class Experiment:
 
     @property
     def rewrites(self) -> bool:
-        """Whether mechanisms are compared: some arm has one."""
-        return any(arm.mechanism for arm in self.plan.arms)
+        """Whether mechanisms that write words are compared, and not networks that read noise."""
+        return self.plan.task != NETWORK_TASK and any(arm.mechanism for arm in self.plan.arms)
 
     @property
     def name(self) -> str:
