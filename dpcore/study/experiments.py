@@ -16,6 +16,8 @@ from dpcore.study.huang2024 import (
 from dpcore.study.huang2024_autoencoder import TASK as NETWORK_TASK
 from dpcore.study.huang2024_autoencoder import YELP, sizes_of
 from dpcore.study.parts import Settings
+from dpcore.study.pixeldp_plans import TEXTS as PIXELDP_TEXTS
+from dpcore.study.pixeldp_plans import TEXTS_SIZES as PIXELDP_TEXTS_SIZES
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.reported import HUANG_EPSILONS
 from dpcore.study.teaching import PLAN as TEACHING
@@ -206,6 +208,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         _huang("agnews", "AG News", (600, 250), _FEWER, LEARNED[:2], 30),
         _rewriting(),
         _autoencoder("Yelp: a private auto-encoder", "Tables 1 to 3 (Yelp)", YELP),
+        Experiment(
+            "PixelDP: certified accuracy of texts with noise on every word vector",
+            "",
+            PIXELDP_TEXTS,
+            PIXELDP_TEXTS_SIZES,
+        ),
     )
 }
 """By name, in the order in which they are shown."""
