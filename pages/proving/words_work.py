@@ -13,6 +13,7 @@ from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.linear_certificate import certify_linear
 from dpcore.learn.linear_training import LinearTraining, train_linear
+from dpcore.learn.packages import one_thread
 from dpcore.learn.substitutions import nearest_words
 from dpcore.lexicon.progress import silent
 from dpcore.plots.robust import COLUMNS
@@ -83,7 +84,8 @@ def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
     def compute() -> Substitutions:
         corpus = read(words, Rules.labels)
         both = np.concatenate((corpus.train.words, corpus.test.words))
-        return nearest_words(words, both, MOST_NEIGHBOURS, progress=progress)
+        with one_thread():
+            return nearest_words(words, both, MOST_NEIGHBOURS, progress=progress)
 
     return once("near words", words.fingerprint, compute, 4)
 
@@ -103,9 +105,11 @@ def model(
     def compute() -> LinearModel:
         corpus = read(words, rules.labels)
         table = allowed(words, rules.neighbours)
-        return train_linear(
-            settings, corpus.train, corpus.train_labels, words.vectors, table, progress
-        ).model
+        with one_thread():
+            found = train_linear(
+                settings, corpus.train, corpus.train_labels, words.vectors, table, progress
+            )
+        return found.model
 
     return once("linear", _key(words, rules, certified), compute)
 

@@ -1,4 +1,4 @@
-"""Recorded experiments: which one is shown, what its paper says, and how it was made."""
+"""Recorded experiments: which one is shown."""
 
 from __future__ import annotations
 
@@ -7,29 +7,17 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.study.comparison_utility import compare_experiment
-from dpcore.study.experiment_results import read_experiment, read_experiments
+from dpcore.study.experiment_results import read_experiments
 from dpcore.study.experiments import EXPERIMENTS
-from dpcore.study.provenance import experiment_provenance
 from pages.shared import link
-from pages.shared.compared import show_compared
 from pages.shared.messages import note, refuse
+from pages.shared.recorded import recorded
 from pages.using.evidence import Rows
 
 if TYPE_CHECKING:
     from dpcore.study.experiment_results import RecordedExperiment
 
 STUDY = "experiment"
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def recorded(name: str) -> RecordedExperiment:
-    """A recorded experiment, read once for all sessions.
-
-    Raises:
-        DpcoreError: it is not there, or damaged.
-    """
-    return read_experiment(name)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -83,24 +71,3 @@ def recorded_footer(found: RecordedExperiment) -> None:
         f"{len(entry.plan['seeds'])} trials · recorded {entry.date} with dpcore {entry.version}"
     )
     note("No telemetry, no third-party request, nothing typed is stored.")
-
-
-def papers_view(found: RecordedExperiment) -> None:
-    """Draw what the paper says beside what is measured."""
-    try:
-        rows = compare_experiment(found)
-    except DpcoreError as error:
-        refuse("The comparison could not be made.", error)
-        return
-    if not rows:
-        note("This experiment is on our own texts: there is no paper to compare it with.")
-    for row in rows:
-        show_compared(row)
-
-
-def made_view(found: RecordedExperiment) -> None:
-    """Draw the command that makes it again, and how it was made."""
-    st.subheader("Command", anchor=False)
-    st.code(found.entry.command, language=None, wrap_lines=True)
-    st.subheader("How it was made", anchor=False)
-    st.text("\n".join(experiment_provenance(found.entry)))

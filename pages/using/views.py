@@ -9,13 +9,14 @@ import streamlit as st
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
+from pages.shared.recorded import made_view, papers_view
 from pages.using.command import command
 from pages.using.curves import curves_view
 from pages.using.evidence import choose_part
 from pages.using.examples import own_examples, recorded_examples
 from pages.using.frontier import frontier_view
 from pages.using.membership import membership_view
-from pages.using.recorded import made_view, papers_view, recorded_rows
+from pages.using.recorded import recorded_rows
 from pages.using.running import title_of
 from pages.using.solving import solve_view
 from pages.using.uploading import UPLOAD

@@ -1,0 +1,48 @@
+"""A recorded experiment on a page: read once, what its paper says, and how it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.study.comparison_utility import compare_experiment
+from dpcore.study.experiment_results import read_experiment
+from dpcore.study.provenance import experiment_provenance
+from pages.shared.compared import show_compared
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def recorded(name: str) -> RecordedExperiment:
+    """A recorded experiment, read once for all sessions.
+
+    Raises:
+        DpcoreError: it is not there, or damaged.
+    """
+    return read_experiment(name)
+
+
+def papers_view(found: RecordedExperiment) -> None:
+    """Draw what the paper says beside what is measured."""
+    try:
+        rows = compare_experiment(found)
+    except DpcoreError as error:
+        refuse("The comparison could not be made.", error)
+        return
+    if not rows:
+        note("This experiment is on our own texts: there is no paper to compare it with.")
+    for row in rows:
+        show_compared(row)
+
+
+def made_view(found: RecordedExperiment) -> None:
+    """Draw the command that makes it again, and how it was made."""
+    st.subheader("Command", anchor=False)
+    st.code(found.entry.command, language=None, wrap_lines=True)
+    st.subheader("How it was made", anchor=False)
+    st.text("\n".join(experiment_provenance(found.entry)))
