@@ -1,4 +1,4 @@
-"""Huang et al. 2024, Tables 2, 3 and 5, against a private auto-encoder that was recorded."""
+"""Huang et al. 2024, Tables 2 and 3, against a private auto-encoder that was recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dpcore.study.comparison_row import Row, signed
 from dpcore.study.huang2024 import HUANG_DIMENSION, HUANG_NORM
 from dpcore.study.huang2024_autoencoder import (
     EQUAL,
-    NOISE,
     equal_label,
     published_noise,
     total_of,
@@ -21,29 +20,28 @@ from dpcore.study.reported_autoencoder import NOISELESS, PAPER_WORDS, printed
 from dpcore.study.utility_summary import chosen, curves
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dpcore.study.experiment_results import RecordedExperiment
 
-_PAPER = "Huang et al. 2024"
-_NAMES = {
+PAPER = "Huang et al. 2024"
+"""As the rows name it."""
+NAMES = {
     "gaussian-classical": "Gaussian (Theorem 2)",
     "laplace": "Laplace (Theorem 1)",
     "trlaplace": "TrLaplace (Theorem 3)",
 }
+"""The mechanisms of the paper, and what their rows are called."""
 _SHOWN = (0.05, 0.5, 5.0, 20.0)
 _TITLES = {"rouge1_recall": "ROUGE-1 recall", "nw": "Nw"}
 
 
 def autoencoder_rows(recorded: RecordedExperiment) -> tuple[Row, ...]:
-    """Rows of a corpus, or of the network that was trained with the noise."""
-    if recorded.entry.name == NOISE.name:
-        trained = [_trained(recorded, curve, e) for curve in _NAMES for e in (0.05, 20.0)]
-        return (*trained, _useful(recorded), _time(recorded))
+    """Rows of a corpus whose network was trained without noise."""
     return (
         _noiseless(recorded),
-        *(_curve(recorded, quantity, curve) for quantity in _TITLES for curve in _NAMES),
-        *(_loss(recorded, curve) for curve in _NAMES),
+        *(_curve(recorded, quantity, curve) for quantity in _TITLES for curve in NAMES),
+        *(_loss(recorded, curve) for curve in NAMES),
         *(_reached(recorded, curve) for curve in ("gaussian-classical", "laplace")),
         _gives_away(recorded),
         *(_equal(recorded, epsilon) for epsilon in EQUAL),
@@ -55,14 +53,16 @@ def _corpus(recorded: RecordedExperiment) -> str:
     return recorded.entry.name.rsplit("-", 1)[1]
 
 
-def _where(recorded: RecordedExperiment, learner: str) -> dict[str, Any]:
+def where_of(recorded: RecordedExperiment, learner: str) -> dict[str, Any]:
+    """The rows of a writer with GloVe vectors."""
     return {"lexicon": _corpus(recorded), "learner": learner}
 
 
-def _mean(
+def mean_of(
     recorded: RecordedExperiment, quantity: str, curve: str, epsilon: float, learner: str
 ) -> float:
-    where = _where(recorded, learner)
+    """The mean over seeds of what a writer has, with GloVe vectors."""
+    where = where_of(recorded, learner)
     return float(at(recorded, quantity, curve, epsilon, **where)["mean"])
 
 
@@ -72,15 +72,15 @@ def _tables(recorded: RecordedExperiment) -> str:
 
 def _noiseless(recorded: RecordedExperiment) -> Row:
     paper = NOISELESS[_corpus(recorded)]
-    ours = {q: without(recorded, q, **_where(recorded, NETWORK)).mean for q in paper}
+    ours = {q: without(recorded, q, **where_of(recorded, NETWORK)).mean for q in paper}
     other = [
         f"{kind} {without(recorded, 'rouge1_recall', lexicon=name, learner=NETWORK).mean:.3f}"
         for name in recorded.entry.plan["lexicons"][1:]
         for kind in [name.rsplit("-", 1)[1]]
     ]
-    best = without(recorded, "rouge1_recall", **_where(recorded, NEAREST)).mean
+    best = without(recorded, "rouge1_recall", **where_of(recorded, NEAREST)).mean
     return Row(
-        _PAPER,
+        PAPER,
         f"{_tables(recorded)}, ε = ∞",
         "auto-encoder without noise: loss, ROUGE-1 recall, Nw",
         ", ".join(f"{value:.3g}" for value in paper.values()),
@@ -97,18 +97,18 @@ def _noiseless(recorded: RecordedExperiment) -> Row:
 
 def _curve(recorded: RecordedExperiment, quantity: str, curve: str) -> Row:
     paper = printed(_corpus(recorded), quantity, curve)
-    ours = [_mean(recorded, quantity, curve, e, NETWORK) for e in _SHOWN]
-    near = [_mean(recorded, quantity, curve, e, NEAREST) for e in _SHOWN]
-    nothing = without(recorded, quantity, **_where(recorded, LENGTH)).mean
+    ours = [mean_of(recorded, quantity, curve, e, NETWORK) for e in _SHOWN]
+    near = [mean_of(recorded, quantity, curve, e, NEAREST) for e in _SHOWN]
+    nothing = without(recorded, quantity, **where_of(recorded, LENGTH)).mean
     reason = (
-        f"The nearest word, without a network: {_joined(near)}; a network that knows nothing but "
+        f"The nearest word, without a network: {joined(near)}; a network that knows nothing but "
         f"the length: {nothing:.3g}."
     )
     if quantity == "nw" and curve != "trlaplace":
-        bound = [_mean(recorded, "nw_bound", curve, e, ANY) for e in _SHOWN]
+        bound = [mean_of(recorded, "nw_bound", curve, e, ANY) for e in _SHOWN]
         over = [e for e, b in zip(_SHOWN, bound, strict=True) if paper[e] > b]
         reason += (
-            f" No decoder whatever can keep more than {_joined(bound)} of the words of such "
+            f" No decoder whatever can keep more than {joined(bound)} of the words of such "
             "sentences behind this noise (the information of all its vectors, and what place and "
             "length let one guess)"
             + (
@@ -123,34 +123,35 @@ def _curve(recorded: RecordedExperiment, quantity: str, curve: str) -> Row:
         wide = [published_noise(e).deviation / HUANG_NORM for e in _SHOWN]
         reason += (
             " The printed row is as good as without noise at every ε. The noise of Theorem 3 is "
-            f"not small: {_joined(wide)} times C in each coordinate, "
+            f"not small: {joined(wide)} times C in each coordinate, "
             f"{min(wide) * math.sqrt(HUANG_DIMENSION):.0f} times as long as the vector or more."
         )
     return Row(
-        _PAPER,
+        PAPER,
         _tables(recorded),
-        f"{_TITLES[quantity]} of {_NAMES[curve]} at ε = {_joined(_SHOWN)}",
-        _joined([paper[e] for e in _SHOWN]),
-        _joined(ours),
+        f"{_TITLES[quantity]} of {NAMES[curve]} at ε = {joined(_SHOWN)}",
+        joined([paper[e] for e in _SHOWN]),
+        joined(ours),
         ", ".join(signed(o - paper[e]) for o, e in zip(ours, _SHOWN, strict=True)),
         reason,
     )
 
 
-def _joined(values: Any) -> str:
+def joined(values: Iterable[float]) -> str:
+    """Numbers in a row, three digits each."""
     return ", ".join(f"{value:.3g}" for value in values)
 
 
 def _loss(recorded: RecordedExperiment, curve: str) -> Row:
     paper = printed(_corpus(recorded), "loss", curve)
-    ours = [_mean(recorded, "loss", curve, e, NETWORK) for e in _SHOWN]
+    ours = [mean_of(recorded, "loss", curve, e, NETWORK) for e in _SHOWN]
     words = option(recorded, "vocabulary")
     return Row(
-        _PAPER,
+        PAPER,
         _tables(recorded),
-        f"loss of {_NAMES[curve]} at ε = {_joined(_SHOWN)}",
-        _joined([paper[e] for e in _SHOWN]),
-        _joined(ours),
+        f"loss of {NAMES[curve]} at ε = {joined(_SHOWN)}",
+        joined([paper[e] for e in _SHOWN]),
+        joined(ours),
         ", ".join(signed(o - paper[e]) for o, e in zip(ours, _SHOWN, strict=True)),
         f"Ours: nats a word, over {words:,} words, noise at rewriting alone. A network that has "
         "learned with the noise never needs to lose more than one that knows no word, "
@@ -165,16 +166,16 @@ def _reached(recorded: RecordedExperiment, curve: str) -> Row:
     paper = printed(_corpus(recorded), "rouge1_recall", curve)
     levels = (0.2, 0.5)
     found = [
-        reaching(recorded, "rouge1_recall", curve, paper[e], **_where(recorded, NETWORK))
+        reaching(recorded, "rouge1_recall", curve, paper[e], **where_of(recorded, NETWORK))
         for e in levels
     ]
-    top = without(recorded, "rouge1_recall", **_where(recorded, NETWORK)).mean
+    top = without(recorded, "rouge1_recall", **where_of(recorded, NETWORK)).mean
     return Row(
-        _PAPER,
+        PAPER,
         _tables(recorded),
-        f"ε at which our auto-encoder with {_NAMES[curve]} has the ROUGE-1 recall that is printed "
-        f"at ε = {_joined(levels)}",
-        _joined(levels),
+        f"ε at which our auto-encoder with {NAMES[curve]} has the ROUGE-1 recall that is printed "
+        f"at ε = {joined(levels)}",
+        joined(levels),
         f"{', '.join(epsilon_text(value) for value in found)} (without noise {top:.3f})",
         "",
         f"The tables look as if the noise were {_factors(found, levels)} times smaller than that "
@@ -193,11 +194,11 @@ def _factors(found: Sequence[float | None], levels: Sequence[float]) -> str:
 def _gives_away(recorded: RecordedExperiment) -> Row:
     epsilon, n = 0.05, option(recorded, "vocabulary")
     found = [
-        _mean(recorded, "nw_likeliest", c, epsilon, LIKELIEST) for c in ("trlaplace", "laplace")
+        mean_of(recorded, "nw_likeliest", c, epsilon, LIKELIEST) for c in ("trlaplace", "laplace")
     ]
     rows = chosen(recorded.table, "true_delta", mechanism="trlaplace", epsilon=epsilon)
     return Row(
-        _PAPER,
+        PAPER,
         "Theorem 3",
         f"share of words that the law of TrLaplace's noise gives away at ε = {epsilon:g}",
         f"at most e^{epsilon:g} times as many as a guess of one in {n:,}: "
@@ -206,17 +207,17 @@ def _gives_away(recorded: RecordedExperiment) -> Row:
         signed(found[0] - math.exp(epsilon) / n),
         "One who knows the law of the noise rules out each word that cannot have given a vector: "
         f"δ is {rows['value'].mean():.3g} and not 4^−300. The auto-encoder, which does not compute "
-        f"that, keeps {_mean(recorded, 'nw', 'trlaplace', epsilon, NETWORK):.2g}.",
+        f"that, keeps {mean_of(recorded, 'nw', 'trlaplace', epsilon, NETWORK):.2g}.",
     )
 
 
 def _equal(recorded: RecordedExperiment, epsilon: float) -> Row:
     label = equal_label(epsilon)
-    network = [_mean(recorded, "nw", c, epsilon, NETWORK) for c in ("trlaplace", label)]
-    near = [_mean(recorded, "nw", c, epsilon, NEAREST) for c in ("trlaplace", label)]
+    network = [mean_of(recorded, "nw", c, epsilon, NETWORK) for c in ("trlaplace", label)]
+    near = [mean_of(recorded, "nw", c, epsilon, NEAREST) for c in ("trlaplace", label)]
     paper = printed(_corpus(recorded), "nw", "trlaplace")[epsilon]
     return Row(
-        _PAPER,
+        PAPER,
         "Section 6.2",
         f"Nw at equal true privacy, ε = {epsilon:g} and δ = {true_delta(epsilon):g}: TrLaplace, "
         "analytic Gaussian",
@@ -230,71 +231,20 @@ def _equal(recorded: RecordedExperiment, epsilon: float) -> Row:
 
 
 def _length(recorded: RecordedExperiment) -> Row:
-    where = _where(recorded, LENGTH)
+    where = where_of(recorded, LENGTH)
     zero = without(recorded, "rouge1_recall", **where).mean
-    guess = without(recorded, "guess", **_where(recorded, ANY)).mean
-    noisy = curves(recorded.table, "rouge1_recall", **_where(recorded, NETWORK))
-    low = noisy[noisy["curve"].isin(_NAMES) & (noisy["epsilon"] <= 1.0)]["mean"]
-    paper = [printed(_corpus(recorded), "rouge1_recall", curve)[0.05] for curve in _NAMES]
+    guess = without(recorded, "guess", **where_of(recorded, ANY)).mean
+    noisy = curves(recorded.table, "rouge1_recall", **where_of(recorded, NETWORK))
+    low = noisy[noisy["curve"].isin(NAMES) & (noisy["epsilon"] <= 1.0)]["mean"]
+    paper = [printed(_corpus(recorded), "rouge1_recall", curve)[0.05] for curve in NAMES]
     return Row(
-        _PAPER,
+        PAPER,
         f"{_tables(recorded)}, smallest ε",
         "ROUGE-1 recall where the noise leaves nothing",
-        f"{_joined(paper)} (Gaussian, Laplace, TrLaplace at ε = 0.05)",
+        f"{joined(paper)} (Gaussian, Laplace, TrLaplace at ε = 0.05)",
         f"{low.min():.3g} to {low.max():.3g} (all mechanisms, ε ≤ 1); zero vectors: {zero:.3g}",
         "",
         "The number of words is known to every decoder, and it may guess a frequent word in each "
         f"place: right at most {guess:.3g} of the time. The paper's 13 to 16 % with Gaussian and "
         "Laplace noise are of this kind; its TrLaplace is not.",
-    )
-
-
-def _trained(recorded: RecordedExperiment, curve: str, epsilon: float) -> Row:
-    pair = ("rouge1_recall", "nw", "loss")
-    paper = {q: printed("yelp", q, curve)[epsilon] for q in pair}
-    ours = {q: _mean(recorded, q, curve, epsilon, NETWORK) for q in pair}
-    bound = _mean(recorded, "nw_bound", curve, epsilon, ANY)
-    limit = f" No decoder can keep more than {bound:.3g} of the words." if bound < 1 else ""
-    return Row(
-        _PAPER,
-        "Tables 2 and 3 (Yelp, GloVe), noise in training too",
-        f"ROUGE-1 recall, Nw, loss of {_NAMES[curve]} at ε = {epsilon:g}",
-        _joined(paper.values()),
-        _joined(ours.values()),
-        ", ".join(signed(ours[q] - paper[q]) for q in pair),
-        "A network that has met the noise writes the most frequent words of each place, which "
-        f"earns some ROUGE and no more.{limit}",
-    )
-
-
-def _useful(recorded: RecordedExperiment) -> Row:
-    found = [_mean(recorded, "nw", c, 200.0, NETWORK) for c in ("gaussian-classical", "laplace")]
-    near = [_mean(recorded, "nw", c, 200.0, NEAREST) for c in ("gaussian-classical", "laplace")]
-    return Row(
-        _PAPER,
-        "Section 6.2",
-        "Nw of Gaussian and Laplace noise at ε = 200, with noise in training",
-        "not printed (ε ≤ 20)",
-        f"{_joined(found)} (nearest word: {_joined(near)})",
-        "",
-        "Where words begin to come through, reading the sentence helps against looking up each "
-        "vector by itself: but e^200 is no promise.",
-    )
-
-
-def _time(recorded: RecordedExperiment) -> Row:
-    clean = without(recorded, "cpu_seconds", **_where(recorded, NETWORK)).mean
-    found = curves(recorded.table, "cpu_seconds", **_where(recorded, NETWORK))
-    means = {curve: float(found[found["curve"] == curve]["mean"].mean()) for curve in _NAMES}
-    return Row(
-        _PAPER,
-        "Table 5",
-        "seconds an epoch: without noise, and with the noise in training",
-        "wall-clock on a GeForce RTX 3090; 8,539 sentences of Yelp",
-        f"without {clean:.3g}; {'; '.join(f'{c} {seconds:.3g}' for c, seconds in means.items())}",
-        "",
-        f"Ours are processor seconds of one core for {option(recorded, 'train'):,} sentences. "
-        "Drawing noise takes "
-        f"{', '.join(f'{100 * (seconds / clean - 1):.0f}' for seconds in means.values())} % more "
-        "than no noise; the network is what costs.",
     )

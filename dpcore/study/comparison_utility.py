@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.study.comparison_accuracy import accuracy_rows
 from dpcore.study.comparison_autoencoder import autoencoder_rows
+from dpcore.study.comparison_autoencoder_noise import noise_rows
 from dpcore.study.comparison_carvalho import carvalho_rows
 from dpcore.study.comparison_rewriting import table_rows
 
@@ -25,6 +26,8 @@ def compare_experiment(recorded: RecordedExperiment) -> tuple[Row, ...]:
         return carvalho_rows(recorded)
     if name.startswith("huang2024-tables-"):
         return table_rows(recorded)
+    if name.startswith("huang2024-autoencoder-noise-"):
+        return noise_rows(recorded)
     if name.startswith("huang2024-autoencoder-"):
         return autoencoder_rows(recorded)
     if name.startswith("huang2024-figure-4-"):
