@@ -85,3 +85,25 @@ SNLI = Plan(
     ),
 )
 """Entailment, by the network of sums of words; only words of the hypothesis are replaced."""
+
+_PAPER_SIZES = {
+    "imdb": "20,000 texts of 263 words on average, and 1,000 tested on",
+    "snli": "550,152 pairs, and 10,000 tested on",
+}
+"""Xu et al. 2021, Table 1."""
+
+
+def sizes_of(plan: Plan) -> str:
+    """How much of the corpus a plan uses, in a sentence."""
+    given = dict(plan.options)
+    key = plan.name.rsplit("-", 1)[1]
+    cut = f" of at most {given['most']} words" if given["most"] else ""
+    kind = "pairs" if given["pairs"] else "texts"
+    return (
+        f"{given['train']:,} training {kind}{cut}, {given['held_out']:,} held out, "
+        f"{given['test']:,} tested on and {given['attacked']:,} attacked (the paper: "
+        f"{_PAPER_SIZES[key]}), one seed; augmented training of {given['epochs']['augmented']} "
+        f"epochs; an attack of {given['population']} texts and {given['generations']} generations, "
+        f"{given['draws']} draws of a mechanism a word, and the stronger one the best of "
+        f"{given['tries']} words in each place."
+    )
