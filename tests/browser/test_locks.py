@@ -1,0 +1,234 @@
+"""The door of the real app: foreign hosts and origins, tokens, paths, sizes, and who listens."""
+
+import asyncio
+import http.client
+import itertools
+import json
+import re
+import socket
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from dpcore.limits import MAX_UPLOAD_MEGABYTES
+from tests.browser.client import alone, session
+from tests.browser.server import Server
+from tests.needs import ROOT
+
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+LARGEST = MAX_UPLOAD_MEGABYTES * 2**20
+ROUTES = [
+    "/", "/deniability", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics",
+    "/_stcore/script-health-check", "/media/x.png", "/component/x/y.js", "/app/static/x",
+    "/_stcore/bidi-components/x/y.js", "/static/js/x.js", "/pages/rewrite.py",
+]  # fmt: skip
+
+
+def ask(
+    app: Server, method: str, path: str, headers: dict[str, str] | None = None, body: object = None
+) -> tuple[int, bytes, dict[str, str]]:
+    """Send one request as it is written here; no library makes its path plain."""
+    address = urlsplit(app.url)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+    try:
+        connection.putrequest(method, path, skip_host="Host" in (headers or {}))
+        for name, value in (headers or {}).items():
+            connection.putheader(name, value)
+        chunked = isinstance(body, list)
+        if isinstance(body, bytes):
+            connection.putheader("Content-Length", str(len(body)))
+        elif chunked:
+            connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+        try:
+            for part in body if chunked else [body or b""]:
+                connection.send(b"%x\r\n%s\r\n" % (len(part), part) if chunked else part)
+            if chunked:
+                connection.send(b"0\r\n\r\n")
+        except OSError:
+            pass  # the server refused before all was sent; its answer says so
+        answer = connection.getresponse()
+        upgraded = answer.status == 101
+        return answer.status, b"" if upgraded else answer.read(), dict(answer.getheaders())
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil@localhost"]
+)
+def test_a_foreign_host_gets_no_session_and_no_data(app: Server, host: str) -> None:
+    port = urlsplit(app.url).port
+    for name in (host, f"{host}:{port}", host.upper()):
+        headers = UPGRADE | {"Host": name, "Origin": f"http://{name}"}
+        assert ask(app, "GET", "/_stcore/stream", headers)[0] in (400, 403)
+        assert ask(app, "PUT", "/_stcore/upload_file/a/b", {"Host": name}, b"")[0] == 403
+        for route in ROUTES:  # without a session there is only what is the same for everybody
+            assert same(ask(app, "GET", route, {"Host": name})) == same(ask(app, "GET", route))
+    forwarded = {"X-Forwarded-Host": host, "Forwarded": f"host={host}"}
+    assert host.encode() not in ask(app, "GET", "/", forwarded)[1]
+
+
+def same(answer: tuple[int, bytes, dict[str, str]]) -> tuple[int, bytes]:
+    """Status and content, without the numbers of a counter."""
+    return answer[0], re.sub(rb"[\d.e+-]+", b"0", answer[1])
+
+
+def test_the_own_host_is_served(app: Server) -> None:
+    for host in ("localhost", "127.0.0.1"):
+        assert ask(app, "GET", "/_stcore/health", {"Host": host})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://evil.example", 403),
+        ("http://127.0.0.1.evil.example", 403),
+        ("http://localhost.evil.example", 403),
+        ("https://evil.example:8501", 403),
+        ("null", 403),
+        ("file://", 403),
+        ("", 403),
+        (None, 101),  # its own, with its port
+    ],
+)
+def test_a_foreign_origin_gets_no_web_socket(app: Server, origin: str | None, status: int) -> None:
+    headers = UPGRADE | {"Origin": app.url if origin is None else origin}
+    assert ask(app, "GET", "/_stcore/stream", headers)[0] == status
+
+
+def test_no_answer_may_be_read_by_a_foreign_page(app: Server) -> None:
+    for route in ROUTES:
+        _, _, headers = ask(app, "GET", route, {"Origin": "http://evil.example"})
+        allowed = {name.lower(): value for name, value in headers.items()}
+        allowed = allowed.get("access-control-allow-origin", "")
+        assert allowed not in ("*", "http://evil.example"), route
+
+
+def multipart(content: bytes, name: str = "own.csv") -> tuple[dict[str, str], bytes]:
+    head = f'--b\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n\r\n'
+    body = head.encode() + content + b"\r\n--b--\r\n"
+    return {"Content-Type": "multipart/form-data; boundary=b"}, body
+
+
+def token(app: Server) -> dict[str, str]:
+    """What a browser that has opened the app sends along."""
+    _, _, headers = ask(app, "GET", "/_stcore/health")
+    cookies = " ".join(value for name, value in headers.items() if name.lower() == "set-cookie")
+    found = re.search(r"_streamlit_xsrf=([^;]+)", cookies)
+    assert found, headers
+    return {"Cookie": f"_streamlit_xsrf={found[1]}", "X-Xsrftoken": found[1].strip('"')}
+
+
+def test_an_upload_needs_a_token_and_a_session(app: Server) -> None:
+    async def opened() -> None:
+        async with session(app.url) as own:
+            await own.open("utility")
+            path = f"/_stcore/upload_file/{own.id}/one"
+            kind, body = multipart(b"text,label\na,b\n")
+            right = await asyncio.to_thread(token, app)
+            cookie, header = {"Cookie": right["Cookie"]}, {"X-Xsrftoken": right["X-Xsrftoken"]}
+            wrong = {"Cookie": right["Cookie"], "X-Xsrftoken": "2|00000000|00000000|1700000000"}
+            for given in ({}, cookie, header, wrong):
+                for method in ("PUT", "DELETE"):
+                    answer = await asyncio.to_thread(ask, app, method, path, kind | given, body)
+                    assert answer[0] == 403, (method, given)
+            other = "/_stcore/upload_file/nobody/one"
+            assert (await asyncio.to_thread(ask, app, "PUT", other, kind | right, body))[0] == 400
+            assert (await asyncio.to_thread(ask, app, "PUT", path, kind | right, body))[0] == 204
+            kind, body = multipart(b"x" * (LARGEST + 1))
+            parts = [body[i : i + 2**18] for i in range(0, len(body), 2**18)] * 2
+            for sent in (body, parts):  # with its length, and in chunks that do not tell it
+                answer = await asyncio.to_thread(ask, app, "PUT", path, kind | right, sent)
+                assert answer[0] == 413
+
+    alone(opened())
+
+
+SECRETS = [ROOT / "app.py", ROOT / "pyproject.toml", ROOT / "pages/rewrite.py"]
+CLIMBS = ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..%5c", "..\\", "....//", "%252e%252e%252f"]
+ROOMS = [
+    "/", "/static/", "/app/static/", "/media/", "/component/", "/component/x/", "/pages/",
+    "/_stcore/bidi-components/", "/_stcore/bidi-components/x/", "/_stcore/upload_file/",
+    "/deniability/", "/~/", "//", "/static/js/",
+]  # fmt: skip
+
+
+def test_no_path_leads_out(app: Server) -> None:
+    shell = ask(app, "GET", "/")[1]
+    signs = [path.read_text(encoding="utf-8").splitlines()[0].encode() for path in SECRETS]
+    signs += [b"root:x:0", b"[server]", b"headless"]
+    deep = ROOT.relative_to("/").as_posix()
+    targets = ["app.py", "pyproject.toml", "pages/rewrite.py", ".streamlit/config.toml"]
+    wanted = [*targets, "etc/passwd", f"{deep}/app.py", quote(f"{ROOT}/app.py", safe="")]
+    for room, target in itertools.product(ROOMS, wanted):
+        climbs = [""] + [one * count for one in CLIMBS for count in (1, 4, 12)]
+        for climb in climbs if target in ("app.py", "etc/passwd") else climbs[:6]:
+            status, body, _ = ask(app, "GET", f"{room}{climb}{target}")
+            leaked = [sign for sign in signs if sign in body]
+            assert not leaked, (room, climb, target, leaked)
+            assert status in (301, 302, 307, 308, 400, 403, 404) or body == shell, (room, climb)
+    for path in (ROOT / "app.py", "/etc/passwd"):
+        status, body, _ = ask(app, "GET", f"file://{path}")
+        assert not any(sign in body for sign in signs), status
+
+
+def test_what_is_said_of_the_server_is_harmless(app: Server) -> None:
+    config = json.loads(ask(app, "GET", "/_stcore/host-config")[1])
+    assert config["allowedOrigins"] == [] or all(
+        "streamlit" in origin or "devel" in origin for origin in config["allowedOrigins"]
+    )
+    home = str(app.log.parent).encode()
+    for route in ("/", "/_stcore/metrics", "/_stcore/health", "/_stcore/host-config", "/nowhere"):
+        body = ask(app, "GET", route)[1]
+        assert home not in body, route
+        assert str(ROOT).encode() not in body, route
+
+
+def listening(pid: int) -> set[str]:
+    """Addresses at which a process and its children wait for connections (Linux)."""
+    inodes = set()
+    for child in [pid, *children(pid)]:
+        for link in Path(f"/proc/{child}/fd").iterdir():
+            try:
+                found = re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink()))
+            except OSError:
+                continue
+            inodes |= {found[1]} if found else set()
+    addresses = set()
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                packed = bytes.fromhex(fields[1].split(":")[0])
+                words = [packed[i : i + 4][::-1] for i in range(0, len(packed), 4)]
+                addresses.add(socket.inet_ntop(family, b"".join(words)))
+    return addresses
+
+
+def children(pid: int) -> list[int]:
+    own = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return own + [inner for child in own for inner in children(child)]
+
+
+def test_nothing_listens_beyond_this_machine(app: Server) -> None:
+    assert listening(app.pid) == {"127.0.0.1"}
+
+
+def test_no_other_way_of_driving_the_app_is_open(app: Server) -> None:
+    for route in ("interact", "mcp"):
+        status, body, _ = ask(app, "POST", f"/_stcore/agent/{route}", {}, b"{}")
+        assert status >= 400, route
+        assert b"does not serve the agent API" in body
+
+
+def test_what_is_asked_is_not_printed(app: Server) -> None:
+    ask(app, "GET", "/nowhere/unmistakablepath?text=unmistakablequery")
+    assert "unmistakable" not in app.printed()
+    assert "Traceback" not in app.printed()
