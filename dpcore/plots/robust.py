@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, named_layout, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, faint
+from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, faint, style_of
 from dpcore.plots.utility import ticks
 
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
-"""One row a point, x ascending in each curve; `low` and `high` may be missing: no band."""
+"""One row a point, x ascending in each curve; `low` and `high` may be missing: no band. With a
+further column `mechanism` a curve looks as that mechanism does everywhere."""
 
 LOOKS = (
     (BLUE, "solid", "circle"),
@@ -37,7 +38,7 @@ def lines_figure(
     """Draw a curve a name, with its band where there is one.
 
     Args:
-        table: the columns `COLUMNS`; at most as many curves as `LOOKS`.
+        table: the columns `COLUMNS`; more curves than `LOOKS` have looks again.
         x_title: of the x axis.
         y_title: of the y axis.
         logarithm: whether the x axis is logarithmic.
@@ -47,8 +48,9 @@ def lines_figure(
 
     traces: list[Any] = []
     names = list(dict.fromkeys(table["curve"].tolist()))
-    for name, look in zip(names, LOOKS, strict=False):
-        traces += _curve(go, str(name), table[table["curve"] == name], look)
+    for name, look in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
+        rows = table[table["curve"] == name]
+        traces += _curve(go, str(name), rows, _look(rows, look))
     x_axis: dict[str, object] = {}
     if logarithm:
         x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
@@ -61,6 +63,14 @@ def lines_figure(
             yaxis=axis(y_title, fixedrange=True, **scale),
         ),
     )
+
+
+def _look(rows: pd.DataFrame, usual: tuple[str, str, str]) -> tuple[str, str, str]:
+    mechanism = str(rows["mechanism"].iloc[0]) if "mechanism" in rows else ""
+    if not mechanism:
+        return usual
+    style = style_of(mechanism)
+    return style.colour, style.dash, style.marker
 
 
 def _curve(go: Any, name: str, rows: pd.DataFrame, look: tuple[str, str, str]) -> list[Any]:

@@ -6,7 +6,7 @@ import pandas as pd
 from dpcore.plots import robust, robust_picture
 from dpcore.plots.robust import certified_caption, ends_caption, lines_figure
 from dpcore.plots.robust_picture import picture_figure, votes_caption, votes_figure
-from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.style import BLUE, GREY, VERMILION, style_of
 
 CURVES = pd.DataFrame(
     [
@@ -31,6 +31,16 @@ def test_curves_differ_in_colour_dash_and_marker_and_one_has_a_band() -> None:
     assert list(figure.layout.xaxis.ticktext) == ["1", "2", "5", "10", "20"]
     assert list(figure.layout.yaxis.range) == [-0.03, 1.03]
     assert lines_figure(CURVES, "L", "loss", share=False).layout.yaxis.rangemode == "tozero"
+
+
+def test_a_mechanism_looks_as_everywhere() -> None:
+    figure = lines_figure(CURVES.assign(mechanism=["tem", "tem", "", ""]), "ε", "accuracy")
+    first, second = (trace for trace in figure.data if trace.name)
+    assert (first.line.color, first.marker.symbol) == (
+        style_of("tem").colour,
+        style_of("tem").marker,
+    )
+    assert second.line.color == robust.LOOKS[1][0]
 
 
 def test_no_two_looks_are_the_same() -> None:
