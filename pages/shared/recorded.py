@@ -14,6 +14,7 @@ from pages.shared.compared import show_compared
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
+    from dpcore.study.comparison_row import Row
     from dpcore.study.experiment_results import RecordedExperiment
 
 
@@ -27,10 +28,15 @@ def recorded(name: str) -> RecordedExperiment:
     return read_experiment(name)
 
 
+@st.cache_resource(max_entries=16, show_spinner="Comparing with the paper…")
+def _compared(digest: str, _found: RecordedExperiment) -> tuple[Row, ...]:  # noqa: ARG001 - a key
+    return compare_experiment(_found)
+
+
 def papers_view(found: RecordedExperiment) -> None:
     """Draw what the paper says beside what is measured."""
     try:
-        rows = compare_experiment(found)
+        rows = _compared(found.entry.sha256, found)
     except DpcoreError as error:
         refuse("The comparison could not be made.", error)
         return
