@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _NETWORKS = ("cnn", "entailment")
 _TRAININGS = ("normal", "augmented", "ibp")
 _COPIES = 4
-_STATE = ".unfinished.safetensors"
 
 
 def register_train(actions: Commands) -> None:
@@ -97,6 +96,7 @@ def parts_of(options: argparse.Namespace, network: str, lexicon: Lexicon) -> Par
 
 
 def _train(options: argparse.Namespace) -> int:
+    from dpcore.learn.checkpoint import unfinished
     from dpcore.learn.network_classifier import keep
     from dpcore.learn.network_training import Certified, train_network
     from dpcore.learn.packages import safetensors, torch
@@ -120,7 +120,7 @@ def _train(options: argparse.Namespace) -> int:
         seed=options.seed or 0,
         threads=options.threads,
     )
-    state = _state(options)
+    state = unfinished(options.out, resume=options.resume)
     lexicon = load(options.lexicon)
     parts = parts_of(options, options.network, lexicon)
     shape = Shape.usual(
@@ -168,22 +168,6 @@ def _train(options: argparse.Namespace) -> int:
     )
     print(f"{options.out}: epoch {told.best + 1} of {len(rows)} kept")
     return 0
-
-
-def _state(options: argparse.Namespace) -> Path:
-    """Where training keeps what it has reached; there only while it is not finished."""
-    out: Path = options.out
-    if out.suffix != ".safetensors" or not out.parent.is_dir():
-        raise ParameterError(
-            f"--out names a file that ends in .safetensors in a folder that exists, got "
-            f"{str(out)[:120]!r}"
-        )
-    state = out.with_name(out.stem + _STATE)
-    if options.resume and not state.is_file():
-        raise ParameterError(f"no training was begun in {state.name[:80]!r}: leave out --resume")
-    if not options.resume:
-        state.unlink(missing_ok=True)
-    return state
 
 
 def _examples(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Shapes = Mapping[str, tuple[int, ...]]
 
 _KEY = "dpcore"
+_UNFINISHED = ".unfinished.safetensors"
 _TYPES = {"float32", "float64", "int64"}
 
 
@@ -70,13 +71,7 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
         MissingPackageError: safetensors is not installed.
         ParameterError: the name does not end in .safetensors, or the folder is not there.
     """
-    if path.suffix != ".safetensors":
-        raise ParameterError(
-            f"a checkpoint's name ends in .safetensors, got {path.name[:60]!r}; name it "
-            f"{path.stem[:60]}.safetensors"
-        )
-    if not path.parent.is_dir():
-        raise ParameterError(f"the folder {str(path.parent)[:120]!r} does not exist; make it first")
+    _check_place(path)
     text = json.dumps(
         {
             "architecture": checkpoint.architecture,
@@ -151,6 +146,35 @@ def check_shapes(found: Checkpoint, shapes: Shapes) -> None:
                 f"{_shown(shapes, name)}; give the settings that it was trained with, or train "
                 "again"
             )
+
+
+def unfinished(out: Path, *, resume: bool) -> Path:
+    """The file in which training keeps what it has reached until a checkpoint is written.
+
+    Args:
+        out: of the checkpoint that training ends with.
+        resume: whether training goes on from that file; else it is removed.
+
+    Raises:
+        ParameterError: the checkpoint could not be written there, or nothing was begun.
+    """
+    _check_place(out)
+    state = out.with_name(out.stem + _UNFINISHED)
+    if resume and not state.is_file():
+        raise ParameterError(f"no training was begun in {state.name[:80]!r}: leave out --resume")
+    if not resume:
+        state.unlink(missing_ok=True)
+    return state
+
+
+def _check_place(path: Path) -> None:
+    if path.suffix != ".safetensors":
+        raise ParameterError(
+            f"a checkpoint's name ends in .safetensors, got {path.name[:60]!r}; name it "
+            f"{path.stem[:60]}.safetensors"
+        )
+    if not path.parent.is_dir():
+        raise ParameterError(f"the folder {str(path.parent)[:120]!r} does not exist; make it first")
 
 
 def _shown(shapes: Shapes, name: str) -> str:

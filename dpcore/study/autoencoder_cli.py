@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _RANDOM = "random"
 _MODELS = ("words", "adept")
 _LINES = 64  # of a file, rewritten at a time
-_STATE = ".unfinished.safetensors"
 
 
 def register(commands: Commands) -> None:
@@ -178,20 +177,11 @@ def _train(options: argparse.Namespace) -> int:
 
 def _state(options: argparse.Namespace) -> Path:
     """Where training keeps what it has reached; there only while it is not finished."""
+    from dpcore.learn.checkpoint import unfinished
     from dpcore.learn.packages import safetensors, torch
 
     torch(), safetensors("numpy")  # said before a corpus is read
-    if options.out.suffix != ".safetensors" or not options.out.parent.is_dir():
-        raise ParameterError(
-            f"--out names a file that ends in .safetensors in a folder that exists, got "
-            f"{str(options.out)[:120]!r}"
-        )
-    state: Path = options.out.with_name(options.out.stem + _STATE)
-    if options.resume and not state.is_file():
-        raise ParameterError(f"no training was begun in {state.name[:80]!r}: leave out --resume")
-    if not options.resume:
-        state.unlink(missing_ok=True)
-    return state
+    return unfinished(options.out, resume=options.resume)
 
 
 def _public(options: argparse.Namespace) -> list[str]:
