@@ -1,0 +1,91 @@
+"""Curves of records with networks, from a small table with known content."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from dpcore.study.experiment_results import tidy
+from dpcore.study.robust_curves import (
+    MEASURED,
+    TRAININGS,
+    interval_curves,
+    rewriting_curves,
+    training_curves,
+)
+from dpcore.study.rows import row
+
+
+def record(rows):
+    table = tidy(rows)
+    return SimpleNamespace(table=table, rows=lambda q: table[table["quantity"] == q])
+
+
+def placed(label, epsilon, *rows, seed=0):
+    common = {"label": label, "mechanism": label, "lexicon": "l", "data": "d", "seed": seed}
+    return [one | common | {"epsilon": epsilon} for one in rows]
+
+
+def accuracy(share, learner, tested_on="clean"):
+    return row("accuracy", share, learner=learner, tested_on=tested_on, count=10)
+
+
+def attacked(share, learner):
+    return row(
+        "adversarial accuracy", share, learner=learner, variant="paper's attack",
+        low=share - 0.1, high=share + 0.1, count=10,
+    )  # fmt: skip
+
+
+RECORD = record(
+    [
+        *placed("", None, accuracy(0.9, "normal"), accuracy(0.8, "ibp")),
+        *placed("madlib", 1.0, attacked(0.2, "normal"), attacked(0.6, "ibp")),
+        *placed("madlib", 5.0, attacked(0.5, "normal"), accuracy(0.7, "augmented")),
+        *placed("truncated-gumbel", math.e**4, attacked(0.3, "normal")),
+    ]
+)
+
+
+def test_accuracies_after_an_attack_have_their_intervals():
+    found = training_curves(RECORD, "madlib", "paper")
+    normal = found[found["curve"] == TRAININGS["normal"]]
+    assert normal["x"].tolist() == [1.0, 5.0]
+    assert normal["mean"].tolist() == [0.2, 0.5]
+    assert normal["low"].tolist() == pytest.approx([0.1, 0.4])
+    assert found[found["curve"] == TRAININGS["ibp"]]["x"].tolist() == [1.0]
+    assert set(found["mechanism"]) == {""}
+
+
+def test_what_knows_no_mechanism_is_drawn_at_every_epsilon():
+    found = training_curves(RECORD, "madlib", "clean")
+    assert found[found["curve"] == TRAININGS["augmented"]]["mean"].tolist() == [0.7]
+    # Only ε at which something was measured with the mechanism: that of augmented training.
+    assert found[found["curve"] == TRAININGS["normal"]]["x"].tolist() == [5.0]
+    assert found[found["curve"] == TRAININGS["normal"]]["mean"].tolist() == [0.9]
+
+
+def test_large_epsilons_are_read_as_logarithms():
+    found = training_curves(RECORD, "truncated-gumbel", "paper")
+    assert found["x"].tolist() == pytest.approx([4.0])
+
+
+def test_nothing_measured_gives_no_row():
+    for measured in MEASURED:
+        assert len(training_curves(RECORD, "tem", measured)) == 0
+
+
+def test_means_over_seeds_and_computed_bounds():
+    rows = [
+        one
+        for seed, share in enumerate((0.2, 0.4))
+        for one in placed("laplace, d′ = 9", 2.0, row("nw", share), row("nw_bound", share),
+                          seed=seed)
+    ]  # fmt: skip
+    made = record(rows)
+    means, bounds = rewriting_curves(made, "nw"), interval_curves(made, "nw_bound")
+    for found in (means, bounds):
+        assert found["curve"].tolist() == ["laplace"]
+        assert found["mean"].tolist() == pytest.approx([0.3])
+    assert means["low"].notna().all()
+    assert bounds["low"].isna().all()
