@@ -152,7 +152,7 @@ def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
     for more, said in (
         (("--resume",), "leave out --resume"),
         (("--out", str(tmp_path / "net.txt")), "ends in .safetensors"),
-        (("--out", str(tmp_path / "no" / "net.safetensors")), "folder that exists"),
+        (("--out", str(tmp_path / "no" / "net.safetensors")), "does not exist"),
         (("--vocabulary", "1"), "two words"),
         (("--epsilon", "1"), "give both"),
     ):
