@@ -16,6 +16,8 @@ from dpcore.study.huang2024 import (
 from dpcore.study.huang2024_autoencoder import TASK as NETWORK_TASK
 from dpcore.study.huang2024_autoencoder import YELP, sizes_of
 from dpcore.study.parts import Settings
+from dpcore.study.pixeldp_plans import DIGITS as PIXELDP_DIGITS
+from dpcore.study.pixeldp_plans import DIGITS_SIZES as PIXELDP_DIGITS_SIZES
 from dpcore.study.pixeldp_plans import TEXTS as PIXELDP_TEXTS
 from dpcore.study.pixeldp_plans import TEXTS_SIZES as PIXELDP_TEXTS_SIZES
 from dpcore.study.plan import Arm, Plan
@@ -208,6 +210,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         _huang("agnews", "AG News", (600, 250), _FEWER, LEARNED[:2], 30),
         _rewriting(),
         _autoencoder("Yelp: a private auto-encoder", "Tables 1 to 3 (Yelp)", YELP),
+        Experiment(
+            "PixelDP: certified accuracy of digits, and the cost of a noise layer",
+            "",
+            PIXELDP_DIGITS,
+            PIXELDP_DIGITS_SIZES,
+        ),
         Experiment(
             "PixelDP: certified accuracy of texts with noise on every word vector",
             "",
