@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.study.comparison_accuracy import accuracy_rows
+from dpcore.study.comparison_adept import adept_rows
 from dpcore.study.comparison_autoencoder import autoencoder_rows
 from dpcore.study.comparison_autoencoder_noise import noise_rows
 from dpcore.study.comparison_carvalho import carvalho_rows
@@ -30,6 +31,8 @@ def compare_experiment(recorded: RecordedExperiment) -> tuple[Row, ...]:
         return noise_rows(recorded)
     if name.startswith("huang2024-autoencoder-"):
         return autoencoder_rows(recorded)
+    if name.startswith("adept2021-"):
+        return adept_rows(recorded)
     if name.startswith("huang2024-figure-4-"):
         return accuracy_rows(recorded)
     return ()

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpcore.errors import StudyError
+from dpcore.study.adept2021 import PLAN as ADEPT
+from dpcore.study.adept2021 import SIZES as ADEPT_SIZES
+from dpcore.study.adept2021 import SOURCE as ADEPT_SOURCE
+from dpcore.study.adept2021 import TITLE as ADEPT_TITLE
 from dpcore.study.definitions import STUDIES
 from dpcore.study.huang2024 import (
     HUANG_DELTA,
@@ -67,7 +71,9 @@ class Experiment:
     @property
     def rewrites(self) -> bool:
         """Whether mechanisms that write words are compared, and not networks that read noise."""
-        return self.plan.task != NETWORK_TASK and any(arm.mechanism for arm in self.plan.arms)
+        return self.plan.task not in {NETWORK_TASK, ADEPT.task} and any(
+            arm.mechanism for arm in self.plan.arms
+        )
 
     @property
     def name(self) -> str:
@@ -222,6 +228,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             PIXELDP_TEXTS,
             PIXELDP_TEXTS_SIZES,
         ),
+        Experiment(ADEPT_TITLE, ADEPT_SOURCE, ADEPT, ADEPT_SIZES),
     )
 }
 """By name, in the order in which they are shown."""
