@@ -28,6 +28,22 @@ TITLES = {
     "bert_style": "matching of contextual vectors",
     "cosine": "cosine of sentence vectors",
 }
+EXPLAINED = {
+    "accuracy": "Accuracy: the share of test texts that the classifier reads rightly.",
+    "auc": "Attacker's AUC: how well an attacker tells the texts that the classifier learned from "
+    "apart from others (0.5: as by guessing, 1: never wrong).",
+    "nw": "Nw: the share of words that come out unchanged.",
+    "rouge1": "ROUGE-1 F1: how many words the rewritten text and the original share (1: all).",
+    "rouge1_recall": "ROUGE-1 recall: the share of the original's words that are in the rewritten "
+    "text.",
+    "bleu": "BLEU: how many runs of one to four words are those of the original (100: all).",
+    "matching": "Each word is compared with the most similar word of the other text (1: the same "
+    "words).",
+    "bert_style": "Each word in its context is compared with the most similar one of the other "
+    "text (1: the same).",
+    "cosine": "How similar the meanings of the whole texts are to an encoder (1: the same).",
+}
+"""Each quantity in a sentence, for those who see it for the first time."""
 _HEIGHT = 420
 
 
@@ -162,14 +178,15 @@ def utility_caption(
     for curve, rows in table.groupby("curve", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         said.append(
-            f"{curve}: {first['mean']:.3g} at ε = {number(first['epsilon'])}, "
-            f"{last['mean']:.3g} at ε = {number(last['epsilon'])}"
+            f"{curve}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
+            f"to {last['mean']:.3g} at ε = {number(last['epsilon'])}"
         )
     said += [f"{line.name}: {line.value:.3g}" for line in lines]
-    trials = int(table["trials"].max())
+    few, trials = int(table["trials"].min()), int(table["trials"].max())
+    over = f"{trials}" if few == trials else f"{few} to {trials}"
     band = (
-        f"Bands are 95 % intervals of the mean over {trials} {trials_of}."
+        f"Bands are 95 % intervals of the mean over {over} {trials_of}."
         if trials > 1
         else "One trial, so no bands."
     )
-    return "\n".join([f"Mean {TITLES[quantity]}.", *said, band])
+    return "\n".join([f"{EXPLAINED[quantity]} A smaller ε means more noise.", *said, band])

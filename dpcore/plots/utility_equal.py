@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import style_of
-from dpcore.plots.utility import TITLES, Line, across, ticks
+from dpcore.plots.utility import EXPLAINED, TITLES, Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,10 @@ def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[L
     """
     low, high = float(table["x"].min()), float(table["x"].max())
     middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
-    said = [f"Mean {TITLES[quantity]} against {X_TITLES[by]}, at the same ε of a mechanism."]
+    said = [
+        f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
+        f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
+    ]
     for curve, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
         said.append(f"{curve}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})")

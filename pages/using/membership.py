@@ -57,8 +57,7 @@ def membership_view(evidence: Evidence) -> None:
         "trials."
     )
     st.text(_resolution(outside, evidence.trials))
-    for epsilon in epsilons:
-        _bound(evidence, label, epsilon)
+    _promises(evidence, label, epsilons)
 
 
 def _resolution(outside: int, trials: int) -> str:
@@ -71,23 +70,29 @@ def _resolution(outside: int, trials: int) -> str:
     )
 
 
-def _bound(evidence: Evidence, label: str, epsilon: float) -> None:
+def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     """What differential privacy promises about a whole text, where that was computed."""
     rows = evidence.table[
         (evidence.table["quantity"] == "document_auc")
         & (evidence.table["lexicon"] == evidence.lexicon)
         & (evidence.table["label"] == label)
-        & (evidence.table["epsilon"] == epsilon)
+        & evidence.table["epsilon"].isin(epsilons)
     ]
     if not len(rows):
         return
-    bound, words = float(rows["value"].iloc[0]), int(rows["count"].iloc[0])
-    allowed = (
-        "an attacker who is always right: it rules out nothing"
-        if bound > _VACUOUS
-        else f"an AUC of at most {bound:.3f}"
-    )
+    words = int(rows["count"].iloc[0])
+    found = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
+    empty = [f"{epsilon:g}" for epsilon, bound in found.items() if bound > _VACUOUS]
+    said = [
+        f"at ε = {epsilon:g} an AUC of at most {bound:.3f}"
+        for epsilon, bound in found.items()
+        if bound <= _VACUOUS
+    ]
+    if empty:
+        said.append(
+            f"at ε = {', '.join(empty)} an attacker who is always right: it rules out nothing"
+        )
     st.text(
-        f"What {label} at ε = {epsilon:g} promises of one word allows, for a whole text of "
-        f"{words} words, {allowed}. That less is given away here is measured, not promised."
+        f"What {label} promises of one word allows, for a whole text of {words} words, "
+        f"{'; '.join(said)}. That less is given away here is measured, not promised."
     )

@@ -115,7 +115,7 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
             continue
         low, high = _RANGES[group.name]
         ends = st.select_slider(
-            f"{group.title}: from, to",
+            f"{group.title}, from and to",
             group.grid,
             value=(low, high),
             format_func=group.label,

@@ -11,6 +11,7 @@ page for a further session of the warm server.
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import sys
 import tempfile
@@ -18,16 +19,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
+from tests.browser.client import Answer, session
 from tests.browser.server import serve
 from tests.needs import ROOT
 
 STEPS, WARM_UP = 20, 2
 SETTLE = 15.0  # seconds
-EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN  # another run follows by itself
 
 
 @dataclass(frozen=True)
@@ -43,74 +40,22 @@ PAGES = dict.fromkeys(("rewrite", "deniability", "neighbourhoods", "attacker"), 
 }
 
 
-class Session:
-    """One person: a socket, and what it learned of the page."""
-
-    def __init__(self, socket: websockets.ClientConnection) -> None:
-        """Wrap an open socket."""
-        self.socket = socket
-        self.control, self.fragment, self.page = "", "", ""
-
-    async def run(self, message: BackMsg, key: str = "") -> tuple[float, int]:
-        """Send a request and wait for the end of its script run: seconds and bytes."""
-        start, size = time.perf_counter(), 0
-        await self.socket.send(message.SerializeToString())
-        while True:
-            raw = await self.socket.recv()
-            size += len(raw)
-            forward = ForwardMsg.FromString(raw)
-            kind = forward.WhichOneof("type")
-            if kind == "new_session":
-                self.page = forward.new_session.page_script_hash
-            elif kind == "delta":
-                element = forward.delta.new_element
-                widget = getattr(element, element.WhichOneof("type") or "", None)
-                if key and getattr(widget, "id", "").endswith(f"-{key}"):
-                    self.control, self.fragment = widget.id, forward.delta.fragment_id
-            elif kind == "script_finished" and forward.script_finished != EARLY:
-                return time.perf_counter() - start, size
-
-    async def open(self, page: str) -> None:
-        """Load the page."""
-        message = BackMsg()
-        message.rerun_script.query_string = ""
-        message.rerun_script.page_name = page
-        key = PAGES[page].key
-        await self.run(message, key)
-        if not self.control:
-            raise RuntimeError(f"no control {key} on the page {page}")
-
-    async def step(self, value: str) -> tuple[float, int]:
-        """Move the control."""
-        message = BackMsg()
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id = self.control
-        state.string_array_value.data.append(value)
-        message.rerun_script.fragment_id = self.fragment
-        message.rerun_script.page_script_hash = self.page
-        return await self.run(message)
-
-
 async def person(
-    url: str, page: str, number: int, found: list[tuple[float, int]], steps: int = WARM_UP + STEPS
+    url: str, page: str, number: int, found: list[Answer], steps: int = WARM_UP + STEPS
 ) -> float:
     """Open the page, then step once a second; seconds to the first view."""
-    async with websockets.connect(
-        url, subprotocols=["streamlit"], max_size=None, origin=url.replace("ws", "http", 1)[:-17]
-    ) as socket:
-        session = Session(socket)
-        start = time.perf_counter()
-        await session.open(page)
-        first = time.perf_counter() - start
+    async with session(url) as one:
+        first = await one.open(page)
+        control = one.keyed(PAGES[page].key)
         await asyncio.sleep((number % 10) / 10)
         for step in range(steps):
             start = time.perf_counter()
             values = PAGES[page].values
-            result = await session.step(values[(step + number) % len(values)])
+            result = await one.set(control, values[(step + number) % len(values)])
             if step >= WARM_UP:
                 found.append(result)
             await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - start)))
-    return first
+    return first.seconds
 
 
 def memory_megabytes(pid: int) -> float:
@@ -120,9 +65,15 @@ def memory_megabytes(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def crowd(url: str, page: str, sessions: int) -> list[tuple[float, int]]:
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process so far (Linux), which does not wait for its neighbours."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def crowd(url: str, page: str, sessions: int) -> list[Answer]:
     """All sessions at once."""
-    found: list[tuple[float, int]] = []
+    found: list[Answer] = []
     await asyncio.gather(*(person(url, page, number, found) for number in range(sessions)))
     return found
 
@@ -130,21 +81,24 @@ async def crowd(url: str, page: str, sessions: int) -> list[tuple[float, int]]:
 def main(page: str, counts: list[int]) -> None:
     """Print the median and the 95th percentile for each number of sessions."""
     with tempfile.TemporaryDirectory() as home, serve(ROOT / "app.py", Path(home)) as server:
-        url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
+        url = server.url
         cold = asyncio.run(person(url, page, 0, [], steps=0))
         print(f"{page}: first view of a cold process {cold:.2f} s")
         time.sleep(SETTLE)  # what the server measures in advance is done by then
         warm = [asyncio.run(person(url, page, 0, [], steps=0)) for _ in range(5)]
         print(f"first view of a warm server: median {statistics.median(warm):.2f} s")
         for sessions in counts:
+            before = cpu_seconds(server.pid)
             found = asyncio.run(crowd(url, page, sessions))
-            times = sorted(1000 * seconds for seconds, _ in found)
-            size = statistics.median(size for _, size in found) / 1000
+            busy = 1000 * (cpu_seconds(server.pid) - before) / (len(found) + sessions * WARM_UP)
+            times = sorted(1000 * one.seconds for one in found)
+            size = statistics.median(one.bytes for one in found) / 1000
             high = times[int(0.95 * (len(times) - 1))]
             middle = statistics.median(times)
             print(
                 f"{sessions:3d} sessions, {len(times)} steps: p50 {middle:.0f} ms, "
-                f"p95 {high:.0f} ms, {size:.1f} kB a step, "
+                f"p95 {high:.0f} ms, {busy:.0f} ms of CPU (with the first views), "
+                f"{size:.1f} kB a step, "
                 f"{memory_megabytes(server.pid):.0f} MB resident"
             )
 

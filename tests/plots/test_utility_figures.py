@@ -38,9 +38,9 @@ def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across():
 
 def test_the_caption_says_the_numbers():
     said = utility_caption(CURVES, "accuracy", LINES)
-    assert "madlib: 0.5 at ε = 1, 0.7 at ε = 10" in said
+    assert "madlib: from 0.5 at ε = 1 to 0.7 at ε = 10" in said
     assert "without privacy: 0.82" in said
-    assert "95 % intervals of the mean over 5 trials" in said
+    assert "95 % intervals of the mean over 1 to 5 trials" in said
     assert "One trial" in utility_caption(CURVES[2:], "accuracy")
 
 
