@@ -17,8 +17,8 @@ from dpcore.study.huang2024 import (
     HUANG_TOTALS,
     dummies,
 )
+from dpcore.study.huang2024_autoencoder import NOISE, YELP, sizes_of
 from dpcore.study.huang2024_autoencoder import TASK as NETWORK_TASK
-from dpcore.study.huang2024_autoencoder import YELP, sizes_of
 from dpcore.study.parts import Settings
 from dpcore.study.pixeldp_plans import DIGITS as PIXELDP_DIGITS
 from dpcore.study.pixeldp_plans import DIGITS_SIZES as PIXELDP_DIGITS_SIZES
@@ -216,6 +216,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         _huang("agnews", "AG News", (600, 250), _FEWER, LEARNED[:2], 30),
         _rewriting(),
         _autoencoder("Yelp: a private auto-encoder", "Tables 1 to 3 (Yelp)", YELP),
+        _autoencoder(
+            "Yelp: a private auto-encoder that learns with the noise",
+            "Tables 2, 3 and 5 (Yelp)",
+            NOISE,
+        ),
         Experiment(
             "PixelDP: certified accuracy of digits, and the cost of a noise layer",
             "",
