@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.proving.views import VIEWS
 from pages.shared.frame import require_frame
-from pages.shared.messages import note
 
 require_frame()
 
@@ -24,4 +23,3 @@ view = st.segmented_control(
     "train neural networks.",
 )
 VIEWS[view]()
-note("No telemetry, no third-party request, nothing typed is stored.")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dpcore.plots.robust import ends_caption, lines_figure
+from dpcore.plots.robust import certified_caption, ends_caption, lines_figure
 from dpcore.study.pixeldp_summary import costs, summary
 from pages.proving.recorded_frame import recorded_view
+from pages.proving.reproducing import nothing_leaves
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
+from pages.shared.once import once
 from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def noise_view() -> None:
         "`pip install -r requirements-learn.txt`, then the command above; `dpcore.learn.pixeldp` "
         "trains one network in a few seconds.",
     )
+    nothing_leaves()
 
 
 def _parts(found: RecordedExperiment) -> Parts:
@@ -64,6 +67,11 @@ def _parts(found: RecordedExperiment) -> Parts:
     return parts
 
 
+def _summary(found: RecordedExperiment, quantity: str) -> pd.DataFrame:
+    key = (found.entry.sha256, quantity)
+    return once("pixeldp", key, lambda: summary(found, quantity))
+
+
 def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[str, str]:
     there = [str(one) for one in dict.fromkeys(table[column]) if one not in ("", None)]
     ordered = [name for name in titles if name in there] + [n for n in there if n not in titles]
@@ -71,7 +79,7 @@ def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[s
 
 
 def _certified(found: RecordedExperiment) -> None:
-    table = summary(found, "certified")
+    table = _summary(found, "certified")
     with st.container(horizontal=True):
         for column, title, titles, help_text in (
             ("noise", "Noise", {"gaussian": "Gaussian", "laplace": "Laplace"}, "Its kind."),
@@ -103,11 +111,17 @@ def _certified(found: RecordedExperiment) -> None:
     trials = int(table["trials"].max())
     show_figure(
         lines_figure(curves, "size L of the attack", "certified accuracy"),
-        ends_caption(curves, f"Certified accuracy, mean over {trials} trials", "L"),
+        certified_caption(curves, f"inputs, mean over {trials} trials,", _at(curves)),
         curves,
         f"{found.entry.name}_certified",
     )
     note("Bands are 95 % intervals of the mean over trials, each with its own training.")
+
+
+def _at(curves: pd.DataFrame) -> float:
+    """A size at which the curves are apart: the first where one has lost a quarter."""
+    lost = curves[curves["mean"] < 0.75 * float(curves["mean"].max())]["x"]
+    return float(lost.min() if len(lost) else curves["x"].max())
 
 
 def _curve(row: dict[str, object]) -> str:
@@ -141,15 +155,16 @@ def _costs(found: RecordedExperiment) -> None:
         "noise_costs",
     )  # fmt: skip
     note(
-        "Milliseconds of a processor, medians of many steps in turn with and without the layer; "
-        "bands are the smallest and largest end of the trials' intervals. Lecture slides name 0.65 "
-        "s and 0.66 s, 1.5 %, for a residual network of CIFAR-10: as large a network hides the "
-        "cost of the noise that a small one shows."
+        "Processor time, medians of many steps in turn with and without the layer; bands are the "
+        "smallest and largest end of the trials' intervals. Lecture slides name 0.65 s and 0.66 s, "
+        "1.5 % at most, for a residual network on CIFAR-10, where much is computed after the noise. "
+        "This network is small, and after its first layer the noise has many more numbers than the "
+        "picture."
     )
 
 
 def _words(found: RecordedExperiment) -> None:
-    table = summary(found, "with_words")
+    table = _summary(found, "with_words")
     shown = table[["labels", "scale", "accounting", "condition", "bound", "at", "mean", "low",
                    "high"]].rename(columns={"at": "distance of the new word"})  # fmt: skip
     st.dataframe(
@@ -193,7 +208,8 @@ def _all(found: RecordedExperiment) -> None:
         width=330,
         help="Means over trials with 95 % intervals.",
     )
-    table = summary(found, quantity).dropna(axis="columns", how="all")
+    table = _summary(found, quantity).dropna(axis="columns", how="all")
     table = table.loc[:, [name for name in table if not (table[name] == "").all()]]
+    table = table.assign(scale=pd.to_numeric(table["scale"], errors="coerce"))
     st.dataframe(table, hide_index=True, placeholder="", alt="The recorded numbers of every arm")
     csv_button("Table as CSV", f"{found.entry.name}_{quantity}", lambda: table, key="csv_noise_all")

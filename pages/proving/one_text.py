@@ -188,7 +188,7 @@ def _both(
         st.columns(2), ((NORMAL, False), (CERTIFIED, True)), strict=True
     ):
         with column, st.container(border=True):
-            st.markdown(f"**Classifier {title}**")
+            st.markdown(f"**Classifier: {title}**")
             _one(words, rules, document, table, share, certified=certified)
     note(
         "The worst text reaches the margin exactly: no bound is involved, and a margin above 0 is "

@@ -26,7 +26,7 @@ from pages.proving.pictures_work import (
     is_drawn,
 )
 from pages.proving.renyi_view import renyi_view
-from pages.proving.reproducing import computed_now, digits_command
+from pages.proving.reproducing import computed_now, digits_command, nothing_leaves
 from pages.proving.slides_view import slides_view
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
@@ -61,6 +61,7 @@ def pictures_view() -> None:
     )
     computed_now()
     _board()
+    nothing_leaves()
 
 
 @st.fragment

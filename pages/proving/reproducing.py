@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+import dpcore
+from pages.shared.messages import note
+
 if TYPE_CHECKING:
     from pages.proving.attack_work import Hunt
     from pages.proving.pictures_work import Bounded, Noise
@@ -25,6 +28,13 @@ def recorded_mark(date: str) -> None:
         date: of the record.
     """
     st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
+
+
+def nothing_leaves() -> None:
+    """The last line of a view without a lexicon: what does not leave the page."""
+    st.divider()
+    st.text(f"dpcore {dpcore.__version__}")
+    note("No telemetry, no third-party request, nothing typed is stored.")
 
 
 def digits_command(noise: Noise, how: Bounded) -> str:

@@ -159,7 +159,7 @@ def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
     cost = values[NORMAL, 0.0] - values[CERTIFIED, 0.0]
     st.text(
         f"With {rules.share:.0%} of the words and k = {rules.neighbours}, certified training "
-        f"certifies {gain * count:+.0f} of {count} texts against normal training and changes "
+        f"certifies {_more(round(gain * count))} than normal training, of {count}, and changes the "
         f"accuracy without an attack by {-100 * cost:+.1f} points."
     )
     note(
@@ -172,3 +172,7 @@ def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
         "It prints accuracy and certified accuracy of both classifiers.",
         typed=False,
     )
+
+
+def _more(texts: int) -> str:
+    return f"{abs(texts)} texts {'more' if texts >= 0 else 'fewer'}"

@@ -50,7 +50,7 @@ def test_the_zero_classifier_is_said(opened: Opened) -> None:
 
 
 def margins(shown: str) -> list[tuple[float, float]]:
-    found = re.findall(r"Smallest margin ([+-][\d.]+); .*? differ by ([+-][\d.]+)", shown)
+    found = re.findall(r"margin ([+-]\d+\.\d+);[^+-]*differ by ([+-]\d+\.\d+)", shown)
     return [(float(margin), float(attained)) for margin, attained in found]
 
 
