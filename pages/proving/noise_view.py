@@ -119,9 +119,10 @@ def _certified(found: RecordedExperiment) -> None:
 
 
 def _at(curves: pd.DataFrame) -> float:
-    """A size at which the curves are apart: the first where one has lost a quarter."""
-    lost = curves[curves["mean"] < 0.75 * float(curves["mean"].max())]["x"]
-    return float(lost.min() if len(lost) else curves["x"].max())
+    """A size at which the curves are apart: the first where the best has lost a quarter."""
+    best = curves.groupby("x")["mean"].max()
+    lost = best.index[best < 0.75 * best.max()]
+    return float(lost[0] if len(lost) else best.index[-1])
 
 
 def _curve(row: dict[str, object]) -> str:
@@ -157,9 +158,9 @@ def _costs(found: RecordedExperiment) -> None:
     note(
         "Processor time, medians of many steps in turn with and without the layer; bands are the "
         "smallest and largest end of the trials' intervals. Lecture slides name 0.65 s and 0.66 s, "
-        "1.5 % at most, for a residual network on CIFAR-10, where much is computed after the noise. "
-        "This network is small, and after its first layer the noise has many more numbers than the "
-        "picture."
+        "1.5 % at most, for a residual network on CIFAR-10, where much is computed after the "
+        "noise. This network is small, and after its first layer the noise has many more numbers "
+        "than the picture."
     )
 
 
