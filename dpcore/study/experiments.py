@@ -82,7 +82,7 @@ class Experiment:
 
 
 def _carvalho() -> Experiment:
-    quarter, median = 1_500, 178
+    quarter, median, trials = 1_500, 178, (0, 1, 4)
     options: Settings = (
         ("quarter", quarter),
         ("most", None),
@@ -98,12 +98,13 @@ def _carvalho() -> Experiment:
             (Arm(""), Arm("tem", _TEM), Arm("madlib", _MADLIB)),
             ("imdb",),
             ("imdb.parquet",),
-            tuple(range(5)),
+            trials,
             options,
             together=True,
         ),
-        f"In each of 5 trials {quarter:,} reviews in each of the quarters TR1, TR2, TE1, TE2 (the "
-        f"paper: 12,500), drawn anew and whole (half of them have {median} words or more).",
+        f"In each of {len(trials)} trials (the paper: 5) {quarter:,} reviews in each of the "
+        "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), drawn anew and whole (half of them have "
+        f"{median} words or more).",
     )
 
 
