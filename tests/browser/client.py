@@ -114,6 +114,7 @@ class Session:
             self._page = forward.new_session.page_script_hash
             self.id = forward.new_session.initialize.session_id or self.id
         elif kind == "navigation":
+            self._page = forward.navigation.page_script_hash  # of the page that a link named
             self.pages = {
                 page.url_pathname: page.page_script_hash for page in forward.navigation.app_pages
             }
@@ -172,6 +173,17 @@ class Session:
             if not key or shown.key == key:
                 return shown
         raise LookupError(f"no {kind} {key!r} on the page")
+
+    def keyed(self, key: str) -> Shown:
+        """The element with this key, of whatever kind.
+
+        Raises:
+            LookupError: there is none.
+        """
+        for shown in self.screen.values():
+            if shown.key == key:
+                return shown
+        raise LookupError(f"nothing has the key {key!r} on the page")
 
     def all(self, kind: str) -> Iterator[Shown]:
         """All elements of a kind."""
