@@ -60,7 +60,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
 ) -> None:
     page, watch = new_page()
     open_page(page, f"{app.url}/utility?{OWN}&use_texts=150&use_trials=5&use_metric=madlib")
-    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     told = page.get_by_test_id("stProgress")
     seen: dict[str, float] = {}
     end = time.monotonic() + 3 * WAIT_MS / 1000  # the worker leaves all others their time
@@ -85,7 +85,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
 def test_the_link_of_a_choice_brings_it_back(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page()
     open_page(page, f"{app_url}/utility?experiment=carvalho2021-figure-1")
-    page.get_by_role("button", name="Nw: share of words that stay").click()
+    page.get_by_role("button", name="Nw: share of words that stay").click(timeout=WAIT_MS)
     wait_idle(page)
     page.get_by_role("radio", name="equal attacker success").click()
     wait_idle(page)
@@ -115,7 +115,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
         {"name": "own.csv", "mimeType": "text/csv", "buffer": f"words,kind\n{rows}".encode()}
     )
     expect(page.get_by_text("Used: 60 texts of 2 classes")).to_be_visible()
-    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     stop = page.get_by_role("button", name="Stop and keep what is there")
     expect(stop).to_be_visible()
     stop.click()
