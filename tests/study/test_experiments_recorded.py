@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore import __version__
+from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -23,6 +24,7 @@ from dpcore.study.manifest import MANIFEST
 from dpcore.study.plan import Plan
 from dpcore.study.reading_corpora import plain_rows
 from dpcore.study.rewriting import rewriting
+from dpcore.study.teaching import PLAN as TEACHING
 from dpcore.study.utility_summary import baseline, curves
 
 MOST_BYTES = 1_500_000
@@ -94,6 +96,18 @@ def test_our_side_follows_the_record(name):
     for first, second in zip(before, after, strict=True):
         assert first.ours != second.ours
         assert (first.paper, first.figure) == (second.paper, second.figure)
+
+
+def test_examples_are_of_our_own_texts_alone():
+    """Texts of a real corpus are not to be passed on."""
+    found = read_experiment("teaching-corpus").examples
+    assert set(found["original"]) <= set(teaching_corpus().texts)
+    assert not (found["private"] == found["original"]).any()
+    assert (found["true"] != found["guessed"]).all()
+    assert set(found["learner"]) == set(dict(TEACHING.options)["learners"])
+    assert set(found["seed"]) == {0}
+    for name in EXPERIMENTS:
+        assert name == "teaching-corpus" or read_experiment(name).examples is None
 
 
 def test_an_experiment_without_a_paper_has_nothing_to_compare():
