@@ -115,13 +115,13 @@ def kept_at_most(nats: float, guess: float) -> float:
         return 1.0
     low, high = guess, 1.0
     while low < (middle := 0.5 * (low + high)) < high:
-        if _divergence(middle, guess) <= nats:
+        if divergence(middle, guess) <= nats:
             low = middle
         else:
             high = middle
     return high
 
 
-def _divergence(s: float, guess: float) -> float:
-    """kl(s ‖ guess) of two coins, in nats, for guess ≤ s < 1."""
+def divergence(s: float, guess: float) -> float:
+    """kl(s ‖ guess) of two coins, in nats, for guess ≤ s < 1: the inverse of `kept_at_most`."""
     return s * math.log(s / guess) + (1 - s) * math.log1p((guess - s) / (1 - guess))

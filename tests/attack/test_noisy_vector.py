@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.attack.noisy_vector import information, kept_at_most, likeliest_words
+from dpcore.attack.noisy_vector import divergence, information, kept_at_most, likeliest_words
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
@@ -111,6 +111,7 @@ def test_the_bound_solves_its_equation(guess):
             s = kept_at_most(nats, guess)
             kl = s * math.log(s / guess) + (1 - s) * math.log((1 - s) / (1 - guess))
             assert kl == pytest.approx(nats, rel=1e-6, abs=1e-12)
+            assert divergence(s, guess) == pytest.approx(kl, rel=1e-9, abs=1e-15)
     assert kept_at_most(0.0, 1.0) == 1.0
 
 
