@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, named_layout, plain
@@ -29,11 +30,17 @@ LOOKS = (
     (GREY, "solid", "cross"),
 )
 """Colour, dash and marker of the curves in their order."""
-_HEIGHT, _MARKS = 400, 12
+_HEIGHT, _MARKS, _TICKS = 400, 12, 10
 
 
 def lines_figure(
-    table: pd.DataFrame, x_title: str, y_title: str, *, logarithm: bool = False, share: bool = True
+    table: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    logarithm: bool = False,
+    share: bool = True,
+    whole: bool = False,
 ) -> go.Figure:
     """Draw a curve a name, with its band where there is one.
 
@@ -43,6 +50,7 @@ def lines_figure(
         y_title: of the y axis.
         logarithm: whether the x axis is logarithmic.
         share: whether the y axis is a share of 0 to 1.
+        whole: whether x counts something, so that only whole numbers are named.
     """
     import plotly.graph_objects as go
 
@@ -52,6 +60,8 @@ def lines_figure(
         rows = table[table["curve"] == name]
         traces += _curve(go, str(name), rows, _look(rows, look))
     x_axis: dict[str, object] = {}
+    if whole:
+        x_axis = {"dtick": max(1, math.ceil(float(table["x"].max()) / _TICKS))}
     if logarithm:
         x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
     scale: dict[str, object] = {"range": [-0.03, 1.03]} if share else {"rangemode": "tozero"}

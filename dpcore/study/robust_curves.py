@@ -77,6 +77,45 @@ def interval_curves(recorded: RecordedExperiment, quantity: str, **where: Any) -
     return _frame(found).sort_values(["curve", "x"], ignore_index=True)
 
 
+ALLOWED = "the claimed ε allows"
+
+
+def allowed_curve(recorded: RecordedExperiment, data: str) -> pd.DataFrame:
+    """What a claimed ε allows an attacker who names an utterance: columns `COLUMNS`, one curve.
+
+    Args:
+        recorded: "adept2021-…".
+        data: the corpus.
+    """
+    rows = _claimed(recorded, data)
+    found = rows.groupby("epsilon")["value"].mean()
+    return _frame([(ALLOWED, "", float(e), float(v), math.nan, math.nan) for e, v in found.items()])
+
+
+def refuted_at(
+    recorded: RecordedExperiment, quantity: str, data: str, mechanism: str
+) -> tuple[float, ...]:
+    """Claimed ε at which a measured success is above what they allow, in every seed.
+
+    Args:
+        recorded: "adept2021-…".
+        quantity: "bayes" or "first".
+        data: the corpus.
+        mechanism: short name of the noise.
+    """
+    rows = chosen(recorded.table, quantity, data=data, label=mechanism)
+    claims = _claimed(recorded, data)
+    both = rows.merge(claims[["epsilon", "seed", "value"]], on=["epsilon", "seed"])
+    beyond = (both["low"] > both["value_y"]).groupby(both["epsilon"]).all()
+    return tuple(float(epsilon) for epsilon in beyond.index[beyond])
+
+
+def _claimed(recorded: RecordedExperiment, data: str) -> pd.DataFrame:
+    """The bound of a claim, which is the same for every noise: one row an ε and seed."""
+    rows = chosen(recorded.table, "first_bound", variant="claimed", data=data)
+    return rows.drop_duplicates(["epsilon", "seed"])
+
+
 def _x(mechanism: str, epsilon: float) -> float:
     return math.log(epsilon) if resolve(mechanism).meaning.name == "METRIC_LOG" else epsilon
 

@@ -214,7 +214,7 @@ def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, 
         note("Nothing was changed: no allowed word lowers the probability, or none may change.")
         return
     show_figure(
-        lines_figure(table, "changed words", f"probability of {label}"),
+        lines_figure(table, "changed words", f"probability of {label}", whole=True),
         ends_caption(table, "The text after each change", "changes"),
         table,
         "attack_steps",

@@ -119,7 +119,8 @@ def _curves(found: RecordedExperiment) -> None:
     note(
         "The ε is the one that each noise claims. Gaussian noise and TrLaplace promise it only up "
         "to a δ: **curves with δ in their name have the true δ of TrLaplace at that ε**, so that "
-        "equal privacy is compared. The page Audit says which claims are true."
+        "equal privacy is compared. The page Audit says which claims are true. Only marks were "
+        "measured; the lines join them."
     )
 
 

@@ -33,6 +33,12 @@ def test_curves_differ_in_colour_dash_and_marker_and_one_has_a_band() -> None:
     assert lines_figure(CURVES, "L", "loss", share=False).layout.yaxis.rangemode == "tozero"
 
 
+def test_counts_have_whole_ticks() -> None:
+    for most, step in ((3.0, 1), (25.0, 3)):
+        figure = lines_figure(CURVES.assign(x=[0, most, 0, most]), "words", "share", whole=True)
+        assert figure.layout.xaxis.dtick == step
+
+
 def test_a_mechanism_looks_as_everywhere() -> None:
     figure = lines_figure(CURVES.assign(mechanism=["tem", "tem", "", ""]), "ε", "accuracy")
     first, second = (trace for trace in figure.data if trace.name)

@@ -9,7 +9,9 @@ from dpcore.study.experiment_results import tidy
 from dpcore.study.robust_curves import (
     MEASURED,
     TRAININGS,
+    allowed_curve,
     interval_curves,
+    refuted_at,
     rewriting_curves,
     training_curves,
 )
@@ -89,3 +91,22 @@ def test_means_over_seeds_and_computed_bounds():
         assert found["mean"].tolist() == pytest.approx([0.3])
     assert means["low"].notna().all()
     assert bounds["low"].isna().all()
+
+
+def test_a_success_above_what_its_claim_allows_refutes_it_if_every_seed_says_so():
+    rows = []
+    for seed, low in enumerate((0.3, 0.15)):
+        for epsilon, bound in ((1.0, 0.1), (2.0, 0.2)):
+            found = row("bayes", low + 0.05, low=low, high=low + 0.1)
+            claim = row("first_bound", bound, variant="claimed", count=60)
+            true = row("first_bound", 0.9, variant="true", count=60)
+            rows += placed("adept", epsilon, found, claim, true, seed=seed)
+            rows += placed(
+                "laplace", epsilon, row("bayes", 0.01, low=0.0, high=0.02), claim, seed=seed
+            )
+    made = record(rows)
+    assert refuted_at(made, "bayes", "d", "adept") == (1.0,)
+    assert refuted_at(made, "bayes", "d", "laplace") == ()
+    curve = allowed_curve(made, "d")
+    assert curve["x"].tolist() == [1.0, 2.0]
+    assert curve["mean"].tolist() == pytest.approx([0.1, 0.2])

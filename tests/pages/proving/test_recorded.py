@@ -94,7 +94,19 @@ def test_the_attack_on_a_latent_vector_is_computed_now(opened: Opened) -> None:
     (figure,) = figures(test)
     claimed, true = curve(figure, "the claimed ε allows"), curve(figure, "the true ε allows")
     assert all(true[at] >= claimed[at] for at in claimed)
-    assert "the claim is refuted" in shown
+    assert "Among the thousands of the corpus it does" in shown
+
+
+def test_the_record_refutes_the_claim_of_the_published_noise(opened: Opened) -> None:
+    link = FIELDS["adept2021-"][0] | {"adept_part": "Curves", "adept_quantity": "bayes"}
+    test = opened(**link)
+    (figure,) = figures(test)
+    adept, allowed = curve(figure, "adept"), curve(figure, "the claimed ε allows")
+    epsilons = re.search(r"at ε = ([\d., ]+): a refutation on real text", said(test))[1]
+    beyond = [float(one) for one in epsilons.split(", ")]
+    assert beyond
+    assert all(adept[epsilon] > allowed[epsilon] for epsilon in beyond)
+    assert all(curve(figure, "laplace")[epsilon] <= allowed[epsilon] for epsilon in allowed)
 
 
 def test_damage_is_said_and_live_views_still_work(
