@@ -17,7 +17,7 @@ from dpcore.study.huang2024 import (
     HUANG_TOTALS,
     dummies,
 )
-from dpcore.study.huang2024_autoencoder import NOISE, YELP, sizes_of
+from dpcore.study.huang2024_autoencoder import NOISE, YAHOO, YELP, sizes_of
 from dpcore.study.huang2024_autoencoder import TASK as NETWORK_TASK
 from dpcore.study.parts import Settings
 from dpcore.study.pixeldp_plans import DIGITS as PIXELDP_DIGITS
@@ -222,6 +222,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Tables 2, 3 and 5 (Yelp)",
             NOISE,
         ),
+        _autoencoder("Yahoo answers: a private auto-encoder", "Tables 1 to 3 (Yahoo)", YAHOO),
         Experiment(
             "PixelDP: certified accuracy of digits, and the cost of a noise layer",
             "",
