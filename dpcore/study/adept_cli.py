@@ -124,6 +124,8 @@ def rewrite_lines(options: argparse.Namespace, lines: Sequence[str]) -> int:
         found[place] = text
     noisy = rewritten.latents
     status, statement = _promise(noisy)
+    if len(places) < len(lines):
+        statement += "; a line without a word stays empty, and that is seen"
     if options.json:
         print_json(
             {

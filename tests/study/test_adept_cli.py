@@ -77,6 +77,7 @@ def test_each_line_is_rewritten_and_empty_ones_stay(capsys, tmp_path, texts):
     found = result(capsys, *rewrite(tmp_path, *noise))
     assert [bool(text) for text in found["texts"]][1:3] == [False, False]
     assert len(found["texts"]) == 4
+    assert "stays empty, and that is seen" in found["statement"]
     assert (found["status"], found["true_epsilon"]) == ("proved", 1e6)
     assert found["parameters"] == {"clip_norm": 1.0, "latent": 5}
 
