@@ -1,0 +1,238 @@
+"""Typed text on every page: shown as it stands, and nowhere but in its own session.
+
+The pages are those of the menu, so a new one is looked at by itself; a field that shows only in
+one of a page's views needs that view in `VIEWS`, and a test says so where it is missing.
+"""
+
+import ast
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page
+
+from pages.attacking import believing, board, listing
+from pages.denying import choosing
+from pages.proving import one_text
+from pages.shared import frame
+from tests.browser.client import Session, Shown, alone, session
+from tests.browser.pages import Watch, open_page, wait_idle
+from tests.browser.server import Server
+from tests.browser.test_locks import ask
+from tests.needs import ROOT
+
+SIGN = "unmistakable7"
+HOSTILE = (
+    f"good money **{SIGN}** ![](http://evil.invalid/{SIGN}.png) "
+    f"<img src=x onerror=\"document.title='{SIGN}'\"> [{SIGN}](javascript:alert(1)) "
+    f"<b>{SIGN}</b> :red[{SIGN}] $x^{SIGN}$ :material/home:"
+)
+# What a browser draws as it stands: plain text, code, boxes, cells of a table, our own component
+# (which escapes; the test below looks at it in a browser), and the choices of a menu.
+PLAIN = {"text", "code", "text_area", "text_input", "dataframe", "bidi_component", "selectbox"}
+FIELDS = {"text_area", "text_input"}
+
+VIEWS: dict[str, list[dict[str, str]]] = {
+    "deniability": [
+        {"of": choosing.LIST},
+        {"of": choosing.TEXT},
+        {"of": choosing.SAMPLE, "part": "Appendix C"},
+    ],
+    "attacker": [
+        {"prior": believing.LIST},
+        {"prior": believing.AROUND},
+        {"view": board.GAME, "game_list": listing.OWN},
+        {"view": board.SENTENCE},
+        {"view": board.BUDGET},
+    ],
+    "robustness": [
+        {"robust_view": "Words", "words_part": "One text", "words_text_source": one_text.OWN},
+        {"robust_view": "Attack", "attack_text_source": one_text.OWN},
+    ],
+    "": [
+        {"view": name}
+        for name in ("What is not protected", "One word: strip and odds", "Link, files, command")
+    ],
+}
+
+
+def menu() -> list[str]:
+    """The addresses of the pages, from the source of the frame; the first page once."""
+    tree = ast.parse(Path(frame.__file__).read_text(encoding="utf-8"))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.keyword))
+    paths = [node.value.value for node in calls if node.arg == "url_path"]
+    return [path for path in paths if path != "rewrite"]
+
+
+@pytest.fixture(params=menu())
+def menu_page(request: pytest.FixtureRequest) -> str:
+    """Each page of the menu in turn."""
+    return str(request.param)
+
+
+def views(page: str) -> list[str]:
+    """The queries under which a page is looked at."""
+    return [urlencode(one) for one in VIEWS.get(page, [{}])]
+
+
+def fields(person: Session) -> list[Shown]:
+    """Where a person can type: boxes, and menus that take a new entry."""
+    return [
+        shown
+        for shown in person.screen.values()
+        if shown.kind in FIELDS or (shown.kind == "selectbox" and shown.message.accept_new_options)
+    ]
+
+
+def rendered(person: Session) -> list[str]:
+    """Elements that hold the sign and are drawn as Markdown, as HTML, or as a picture's text."""
+    return [
+        f"{shown.kind}: {str(shown.message)[:300]}"
+        for shown in person.screen.values()
+        if shown.kind not in PLAIN and SIGN.encode() in shown.message.SerializeToString()
+    ]
+
+
+async def everywhere(app: Server, page: str, done: Callable[[Session], object]) -> set[str]:
+    """Type the sentence into every field of every view of a page; the helps of the fields.
+
+    A visit is a session of its own, since a link is read when a session begins; where what was
+    typed into one field hides the next, that one gets a visit too.
+    """
+    seen: set[str] = set()
+    for query in views(page):
+        left: set[str] | None = None
+        while left is None or left:
+            async with session(app.url) as person:
+                await person.open(page, query)
+                done(person)
+                there = {field.message.id: field for field in fields(person)}
+                left = set(there) if left is None else left & set(there)
+                while left & set(there):
+                    name = min(left & set(there))
+                    seen.add(there[name].message.help)
+                    await person.set(there[name], HOSTILE)
+                    done(person)
+                    left.remove(name)
+                    there = {field.message.id: field for field in fields(person)}
+    return seen
+
+
+_helps: dict[str, set[str]] = {}  # of the fields that were typed into, by page
+
+
+def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_page: str) -> None:
+    found: list[str] = []
+    page = "" if menu_page == "start" else menu_page
+
+    def look(person: Session) -> None:
+        found.extend(rendered(person))
+        found.extend([f"in the address: {person.query}"] if SIGN in person.query else [])
+        found.extend(f"exception: {one.message}"[:300] for one in person.all("exception"))
+
+    async def work() -> None:
+        foreign: list[bytes] = []
+        async with session(
+            app.url, raw=lambda data: SIGN.encode() in data and foreign.append(data)
+        ) as other:
+            await other.open(page)
+            _helps[menu_page] = await everywhere(app, page, look)
+            await other.rerun()
+            assert not foreign
+
+    alone(work())
+    assert not found, "\n".join(dict.fromkeys(found))
+    assert SIGN not in app.printed()
+    assert "Traceback" not in app.printed()
+    assert not holding(app.log.parent)
+
+
+def test_no_field_is_forgotten() -> None:
+    if set(_helps) != set(menu()):
+        pytest.skip("some pages were not looked at")
+    helps = set().union(*_helps.values())
+    missing = [site for site, said in typing_sites().items() if not any(said in h for h in helps)]
+    assert not missing, f"these fields show in no view of VIEWS: {missing}"
+
+
+def typing_sites() -> dict[str, str]:
+    """Where the pages call a widget that takes text, and how its help begins."""
+    sites = {}
+    for path in sorted((ROOT / "pages").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            keywords = {one.arg: one.value for one in node.keywords}
+            typed = node.func.attr in {"text_input", "text_area", "chat_input", "data_editor"}
+            if typed or "accept_new_options" in keywords:
+                sites[f"{path.relative_to(ROOT)}:{node.lineno}"] = _start(keywords["help"])
+    assert len(sites) > 5
+    return sites
+
+
+def _start(node: ast.expr) -> str:
+    """The first fixed words of a help text; empty where it is all computed."""
+    if isinstance(node, ast.JoinedStr):
+        node = node.values[0]
+    return node.value if isinstance(node, ast.Constant) else ""
+
+
+def holding(folder: Path) -> list[Path]:
+    """Files below a folder that hold the sign."""
+    return [
+        path for path in folder.rglob("*") if path.is_file() and SIGN.encode() in path.read_bytes()
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="the temporary folder is shared otherwise")
+def test_typed_text_is_in_no_new_temporary_file(app: Server) -> None:
+    begin = time.time() - 1
+
+    async def work() -> None:
+        async with session(app.url) as person:
+            await person.open()
+            await person.set(person.find("text_area", "text"), HOSTILE)
+
+    alone(work())
+    home = app.log.parent
+    opened = Path(f"/proc/{app.pid}/fd")
+    places = {link.resolve() for link in opened.iterdir() if link.exists()}
+    written = [
+        path
+        for path in places
+        if path.is_file() and path != app.log and path.stat().st_mtime > begin
+    ]
+    assert not [path for path in written if SIGN.encode() in path.read_bytes()]
+    assert not holding(home)
+
+
+def test_what_the_server_tells_of_itself_holds_nothing_typed(app: Server) -> None:
+    for route in ("metrics", "health", "script-health-check", "host-config"):
+        assert SIGN.encode() not in ask(app, "GET", f"/_stcore/{route}")[1]
+
+
+def test_no_request_leaves_and_nothing_is_drawn_from_typed_text(
+    app: Server, new_page: Callable[..., tuple[Page, Watch]], menu_page: str
+) -> None:
+    page, watch = new_page()
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    address = "" if menu_page == "start" else menu_page
+    for query in views(address):
+        open_page(page, f"{app.url}/{address}?{query}")
+        boxes = page.locator(".stMain textarea:visible, .stMain input[type=text]:visible")
+        for number in range(boxes.count()):
+            box = boxes.nth(number)
+            if not box.is_editable():
+                continue
+            box.fill(HOSTILE)
+            box.press("Control+Enter")
+            box.press("Enter")
+            wait_idle(page)
+        assert page.locator("img[src='x'], img[src*=evil], a[href^=javascript]").count() == 0
+        assert SIGN not in page.title()
+        assert SIGN not in page.url
+    assert not watch.foreign_requests
+    assert not watch.page_errors
