@@ -12,14 +12,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page
 
 from pages.attacking import believing, board, listing
 from pages.denying import choosing
 from pages.proving import one_text
 from pages.shared import frame
 from tests.browser.client import Session, Shown, alone, session
-from tests.browser.pages import Watch, open_page, wait_idle
 from tests.browser.server import Server
 from tests.browser.test_locks import ask
 from tests.needs import ROOT
@@ -31,7 +29,7 @@ HOSTILE = (
     f"<b>{SIGN}</b> :red[{SIGN}] $x^{SIGN}$ :material/home:"
 )
 # What a browser draws as it stands: plain text, code, boxes, cells of a table, our own component
-# (which escapes; the test below looks at it in a browser), and the choices of a menu.
+# (which escapes; the tests of the Rewrite page look at it in a browser), and the choices of a menu.
 PLAIN = {"text", "code", "text_area", "text_input", "dataframe", "bidi_component", "selectbox"}
 FIELDS = {"text_area", "text_input"}
 
@@ -212,27 +210,3 @@ def test_typed_text_is_in_no_new_temporary_file(app: Server) -> None:
 def test_what_the_server_tells_of_itself_holds_nothing_typed(app: Server) -> None:
     for route in ("metrics", "health", "script-health-check", "host-config"):
         assert SIGN.encode() not in ask(app, "GET", f"/_stcore/{route}")[1]
-
-
-def test_no_request_leaves_and_nothing_is_drawn_from_typed_text(
-    app: Server, new_page: Callable[..., tuple[Page, Watch]], menu_page: str
-) -> None:
-    page, watch = new_page()
-    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
-    address = "" if menu_page == "start" else menu_page
-    for query in views(address):
-        open_page(page, f"{app.url}/{address}?{query}")
-        boxes = page.locator(".stMain textarea:visible, .stMain input[type=text]:visible")
-        for number in range(boxes.count()):
-            box = boxes.nth(number)
-            if not box.is_editable():
-                continue
-            box.fill(HOSTILE)
-            box.press("Control+Enter")
-            box.press("Enter")
-            wait_idle(page)
-        assert page.locator("img[src='x'], img[src*=evil], a[href^=javascript]").count() == 0
-        assert SIGN not in page.title()
-        assert SIGN not in page.url
-    assert not watch.foreign_requests
-    assert not watch.page_errors
