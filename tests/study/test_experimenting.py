@@ -99,7 +99,7 @@ def test_the_command_line(data, tmp_path, monkeypatch, capsys):
 def test_every_experiment_says_what_it_reads():
     for name, experiment in EXPERIMENTS.items():
         assert experiment_of(name).name == name
-        assert experiment.plan.together
+        assert experiment.plan.together or not experiment.rewrites
         assert experiment.plan.cells()[0].mechanism == ""
         assert "toy" not in experiment.sizes
     assert callable(embeddings.load_embedding)
