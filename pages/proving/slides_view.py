@@ -21,13 +21,13 @@ def slides_view() -> None:
     """Draw both conditions, the counterexample of one and the proof of the other."""
     with st.container(horizontal=True):
         epsilon = st.select_slider(
-            "e of the noise layer",
+            "ε of the noise layer",
             _EPSILONS,
             value=1.0,
             format_func=lambda value: f"{value:g}",
             key="slides_epsilon",
             bind="query-params",
-            help="The classifier is (e, δ)-private towards attacks up to L.",
+            help="The classifier is (ε, δ)-private towards attacks up to L.",
         )
         delta = st.select_slider(
             "δ of the noise layer",
@@ -45,12 +45,12 @@ def slides_view() -> None:
         refuse("The counterexample could not be computed.", error)
         return
     st.markdown(
-        "PixelDP keeps class k if $E_k(x) > e^{2e}·\\max_i E_i(x) + (1 + e^e)·δ$. Lecture slides "
-        "have $(1 + e)·δ$ in the last term. Among all pairs of predictions that are (e, δ)-private "
+        "PixelDP keeps class k if $E_k(x) > e^{2ε}·\\max_i E_i(x) + (1 + e^ε)·δ$. Lecture slides "
+        "have $(1 + ε)·δ$ in the last term. Among all pairs of predictions that are (ε, δ)-private "
         "for each other and where k is **not** ahead at x′, a linear program looks for the one "
         "that satisfies the condition at x by most:"
     )
-    _found(f"The slides' condition, (1 + e)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
+    _found(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
     table = pd.DataFrame(
         {
             "class": ["k", "i", "another"],
@@ -69,18 +69,18 @@ def slides_view() -> None:
     )
     csv_button("Counterexample as CSV", "slides", lambda: table, key="csv_slides")
     st.text(
-        f"Exact δ at e = {epsilon:g}: {wrong.deltas[0]:.4g} from x to x′ and "
+        f"Exact δ at ε = {epsilon:g}: {wrong.deltas[0]:.4g} from x to x′ and "
         f"{wrong.deltas[1]:.4g} back, so the pair keeps the promise δ = {delta:g}. At x the slides "
         f"say {wrong.first[0]:.4f} > {math.exp(2 * epsilon) * wrong.first[1]:.4f} + "
         f"{(1 + epsilon) * delta:.4f}; at x′ class k has {wrong.second[0]:.4f} and class i "
         f"{wrong.second[1]:.4f}."
     )
     _found(
-        f"PixelDP's condition, (1 + e^e)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
+        f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
     )
     note(
-        "Why: $E_k(x) ≤ e^e·E_k(x′) + δ ≤ e^e·E_i(x′) + δ ≤ e^e·(e^e·E_i(x) + δ) + δ$: the inner δ "
-        "is multiplied by $e^e$, not by $e$. The page Audit has the same claim with its command."
+        "Why: $E_k(x) ≤ e^ε·E_k(x') + δ ≤ e^ε·E_i(x') + δ ≤ e^ε·(e^ε·E_i(x) + δ) + δ$: the inner δ "
+        "is multiplied by $e^ε$, not by $ε$. The page Audit has the same claim with its command."
     )
 
 
@@ -91,8 +91,7 @@ def _found(title: str, margin: float) -> None:
             icon=":material/close:",
         )
     else:
-        # A margin that rounding makes a little negative is the 0 that the proof gives.
         st.success(
-            f"{title}: no counterexample exists, the largest margin is {max(margin, 0.0):.1g}.",
+            f"{title}: no counterexample exists, the largest margin is 0 up to rounding.",
             icon=":material/check:",
         )
