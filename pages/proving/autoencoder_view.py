@@ -12,7 +12,7 @@ from dpcore.study.autoencoder_examples import read_examples
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
 from pages.proving.latent_view import ADEPT, adept_parts
 from pages.proving.recorded_frame import recorded_view
-from pages.proving.reproducing import nothing_leaves
+from pages.proving.reproducing import nothing_leaves, seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
@@ -31,7 +31,9 @@ _QUANTITIES = {
     "loss": "loss of the network (nats a word)",
     "nw_likeliest": "words that an attacker reads who knows the noise's law",
     "nw_bound": "words that any decoder can read at most",
+    "cpu_seconds": "processor seconds of an epoch",
 }
+_NO_SHARES = {"bleu", "loss", "cpu_seconds"}
 _READERS = {
     "auto-encoder": "the auto-encoder",
     "nearest word": "the word nearest to the noisy vector",
@@ -109,9 +111,9 @@ def _curves(found: RecordedExperiment) -> None:
     show_figure(
         lines_figure(
             curves, "ε (nominal, between any two words)", title, logarithm=True,
-            share=quantity not in {"bleu", "loss"},
+            share=quantity not in _NO_SHARES,
         ),
-        ends_caption(curves, f"{title}, mean over {len(found.entry.plan['seeds'])} seeds", "ε"),
+        ends_caption(curves, f"{title}, {seeds(found)}", "ε"),
         curves,
         f"{found.entry.name}_{quantity}",
     )  # fmt: skip

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.study.experiment_results import read_experiments
+from dpcore.study.experiments import EXPERIMENTS
 from pages.proving.reproducing import recorded_mark
 from pages.shared import link
 from pages.shared.downloads import csv_button
@@ -39,9 +40,8 @@ def recorded_view(
         oneself: how a person makes the like, fixed Markdown of ours.
     """
     try:
-        titles = {
-            one.name: one.title for one in read_experiments() if one.name.startswith(beginning)
-        }
+        there = {one.name: one.title for one in read_experiments()}
+        titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
         if not titles:
             note("This has not been recorded yet.")
             return

@@ -11,6 +11,7 @@ import dpcore
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
     from pages.proving.attack_work import Hunt
     from pages.proving.pictures_work import Bounded, Noise
     from pages.proving.words_work import Rules
@@ -28,6 +29,12 @@ def recorded_mark(date: str) -> None:
         date: of the record.
     """
     st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
+
+
+def seeds(found: RecordedExperiment) -> str:
+    """Over how many seeds a mean is, in words."""
+    count = len(found.entry.plan["seeds"])
+    return "one seed" if count == 1 else f"mean over {count} seeds"
 
 
 def nothing_leaves() -> None:
