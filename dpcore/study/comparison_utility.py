@@ -10,6 +10,7 @@ from dpcore.study.comparison_autoencoder import autoencoder_rows
 from dpcore.study.comparison_autoencoder_noise import noise_rows
 from dpcore.study.comparison_carvalho import carvalho_rows
 from dpcore.study.comparison_rewriting import table_rows
+from dpcore.study.comparison_training import training_rows
 
 if TYPE_CHECKING:
     from dpcore.study.comparison_row import Row
@@ -35,4 +36,6 @@ def compare_experiment(recorded: RecordedExperiment) -> tuple[Row, ...]:
         return adept_rows(recorded)
     if name.startswith("huang2024-figure-4-"):
         return accuracy_rows(recorded)
+    if name.startswith("xu2021-tables-"):
+        return training_rows(recorded)
     return ()

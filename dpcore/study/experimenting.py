@@ -58,13 +58,13 @@ def record_experiment(
     lexicons = {name: load_embedding(name, data) for name in plan.lexicons if name}
     files = {name: data / name for name in plan.data if name and data is not None}
     sources = gather(plan, work, lexicons=lexicons, files=files)
-    found: dict[Any, tuple[dict[str, Any], ...]] = {}
+    found: dict[str, tuple[dict[str, Any], ...]] = {}
     seconds = 0.0
     with of(workers) as executor:
         for done in run(plan, sources, work, executor=executor, progress=progress):
-            found[done.cell] = done.rows
+            found[canonical(done.cell.to_json())] = done.rows
             seconds += done.seconds
-    rows = [one for cell in plan.cells() for one in found[cell]]
+    rows = [one for cell in plan.cells() for one in found[canonical(cell.to_json())]]
     progress("what is true of the privacy", 0, 1)
     rows += privacy_rows(plan, lexicons)
     entry = ExperimentEntry(

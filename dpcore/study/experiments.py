@@ -27,6 +27,9 @@ from dpcore.study.pixeldp_plans import TEXTS_SIZES as PIXELDP_TEXTS_SIZES
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.reported import HUANG_EPSILONS
 from dpcore.study.teaching import PLAN as TEACHING
+from dpcore.study.xu2021_tables import IMDB, SNLI
+from dpcore.study.xu2021_tables import TASK as TRAINING_TASK
+from dpcore.study.xu2021_tables import sizes_of as training_sizes
 
 _TEM = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)
 _MADLIB = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)
@@ -71,7 +74,7 @@ class Experiment:
     @property
     def rewrites(self) -> bool:
         """Whether mechanisms that write words are compared, and not networks that read noise."""
-        return self.plan.task not in {NETWORK_TASK, ADEPT.task} and any(
+        return self.plan.task not in {NETWORK_TASK, ADEPT.task, TRAINING_TASK} and any(
             arm.mechanism for arm in self.plan.arms
         )
 
@@ -195,6 +198,12 @@ def _autoencoder(title: str, source: str, plan: Plan) -> Experiment:
     return Experiment(title, f"Huang et al. 2024, {source}", plan, sizes_of(plan))
 
 
+def _training(title: str, plan: Plan) -> Experiment:
+    source = f"Xu et al. 2021, Tables 2 and 3 ({title})"
+    name = f"{title}: normal, augmented and certified training against a mechanism"
+    return Experiment(name, source, plan, training_sizes(plan))
+
+
 def _teaching() -> Experiment:
     return Experiment(
         "Teaching corpus: mechanisms side by side",
@@ -237,6 +246,8 @@ EXPERIMENTS: dict[str, Experiment] = {
             PIXELDP_TEXTS_SIZES,
         ),
         Experiment(ADEPT_TITLE, ADEPT_SOURCE, ADEPT, ADEPT_SIZES),
+        _training("IMDb", IMDB),
+        _training("SNLI", SNLI),
     )
 }
 """By name, in the order in which they are shown."""

@@ -47,7 +47,7 @@ def _options(**own: object) -> Settings:
 IMDB = Plan(
     "xu2021-tables-2-3-imdb",
     TASK,
-    _arms("imdb", (62.0, 74.0)),
+    _arms("imdb", (14.0, 38.0, 62.0, 74.0)),
     ("imdb10k",),
     ("imdb.parquet",),
     (0,),

@@ -75,7 +75,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     ]
     for name, network in networks.items():
         rows += attacked(network, some, candidates, cell, name)
-    return rows
+    return [one | {"epsilon": epsilon} for one in rows]
 
 
 def _baseline(found: Material, trial: Trial) -> list[Row]:

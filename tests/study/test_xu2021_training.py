@@ -86,6 +86,8 @@ def test_a_trial_measures_three_networks_before_and_after_attacks(tmp_path, pair
         assert found(baseline, "certified and broken", learner=name)[0]["value"] == 0
         # At an ε that keeps every word the private text is the text, and no candidate is left.
         assert found(high, "accuracy", learner=name, tested_on="private")[0]["value"] == clean
+    for rows, epsilon in ((baseline, None), (low, GRID[0]), (high, GRID[1])):
+        assert {row["epsilon"] for row in rows} == {epsilon}
     for rows in (low, high):
         for name in (NORMAL, AUGMENTED, ROBUST):
             first, second = (
