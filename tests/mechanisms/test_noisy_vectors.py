@@ -1,0 +1,57 @@
+"""Noisy vectors for a decoder: what `sample` looks up, and refused where there are none."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.nearest import NearestSearch
+from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.noise.streams import generator
+from tests.mechanisms import lexicons
+
+LEXICON = lexicons.cloud(60, 5)
+EPSILON = {"trlaplace": 0.5, "adept": 3.0}
+NEAREST = (
+    "madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace", "gaussian",
+    "gaussian-classical", "trlaplace", "trlaplace-corrected", "adept", "adept-l1",
+)  # fmt: skip
+CHOOSING = ("tem", "tem-calibrated", "truncated-gumbel", "truncated-gumbel-repaired")
+
+
+def test_every_mechanism_has_noisy_vectors_or_says_that_it_has_none():
+    assert {kind.short for kind in MECHANISMS.values()} == {*NEAREST, *CHOOSING, "vickrey"}
+    for name in CHOOSING:
+        with pytest.raises(ParameterError, match="chooses among words"):
+            create(name, LEXICON).noisy_vectors(generator(0, "n"), np.arange(3), 1.0)
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_the_nearest_word_to_them_is_what_sample_gives(name):
+    mechanism, epsilon = create(name, LEXICON), EPSILON.get(name, 3.0)
+    words = np.tile(np.arange(60), 5)
+    noisy = mechanism.noisy_vectors(generator(1, "n"), words, epsilon)
+    assert noisy.dtype == np.float64
+    assert noisy.shape == (300, mechanism.targets.shape[1])
+    found = NearestSearch(mechanism.targets)(noisy)
+    assert np.array_equal(found, mechanism.sample(generator(1, "n"), words, epsilon))
+
+
+@pytest.mark.parametrize("name", ["madlib", "trlaplace"])
+def test_epsilon_and_words_are_checked(name):
+    mechanism = create(name, LEXICON)
+    with pytest.raises(EpsilonError):
+        mechanism.noisy_vectors(generator(0, "n"), np.arange(3), 0.0)
+    with pytest.raises(ParameterError, match="word indices"):
+        mechanism.noisy_vectors(generator(0, "n"), np.array([60]), 0.5)
+
+
+def test_a_large_delta_is_calibrated_too():
+    """Beyond one half: what TrLaplace's noise has in truth. δ of the σ found is the one asked."""
+    from dpcore.mechanisms.gaussian import gaussian_log_delta
+
+    for delta in (0.6, 0.9, 0.986):
+        mechanism = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
+        found = np.exp(gaussian_log_delta(0.05, mechanism.scale(0.05), 2.0))
+        assert found == pytest.approx(delta, rel=1e-9)
+    with pytest.raises(ParameterError, match="delta"):
+        create("gaussian", LEXICON, {"delta": 0.9999})
