@@ -30,7 +30,7 @@ _PAPER = "Xu et al. 2021"
 _TABLES = {"madlib": "Table 3", "truncated-gumbel": "Table 2"}
 _ADVERSARIAL = "adversarial accuracy"
 _NOTHING = 0.02
-"""A clean accuracy that is no more above guessing than this is of a network that learned nothing."""
+"""A network whose clean accuracy is no more than this above guessing has learned nothing."""
 _VOCABULARY = {"imdb": (48_210, 0.2208), "snli": (11_673, 0.2263)}
 """Words and Δ₀ of the paper, Appendix A."""
 _ATTACKER = {
@@ -170,8 +170,8 @@ def _ahead(
     guessing = without(recorded, "majority").mean
     if clean <= guessing + _NOTHING:
         return (
-            f"The augmented network learned nothing: on clean text it is right in {percent(clean)}, "
-            f"and guessing in {percent(guessing)}. Who always says the same is not fooled."
+            f"The augmented network learned nothing: on clean text {percent(clean)} are right, by "
+            f"guessing {percent(guessing)}. Who always says the same is not fooled."
         )
     first, second = ends[ROBUST], ends[AUGMENTED]
     if first[0] <= second[1] and second[0] <= first[1]:
