@@ -41,6 +41,7 @@ def lines_figure(
     logarithm: bool = False,
     share: bool = True,
     whole: bool = False,
+    small: bool = False,
 ) -> go.Figure:
     """Draw a curve a name, with its band where there is one.
 
@@ -51,20 +52,25 @@ def lines_figure(
         logarithm: whether the x axis is logarithmic.
         share: whether the y axis is a share of 0 to 1.
         whole: whether x counts something, so that only whole numbers are named.
+        small: whether small values of y matter: its axis is logarithmic then, and bands that reach
+            down to 0 are left out.
     """
     import plotly.graph_objects as go
 
-    traces: list[Any] = []
-    names = list(dict.fromkeys(table["curve"].tolist()))
-    for name, look in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
-        rows = table[table["curve"] == name]
-        traces += _curve(go, str(name), rows, _look(rows, look))
     x_axis: dict[str, object] = {}
     if whole:
         x_axis = {"dtick": max(1, math.ceil(float(table["x"].max()) / _TICKS))}
     if logarithm:
         x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
     scale: dict[str, object] = {"range": [-0.03, 1.03]} if share else {"rangemode": "tozero"}
+    if small:
+        table = table.assign(low=table["low"].where(table["low"] > 0))
+        scale = {"type": "log", "dtick": 1}
+    traces: list[Any] = []
+    names = list(dict.fromkeys(table["curve"].tolist()))
+    for name, look in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
+        rows = table[table["curve"] == name]
+        traces += _curve(go, str(name), rows, _look(rows, look))
     return go.Figure(
         traces,
         named_layout(

@@ -33,6 +33,13 @@ _QUANTITIES = {
     "nw_bound": "words that any decoder can read at most",
     "cpu_seconds": "processor seconds of an epoch",
 }
+_AXES = {
+    "nw": "Nw",
+    "loss": "loss (nats a word)",
+    "nw_likeliest": "share of words",
+    "nw_bound": "share of words",
+    "cpu_seconds": "seconds",
+}
 _NO_SHARES = {"bleu", "loss", "cpu_seconds"}
 _READERS = {
     "auto-encoder": "the auto-encoder",
@@ -108,9 +115,10 @@ def _curves(found: RecordedExperiment) -> None:
     computed = quantity == "nw_bound"
     curves = (interval_curves if computed else rewriting_curves)(found, quantity, **where)
     title = _QUANTITIES[quantity]
+    axis = _AXES.get(quantity, title)
     show_figure(
         lines_figure(
-            curves, "ε (nominal, between any two words)", title, logarithm=True,
+            curves, "ε (nominal, between any two words)", axis, logarithm=True,
             share=quantity not in _NO_SHARES,
         ),
         ends_caption(curves, f"{title}, {seeds(found)}", "ε"),

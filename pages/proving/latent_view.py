@@ -44,6 +44,15 @@ _QUANTITIES = {
     "bleu": "BLEU of the rewritten utterances (0 to 100)",
     "exact": "share of utterances that come out word for word",
 }
+_AXES = {
+    "bayes": "success of the attacker",
+    "first": "success of the attacker",
+    "rank": "mean rank",
+    "true_epsilon": "true ε",
+    "rouge1": "ROUGE-1 F1",
+    "bleu": "BLEU",
+    "exact": "share word for word",
+}
 _BOUNDED = ("bayes", "first")
 """Quantities that the claimed ε bounds."""
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "tf-idf"}
@@ -236,8 +245,8 @@ def _curves(found: RecordedExperiment) -> None:
         curves = pd.concat((curves, allowed_curve(found, data)), ignore_index=True)
     share = quantity not in {"rank", "bleu", "true_epsilon"}
     show_figure(
-        lines_figure(curves, "ε that is claimed", quantity_title(quantity), logarithm=True,
-                     share=share),
+        lines_figure(curves, "ε that is claimed", _AXES.get(quantity, "accuracy"), logarithm=True,
+                     share=share, small=quantity in _BOUNDED or quantity == "true_epsilon"),
         ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(found)}", "ε"),
         curves,
         f"adept_{quantity}",
@@ -257,8 +266,3 @@ def _curves(found: RecordedExperiment) -> None:
         name = {"": "as they stand", "no noise": "rewritten without noise"}.get(str(variant))
         if name is not None:
             st.text(f"Utterances {name}: {value:.3g}.")
-
-
-def quantity_title(quantity: str) -> str:
-    """What an axis says."""
-    return _QUANTITIES[quantity]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, StudyError
 from dpcore.study.experiment_results import read_experiments
 from dpcore.study.experiments import EXPERIMENTS
 from pages.proving.reproducing import recorded_mark
@@ -43,8 +43,9 @@ def recorded_view(
         there = {one.name: one.title for one in read_experiments()}
         titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
         if not titles:
-            note("This has not been recorded yet.")
-            return
+            raise StudyError(
+                "this installation has no record of it; restore the folder data/results/experiments"
+            )
         name = next(iter(titles))
         if len(titles) > 1:
             name = choose_one(

@@ -39,6 +39,13 @@ def test_counts_have_whole_ticks() -> None:
         assert figure.layout.xaxis.dtick == step
 
 
+def test_small_values_have_a_logarithmic_axis_and_no_band_down_to_nothing() -> None:
+    figure = lines_figure(CURVES.assign(low=[0.0, 0.3, 0.1, 0.2]), "ε", "share", small=True)
+    assert figure.layout.yaxis.type == "log"
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert not any(min(band.y) <= 0 for band in bands)
+
+
 def test_a_mechanism_looks_as_everywhere() -> None:
     figure = lines_figure(CURVES.assign(mechanism=["tem", "tem", "", ""]), "ε", "accuracy")
     first, second = (trace for trace in figure.data if trace.name)

@@ -118,6 +118,8 @@ def test_damage_is_said_and_live_views_still_work(
     monkeypatch.setattr(recorded_frame, "read_experiments", damaged)
     assert "record it again" in said(opened(robust_view="Training"))
     assert "stay right" in said(opened())
+    monkeypatch.setattr(recorded_frame, "read_experiments", tuple)
+    assert "restore the folder data/results/experiments" in said(opened(robust_view="Training"))
 
 
 @pytest.mark.parametrize(
