@@ -1,6 +1,7 @@
 """The command `robust`: certificates and attacks.
 
-All of it runs on the teaching corpus or on scikit-learn's digits, in seconds. Every action prints
+What needs no network runs on the teaching corpus or on scikit-learn's digits, in seconds; networks
+are in `robust_network_cli`. Every action prints
 a table, or with `--json` what was asked and the rows of the table.
 """
 

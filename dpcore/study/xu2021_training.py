@@ -2,8 +2,10 @@
 
 One cell is one mechanism at one ε, or the baseline without one. Three networks are attacked by
 genetic word substitution whose candidates are what the mechanism puts in the place of a word
-(Section 6.3). The paper leaves open how long its attack goes on, so a stronger one is recorded
-beside it, and the plain meaning of "perturbed samples": every word rewritten once.
+(Section 6.3), given that it changes it: by the exact law of a mechanism that has one, else by some
+draws. The paper leaves open how long its attack goes on and whether its draws may give the word
+back, so a stronger one is recorded beside it, and the plain meaning of "perturbed samples": every
+word rewritten once.
 """
 
 from __future__ import annotations
