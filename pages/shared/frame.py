@@ -6,11 +6,18 @@ the link `/x`: `app.py` is then never run. So each page begins by asking for the
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
+
+from pages.shared.groups import GROUPS
 
 _FLAG = "framed"
 
 TITLE = "Word Privacy Lab"
+
+_MAY_BE_EMPTY = frozenset(group.name for group in GROUPS)
+"""Ends of the names of choices of which nothing may be chosen."""
 
 # What moves should be in sight when the page opens: less air above and smaller titles. The ends of
 # a slider, which show under the pointer, are too faint on the dark ground.
@@ -44,10 +51,34 @@ def page_list() -> list[st.Page]:
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
     st.session_state[_FLAG] = True
+    _mend_link()
     page = st.navigation(page_list(), position="top")
     st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
     st.html(f"<style>{_STYLE}</style>")
     return page
+
+
+def _mend_link() -> None:
+    """Start over without those settings of a link that no field can hold.
+
+    Streamlit checks the values of a link against its fields, but an endless number breaks a field
+    of whole numbers, and an empty value empties a choice that must not be empty.
+    """
+    given = {name: st.query_params.get_all(name) for name in st.query_params}
+    broken = [n for n, values in given.items() if not all(_usable(n, value) for value in values)]
+    for name in broken:
+        del st.query_params[name]
+    if broken:
+        st.rerun()
+
+
+def _usable(name: str, value: str) -> bool:
+    if not value:
+        return name.rpartition("_")[2] in _MAY_BE_EMPTY
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return True  # no number; whether it is a choice, its field knows
 
 
 def require_frame() -> None:

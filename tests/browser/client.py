@@ -20,7 +20,6 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 if TYPE_CHECKING:
-    from google.protobuf.message import Message
     from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 T = TypeVar("T")
@@ -38,7 +37,7 @@ class Shown:
     """
 
     kind: str
-    message: Message
+    message: Any
     fragment: str
 
     @property
