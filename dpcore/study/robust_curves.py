@@ -58,6 +58,23 @@ def training_curves(recorded: RecordedExperiment, mechanism: str, measured: str)
     return _frame(found)
 
 
+CONSTANT = "always the largest class"
+
+
+def constant_line(recorded: RecordedExperiment, curves: pd.DataFrame) -> pd.DataFrame:
+    """The test accuracy of a constant answer, from one end of some curves to the other.
+
+    No attack changes a constant answer, so a network that has learned nothing lies here.
+
+    Args:
+        recorded: "xu2021-tables-2-3-…".
+        curves: of `training_curves`, not empty.
+    """
+    share = float(chosen(recorded.table, "majority")["value"].mean())
+    ends = (float(curves["x"].min()), float(curves["x"].max()))
+    return _frame([(CONSTANT, "", x, share, math.nan, math.nan) for x in ends])
+
+
 def rewriting_curves(recorded: RecordedExperiment, quantity: str, **where: Any) -> pd.DataFrame:
     """Mean over seeds of a quantity against ε, one curve a noise: columns `COLUMNS`."""
     found = curves(recorded.table, quantity, **where).rename(columns={"epsilon": "x"})

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.robust import ends_caption, lines_figure
 from dpcore.plots.style import SCALES
-from dpcore.study.robust_curves import training_curves
+from dpcore.study.robust_curves import constant_line, training_curves
 from pages.proving.recorded_frame import recorded_view
 from pages.proving.reproducing import nothing_leaves
 from pages.shared.figure import show_figure
@@ -36,8 +36,9 @@ def training_view() -> None:
     note(
         "Three ways to train the same network: as usual; on four more copies of every text that "
         "the mechanism rewrote (augmented); and so that interval bounds stay right for every "
-        "allowed substitution (IBP, Jia et al. 2019). The attack tries the words that the "
-        "mechanism puts at ε, as Xu et al. 2021 do in their Tables 2 and 3."
+        "allowed substitution (IBP, Jia et al. 2019). The attack tries words that the mechanism "
+        "drew for each word at ε, as Xu et al. 2021 do in their Tables 2 and 3; a word that every "
+        "draw gave back is left alone."
     )
     recorded_view(
         ("xu2021-tables-2-3-",),
@@ -85,6 +86,8 @@ def _curves(found: RecordedExperiment) -> None:
     if not len(table):
         note("This was not measured for this mechanism.")
         return
+    if measured != "certified":
+        table = pd.concat((table, constant_line(found, table)), ignore_index=True)
     axis = SCALES[resolve(mechanism).meaning].axis
     unit = "ln ε" if axis.startswith("ln") else "ε"
     logarithm = unit == "ε"
@@ -96,7 +99,9 @@ def _curves(found: RecordedExperiment) -> None:
     )
     note(
         "Bands are 95 % intervals over the attacked texts, where a record has them. A network that "
-        "was trained without the mechanism has the same clean and certified accuracy at every ε."
+        "was trained without the mechanism has the same clean and certified accuracy at every ε. "
+        "**No attack changes a constant answer**: a network at the line of the largest class may "
+        "be robust because it reads nothing; compare its accuracy on texts as they are."
     )
 
 

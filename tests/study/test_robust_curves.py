@@ -7,9 +7,11 @@ import pytest
 
 from dpcore.study.experiment_results import tidy
 from dpcore.study.robust_curves import (
+    CONSTANT,
     MEASURED,
     TRAININGS,
     allowed_curve,
+    constant_line,
     interval_curves,
     refuted_at,
     rewriting_curves,
@@ -41,7 +43,7 @@ def attacked(share, learner):
 
 RECORD = record(
     [
-        *placed("", None, accuracy(0.9, "normal"), accuracy(0.8, "ibp")),
+        *placed("", None, accuracy(0.9, "normal"), accuracy(0.8, "ibp"), row("majority", 0.55)),
         *placed("madlib", 1.0, attacked(0.2, "normal"), attacked(0.6, "ibp")),
         *placed("madlib", 5.0, attacked(0.5, "normal"), accuracy(0.7, "augmented")),
         *placed("truncated-gumbel", math.e**4, attacked(0.3, "normal")),
@@ -70,6 +72,13 @@ def test_what_knows_no_mechanism_is_drawn_at_every_epsilon():
 def test_large_epsilons_are_read_as_logarithms():
     found = training_curves(RECORD, "truncated-gumbel", "paper")
     assert found["x"].tolist() == pytest.approx([4.0])
+
+
+def test_a_constant_answer_is_drawn_from_end_to_end():
+    found = constant_line(RECORD, training_curves(RECORD, "madlib", "paper"))
+    assert found["x"].tolist() == [1.0, 5.0]
+    assert found["mean"].tolist() == [0.55, 0.55]
+    assert set(found["curve"]) == {CONSTANT}
 
 
 def test_nothing_measured_gives_no_row():
