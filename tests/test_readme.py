@@ -58,3 +58,21 @@ def test_the_default_lexicon_is_as_large_as_said():
 def test_the_changelog_begins_with_this_version():
     log = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__
+
+
+def test_what_the_readme_points_to_is_there():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(targets) >= 4
+    for target in targets:
+        assert target.startswith("http") or (Path(__file__).parents[1] / target).is_file(), target
+    for folder in set(re.findall(r"`((?:dpcore|tests|pages|data)(?:/[\w.]+)*)/?`", README)):
+        assert (Path(__file__).parents[1] / folder).exists(), folder
+    assert (Path(__file__).parents[1] / "tests/benchmarks/load.py").is_file()
+
+
+def test_the_tour_names_every_page():
+    menu = (Path(__file__).parents[1] / "pages/shared/frame.py").read_text(encoding="utf-8")
+    titles = re.findall(r'title="(\w+)"', menu)
+    assert re.findall(r"^\| ([A-Z]\w+) \| .*\|$", README, re.MULTILINE)[: len(set(titles))] == list(
+        dict.fromkeys(titles)
+    )
