@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
+USUAL_DRAWS = 200
+"""Draws of a word that stand for a mechanism without an exact law."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
@@ -80,17 +83,21 @@ def from_mechanism(
     epsilon: float,
     rng: np.random.Generator,
     *,
-    draws: int = 200,
+    draws: int | None = None,
     within: Substitutions | None = None,
 ) -> Candidates:
-    """What a mechanism puts in the place of a word, given that it changes it.
+    """What a mechanism puts in the place of a word: by its law given a change, or what draws gave.
+
+    The law tries what the mechanism may do however seldom it does it. Draws try what it did: a word
+    that every draw gave back has no candidate.
 
     Args:
         document: exactly one.
-        mechanism: its exact law is used if it has one; else so many draws stand for it.
+        mechanism: over the lexicon of the document.
         epsilon: ε of the mechanism.
         rng: of the draws.
-        draws: of each distinct word, 1 to `limits.MAX_DRAWS`; not used with an exact law.
+        draws: of each distinct word, 1 to `limits.MAX_DRAWS`, whether or not there is an exact law.
+            None: the exact law given a change, or `USUAL_DRAWS` of a mechanism that has none.
         within: only these substitutes are tried, so that a certificate for them holds.
 
     Raises:
@@ -98,11 +105,13 @@ def from_mechanism(
         ParameterError: the number of draws is outside its range, or there is not one document.
     """
     epsilon = mechanism.check_epsilon(epsilon)
+    by_law = draws is None and mechanism.exact_law
+    draws = USUAL_DRAWS if draws is None else draws
     if not 1 <= draws <= MAX_DRAWS:
         raise ParameterError(f"candidates are found from 1 to {MAX_DRAWS:,} draws, got {draws}")
     table: dict[int, tuple[IntArray, FloatArray]] = {}
     for word in _words(document):
-        if mechanism.exact_law:
+        if by_law:
             law = mechanism.law(word, [epsilon])
             outputs, weights = law.outputs, law.probabilities[0]
         else:
@@ -113,7 +122,7 @@ def from_mechanism(
         if within is not None:
             kept &= np.isin(outputs, within.of(word))
         table[word] = (outputs[kept], weights[kept])
-    how = "exact law" if mechanism.exact_law else f"{draws:,} draws a word"
+    how = "exact law" if by_law else f"{draws:,} draws a word"
     return _candidates(document, table, f"{mechanism.short} at epsilon {epsilon:g}, {how}")
 
 

@@ -1,11 +1,10 @@
 """Xu et al. 2021, Tables 2 and 3: normal, augmented and certified training against a mechanism.
 
 One cell is one mechanism at one ε, or the baseline without one. Three networks are attacked by
-genetic word substitution whose candidates are what the mechanism puts in the place of a word
-(Section 6.3), given that it changes it: by the exact law of a mechanism that has one, else by some
-draws. The paper leaves open how long its attack goes on and whether its draws may give the word
-back, so a stronger one is recorded beside it, and the plain meaning of "perturbed samples": every
-word rewritten once.
+genetic word substitution whose candidates are draws of the mechanism in the place of a word
+(Section 6.3), as many for every mechanism; a draw that gives the word back is no candidate. The
+paper leaves open how long its attack goes on, so a stronger one is recorded beside it, and the
+plain meaning of "perturbed samples": every word rewritten once.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     Options: `train`, `held_out`, `test`, `attacked` (texts), `splits`, `pairs` (premise and
     hypothesis), `most` (words of a text), `hidden`, `batch`, `epochs` (of each training), `copies`,
     `lists` (SHA-256 of the allowed substitutions), `population`, `generations`, `tries`, `draws`
-    (of a candidate), and for a mechanism `grid`: all ε of the curve, which share their noise.
+    (of each word that is attacked), and for a mechanism `grid`: all ε of the curve, which share
+    their noise.
     """
     trial = Trial.of(cell, sources)
     found = material(trial)

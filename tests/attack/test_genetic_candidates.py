@@ -39,6 +39,27 @@ def test_a_mechanism_without_a_law_is_drawn_from(rng, words):
     assert set(drawn.tolist()) <= set(own.tolist()) - {4}
 
 
+def test_draws_stand_for_a_law_where_they_are_asked_for(words):
+    mechanism = create("tem", words, {})
+    document = bags([[4, 9]])
+    found = from_mechanism(document, mechanism, 2.0, np.random.default_rng(0), draws=50)
+    assert "50 draws" in found.method
+    own = np.random.default_rng(0)
+    for entry, word in enumerate((4, 9)):
+        drawn = mechanism.sample(own, np.full(50, word), 2.0)
+        outputs, counts = np.unique(drawn[drawn != word], return_counts=True)
+        row = found.rows[entry]
+        np.testing.assert_array_equal(found.words[row, : outputs.size], outputs)
+        steps = np.cumsum(counts) / counts.sum()
+        np.testing.assert_allclose(found.steps[row, : outputs.size], steps)
+    # Where the mechanism gives every word back, the law given a change is left, and no draw.
+    still, settled = create("tem", words, {"beta": 1e-9}), 200.0
+    kept = [still.law(word, [settled]).dense(WORDS)[0][word] for word in (4, 9)]
+    assert 50 * (2 - sum(kept)) < 1e-6  # chance that a draw changes a word
+    assert from_mechanism(document, still, settled, own).places.size == 2
+    assert from_mechanism(document, still, settled, own, draws=50).places.size == 0
+
+
 def test_only_allowed_substitutes_are_tried(rng, words):
     table = nearest_words(words, range(WORDS), 3)
     found = from_mechanism(bags([[4, 9]]), create("tem", words, {}), 2.0, rng(), within=table)

@@ -29,8 +29,7 @@ GRID = (2.0, 1e6)
 def small(folder, pairs: bool):
     """A corpus whose label is said by its last word, lists of substitutions, and their plan."""
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(30, 6)).astype(np.float32)
-    vectors.setflags(write=False)
+    lexicon = Lexicon("small", WORDS, rng.normal(size=(30, 6)).astype(np.float32))
     frame = []
     for i in range(120):
         text = " ".join(WORDS[k] for k in (*rng.integers(20, size=4), 28 + i % 2))
@@ -54,7 +53,6 @@ def small(folder, pairs: bool):
         ("texts",),
         options=tuple(sorted(options.items())),
     )
-    lexicon = Lexicon("small", WORDS, vectors)
     files = {"texts": folder / "texts.parquet"}
     return plan, gather(plan, folder / "work", lexicons={"small": lexicon}, files=files)
 
@@ -100,6 +98,22 @@ def test_a_trial_measures_three_networks_before_and_after_attacks(tmp_path, pair
     assert found(high, "nw")[0]["value"] == 1
     assert found(low, "nw")[0]["value"] < 0.9
     assert found(low, "accuracy", learner=AUGMENTED, tested_on="clean")
+
+
+def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(tmp_path, monkeypatch):
+    plan, sources = small(tmp_path, False)
+    arms = (Arm(name, GRID[:1], options=(("grid", GRID[:1]),)) for name in ("madlib", "tem"))
+    plan = dataclasses.replace(plan, arms=tuple(arms))
+    tried = []
+    monkeypatch.setattr(
+        xu2021_training, "attacked", lambda _, some, candidates, *__: tried.append(candidates) or []
+    )
+    for cell in plan.cells():
+        measure(cell, sources)
+    assert len(tried) == 2 * 3
+    for candidates in tried:
+        assert all("5 draws a word" in one.method for one in candidates)
+        assert all(one.words.shape[1] <= 5 for one in candidates)
 
 
 def test_the_same_cell_has_the_same_rows_alone(tmp_path):
