@@ -16,6 +16,7 @@ import numpy as np
 from dpcore import __version__
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import safetensors
+from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.train.output import write_atomically
 from dpcore.limits import MAX_CHECKPOINT_BYTES
 
@@ -194,7 +195,7 @@ def _read(path: Path) -> Checkpoint:
         parts = {name: text[name] for name in ("architecture", "vocabulary", "version")}
         groups = {name: text[name] for name in ("settings", "facts")}
         digest = text["digest"]
-    except (package.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (package.SafetensorError, OSError, *FIELDS) as error:
         raise damaged from error
     words = all(isinstance(part, str) for part in parts.values())
     if not (words and all(isinstance(group, dict) for group in groups.values())):

@@ -186,7 +186,7 @@ def _row(line: str, kind: str, place: str) -> tuple[Any, ...]:
     """One text in the order of the fields of `Corpus`."""
     try:
         entry = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"{place}: not JSON: {error}") from None
     if not isinstance(entry, dict) or sorted(entry) != sorted(_FIELDS):
         named = ", ".join(sorted(entry)) if isinstance(entry, dict) else type(entry).__name__

@@ -13,6 +13,8 @@ from dpcore.learn.labelled import LabelledTexts
 from dpcore.limits import (
     MAX_CLASSES,
     MAX_LABELLED_BYTES,
+    MAX_LABELLED_COLUMNS,
+    MAX_LABELLED_ENTRY,
     MAX_LABELLED_ROWS,
     MIN_CLASS_TEXTS,
 )
@@ -56,6 +58,7 @@ def read_table(data: bytes) -> Table:
         raise CorpusError("the file is empty; a header and at least one row are needed")
     header = text.lstrip().split("\n", 1)[0]
     separator = max(_SEPARATORS, key=header.count)
+    csv.field_size_limit(MAX_LABELLED_ENTRY)  # of the whole process: another may have raised it
     lines = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=separator)
     rows: list[tuple[str, ...]] = []
     try:
@@ -89,6 +92,11 @@ def _check_columns(columns: tuple[str, ...]) -> None:
         raise CorpusError(
             "the first line must name at least two columns, one of texts and one of labels, "
             f"separated by a comma, a semicolon or a tab; got {columns[0][:_SHOWN]!r}"
+        )
+    if len(columns) > MAX_LABELLED_COLUMNS:
+        raise CorpusError(
+            f"the first line names {len(columns):,} columns; at most {MAX_LABELLED_COLUMNS} are "
+            "read: leave out those that are neither texts nor labels"
         )
     if "" in columns or len(set(columns)) != len(columns):
         raise CorpusError(

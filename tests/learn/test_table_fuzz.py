@@ -1,5 +1,6 @@
 """Damaged and hostile tables of labelled texts: read, or refused with one sentence, in bounds."""
 
+import csv
 import time
 import tracemalloc
 
@@ -64,3 +65,12 @@ def test_a_hostile_table_is_refused_in_bounds(name: str) -> None:
     assert time.thread_time() - begin < SECONDS
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+def test_the_longest_entry_does_not_depend_on_what_was_read_before() -> None:
+    before = csv.field_size_limit(50_000_000)  # as the reader of large corpora leaves it
+    try:
+        with pytest.raises(CorpusError, match="line 2 cannot be read as CSV"):
+            read_table(b'text,label\n"' + b"a" * 200_000 + b'",b')
+    finally:
+        csv.field_size_limit(before)
