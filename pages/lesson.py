@@ -1,4 +1,4 @@
-"""Lesson: seven steps in everyday words, each with a guess that the laboratory checks."""
+"""Lesson: eight steps in everyday words, each with a guess that the laboratory checks."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from pages.teaching.lesson import lesson
 
 require_frame()
 
-st.title("Private words in seven steps", anchor=False)
+st.title("Private words in eight steps", anchor=False)
 st.markdown(
     "For people who have never heard of ε: a quarter of an hour alone, an hour in class. Every "
     "answer is calculated here, not quoted."

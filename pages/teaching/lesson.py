@@ -153,7 +153,7 @@ def _score() -> None:
 
 def _handouts() -> None:
     note(
-        "Seven steps, about two minutes each alone; with a class, let everybody write down a guess "
+        "Eight steps, about two minutes each alone; with a class, let everybody write down a guess "
         "before anybody checks, and an hour is soon over. **Reading aids** in the sidebar has "
         "letters for a projector. The sheets open in a browser and print on paper."
     )

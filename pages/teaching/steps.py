@@ -122,6 +122,23 @@ STEPS = (
         {"claim": "adept-published"},
     ),
     Step(
+        "proof",
+        "Proofs",
+        "Noise as a proof",
+        "Privacy says: nobody can tell from the output which of two near inputs went in. Turn it "
+        "round: whoever changes the input a little cannot change the output much. So a classifier "
+        "with noise built in comes with a proof that small changes do not make it wrong, however "
+        "clever the attacker is. An ordinary classifier may withstand as much; mostly nobody can "
+        "prove it.",
+        "If $A$ is $(ε, δ)$-private for inputs within length $L$, expected scores obey "
+        "$\\mathbb{E}f_k(x') ≤ e^ε\\,\\mathbb{E}f_k(x) + δ$. The vote stands if the lower bound of "
+        "the winner exceeds $e^{2ε}$ times the upper bound of every other class plus "
+        "$(1 + e^ε)\\,δ$ (Lecuyer et al. 2019, Proposition 1).",
+        "pages/robustness.py",
+        "See how far the proofs reach as the noise grows, and what attacks do to words",
+        {},
+    ),
+    Step(
         "choose",
         "Choose",
         "Choose your own ε",
@@ -146,6 +163,7 @@ BY_PAGE = {
     "utility": ("price",),
     "audit": ("claim",),
     "attacker": ("odds",),
+    "robustness": ("proof",),
 }
 """Address of a page (the first one has none) -> the steps whose explanations belong to it."""
 

@@ -111,6 +111,18 @@ def test_claim(tasks):
     assert f"{math.exp(16):,.0f}-fold" in task.found
 
 
+def test_proof(tasks):
+    """The number that the page Robustness shows when it opens."""
+    from dpcore.learn.digits import digits
+    from pages.proving.pictures_work import Bounded, Noise, certified, drawn
+
+    assert (Noise().scale, Noise().draws) == (lesson.PROOF_SCALE, lesson.PROOF_DRAWS)
+    found, labels = certified(Noise(), Bounded()), digits().test_labels
+    right = drawn(Noise()).model.places(labels) == found.classes
+    share = float((right & (found.sizes >= lesson.PROOF_SIZE)).mean())
+    assert tasks["proof"].answer == pytest.approx(100 * share)
+
+
 def test_choose(tasks):
     """Words drawn and exchanged at the ε that was found: one in ten stays."""
     lexicon, draws = load(), 20_000

@@ -1,4 +1,4 @@
-"""The lesson: seven steps, a guess each, the score, the sheets, and the explanations elsewhere."""
+"""The lesson: eight steps, a guess each, the score, the sheets, and the explanations elsewhere."""
 
 import re
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_the_whole_lesson_can_be_walked(opened: Callable[..., AppTest]) -> None:
         shown = said(test)
         assert computed(one.key).found in shown
         assert ("Right." in shown) == (place % 2 == 0)
-        assert f"{place + 1} of 7 guesses made, {place // 2 + 1} right." in shown
+        assert f"{place + 1} of 8 guesses made, {place // 2 + 1} right." in shown
         if place < len(STEPS) - 1:
             test = test.button(key="lesson_forward").click().run()
     assert test.button(key="lesson_forward").disabled
