@@ -66,6 +66,11 @@ PAGES = {
         ".st-key-figure_posterior .main-svg",
         "[document.querySelector('.st-key-figure_posterior').parentElement]",
     ),
+    "robustness": Visited(
+        "/robustness?robust_view=Attack",
+        ".st-key-figure_attack_steps .main-svg",
+        "[document.querySelector('.st-key-figure_attack_steps').parentElement]",
+    ),
     "utility": Visited(
         "/utility",
         ".js-plotly-plot .main-svg",
