@@ -33,15 +33,6 @@ _NOTHING = 0.02
 """A network whose clean accuracy is no more than this above guessing has learned nothing."""
 _VOCABULARY = {"imdb": (48_210, 0.2208), "snli": (11_673, 0.2263)}
 """Words and Δ₀ of the paper, Appendix A."""
-_ATTACKER = {
-    "madlib": "The attacker has what some draws of each word gave; where none of them moves a "
-    "word, it has nothing. How long the paper's attack goes on is not said.",
-    "truncated-gumbel": "The attacker draws from the exact law given that the word changes, "
-    "however seldom the mechanism changes it. In the paper it gets nowhere at a large ε, as if "
-    "its draws mostly gave the word back: that shows a mechanism that does nothing, and not that "
-    "a network is robust. How long the paper's attack goes on is not said.",
-}
-"""What the attacker may do here, and the paper's."""
 _NAMES = {"madlib": "multivariate Laplace", "truncated-gumbel": "truncated Gumbel"}
 
 
@@ -67,6 +58,16 @@ def _smaller(recorded: RecordedExperiment) -> str:
     return (
         f"Here {training:,} training texts{cut} ({SIZES[corpus_of(recorded)]} in the paper), "
         f"{option(recorded, 'attacked')} attacked ones and one seed."
+    )
+
+
+def _attacker(recorded: RecordedExperiment) -> str:
+    """What the attacker may do here, and what is not known of the paper's."""
+    return (
+        f"The attacker has what {option(recorded, 'draws')} draws of each word gave, of either "
+        "mechanism: a word that none of them moves stays. High accuracy at a large ε shows a "
+        "mechanism that does nothing, and not a robust network. How long the paper's attack goes "
+        "on is not said."
     )
 
 
@@ -149,7 +150,7 @@ def _adversarial(
         f"{percent(found[ROBUST, STRONGER])} and {percent(found[AUGMENTED, STRONGER])}",
         f"{signed(100 * first[ROBUST] - said[0])} and {signed(100 * first[AUGMENTED] - said[1])}",
         f"{_ahead(recorded, curve, epsilon, said)} A word stays with probability {kept:.2f}; with "
-        f"every word rewritten once the two read {plain} right. {_ATTACKER[curve]}",
+        f"every word rewritten once the two read {plain} right. {_attacker(recorded)}",
     )
 
 
@@ -205,10 +206,9 @@ def _half(recorded: RecordedExperiment, curve: str) -> Row:
         theirs,
         f"{ours} (clean {percent(clean)})",
         "",
-        _ATTACKER[curve]
-        + f" Also, ε is per unit of distance: the closest words are {gap:g} apart in the paper and "
-        f"{own['separation']:.3g} here, {own['separation'] / gap:.2g} times as far, so equal ε is "
-        "less noise here. How much of the difference is of which kind is not known.",
+        f"{_attacker(recorded)} Also, ε is per unit of distance: the closest words are {gap:g} "
+        f"apart in the paper and {own['separation']:.3g} here, {own['separation'] / gap:.2g} times as far, so "
+        "equal ε is less noise here. How much of the difference is of which kind is not known.",
     )
 
 
