@@ -207,8 +207,8 @@ def _half(recorded: RecordedExperiment, curve: str) -> Row:
         f"{ours} (clean {percent(clean)})",
         "",
         f"{_attacker(recorded)} Also, ε is per unit of distance: the closest words are {gap:g} "
-        f"apart in the paper and {own['separation']:.3g} here, {own['separation'] / gap:.2g} times as far, so "
-        "equal ε is less noise here. How much of the difference is of which kind is not known.",
+        f"apart in the paper and {own['separation']:.3g} here, {own['separation'] / gap:.2g} times "
+        "as far, so equal ε is less noise here. How much of the difference is of which kind is not known.",
     )
 
 
