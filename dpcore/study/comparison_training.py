@@ -208,7 +208,8 @@ def _half(recorded: RecordedExperiment, curve: str) -> Row:
         "",
         f"{_attacker(recorded)} Also, ε is per unit of distance: the closest words are {gap:g} "
         f"apart in the paper and {own['separation']:.3g} here, {own['separation'] / gap:.2g} times "
-        "as far, so equal ε is less noise here. How much of the difference is of which kind is not known.",
+        "as far, so equal ε is less noise here. How much of the difference is of "
+        "which kind is not known.",
     )
 
 
