@@ -208,8 +208,20 @@ def _half(recorded: RecordedExperiment, curve: str) -> Row:
         "",
         f"{_attacker(recorded)} Also, ε is per unit of distance: the closest words are {gap:g} "
         f"apart in the paper and {own['separation']:.3g} here, {own['separation'] / gap:.2g} times "
-        "as far, so equal ε is less noise here. How much of the difference is of "
-        "which kind is not known.",
+        "as far, so equal ε is less noise here. How much of the difference is of which kind is "
+        f"not known. {_few(recorded, curve)}",
+    )
+
+
+def _few(recorded: RecordedExperiment, curve: str) -> str:
+    """That the attacked texts are not all test texts, seen where no word moves any more."""
+    largest = recorded_epsilons(recorded, curve)[-1]
+    left = number_at(recorded, _ADVERSARIAL, curve, largest, learner=NORMAL, variant=PAPER)
+    clean = without(recorded, "accuracy", learner=NORMAL, tested_on="clean").mean
+    return (
+        f"At {column_name(curve, largest)} normal training reads {percent(left)} of the attacked "
+        f"texts right, and {percent(clean)} of all test texts before any attack: "
+        f"{option(recorded, 'attacked')} texts are few."
     )
 
 

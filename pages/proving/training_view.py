@@ -98,7 +98,8 @@ def _curves(found: RecordedExperiment) -> None:
         f"{found.entry.name}_{mechanism}_{measured}",
     )
     note(
-        "Bands are 95 % intervals over the attacked texts, where a record has them. A network that "
+        "Bands are 95 % intervals over the attacked texts, where a record has them; these are few, "
+        "so where nothing moves their accuracy need not be that of all test texts. A network that "
         "was trained without the mechanism has the same clean and certified accuracy at every ε. "
         "**No attack changes a constant answer**: a network at the line of the largest class may "
         "be robust because it reads nothing; compare its accuracy on texts as they are."
