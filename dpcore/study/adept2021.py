@@ -51,7 +51,7 @@ PLAN = Plan(
     (Arm(""), *(Arm(name, _EPSILONS) for name in FORMS)),
     ("bundled",),
     ("atis.parquet", "snips.parquet"),
-    (0, 1),
+    (0, 1, 2),
     (
         ("public", 4_000),
         ("private", 800),
