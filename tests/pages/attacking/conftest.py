@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
+from pages.shared import warmup
 from tests.needs import ROOT
 from tests.pages.attacking.reading import small
 
@@ -16,6 +17,8 @@ from tests.pages.attacking.reading import small
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # What is computed ahead in the background may or may not be there when a test looks.
+    monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
     st.cache_resource.clear()  # another test may have kept the density of the same words
 
     def make(**link: str) -> AppTest:

@@ -1,13 +1,14 @@
 """The Robustness page over the most frequent words of the bundled lexicon."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
+from pages.shared import resources, warmup
 from tests.needs import ROOT
 
 _WORDS = 2_000
@@ -22,9 +23,11 @@ def small() -> Lexicon:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     """Open the page by a link."""
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
+    monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
+    resources.lexicon.clear()  # another test may have loaded the whole lexicon
 
     def make(**link: str) -> AppTest:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)
@@ -33,4 +36,5 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
             test.query_params[name] = value
         return test.run()
 
-    return make
+    yield make
+    resources.lexicon.clear()
