@@ -35,6 +35,7 @@ PACKAGES = {
     "sacrebleu": "app",
     "scikit-learn": "app",
     "streamlit": "app",
+    "threadpoolctl": "app",
     "umap-learn": "app",
     "dask": "dask",
     "distributed": "dask",

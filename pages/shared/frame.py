@@ -16,7 +16,7 @@ _FLAG = "framed"
 
 TITLE = "Word Privacy Lab"
 
-_MAY_BE_EMPTY = frozenset(group.name for group in GROUPS)
+_MAY_BE_EMPTY = frozenset({"drawn", *(group.name for group in GROUPS)})
 """Ends of the names of choices of which nothing may be chosen."""
 
 # What moves should be in sight when the page opens: less air above and smaller titles. The ends of
