@@ -16,7 +16,7 @@ from tests.pages.attacking.reading import small
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
     monkeypatch.setattr(catalogue, "load", lambda *_, **__: small())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     # What is computed ahead in the background may or may not be there when a test looks.
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
     st.cache_resource.clear()  # another test may have kept the density of the same words
