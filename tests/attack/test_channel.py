@@ -25,13 +25,6 @@ CLOSED = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 def admissible(mechanism, epsilons):
     low = mechanism.admissible.low
     return [max(epsilon, 1.0001 * low) for epsilon in epsilons]

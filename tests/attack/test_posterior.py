@@ -22,13 +22,6 @@ LEXICON = lexicons.cloud(250, 10)
 EPSILON = 2.0
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
 def tem():
     return create("tem", LEXICON)

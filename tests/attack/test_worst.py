@@ -15,13 +15,6 @@ from tests.mechanisms import lexicons
 LEXICON = lexicons.cloud(260, 6)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
 def test_every_word_is_looked_at(name, rng) -> None:
     mechanism = create(name, LEXICON)

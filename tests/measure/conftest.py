@@ -1,19 +1,9 @@
-"""What the tests of the measures share: a cache folder of their own, and a small lexicon."""
-
-from collections.abc import Iterator
+"""What the tests of the measures share: a small lexicon."""
 
 import pytest
 
 from dpcore.lexicon.lexicon import Lexicon
 from tests.mechanisms import lexicons
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing is written to the cache of the person who runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,4 @@
-"""What the tests of studies share: a cache of their own, a small vocabulary, a tiny study."""
-
-from collections.abc import Iterator
+"""What the tests of studies share: a small vocabulary, a tiny study."""
 
 import numpy as np
 import pytest
@@ -29,14 +27,6 @@ TINY = Study(
     ),
     runs=50,
 )
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing is written to the cache of the person who runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DPCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(scope="session")
