@@ -1,0 +1,126 @@
+"""A crowd: people with a web socket each, who do one thing a second on pages of the menu.
+
+Mostly a person moves a slider, sometimes types a sentence that nobody else types, sometimes goes to
+another page. A step is timed from the request to the end of the script run. No frame that reaches
+a session may hold another's sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from tests.browser.client import Answer, Session, Shown, session
+
+SLIDE, TYPE, SWITCH = "slider", "sentence", "page"
+SHARES = {SLIDE: 0.75, TYPE: 0.12, SWITCH: 0.13}
+PATIENCE = 120.0  # seconds for one answer
+WORDS = "good money city doctor happy sister river train winter music green little".split()
+TYPED = re.compile(rb"own(\d+)own\d+own")
+"""What somebody typed; the number says who."""
+
+
+@dataclass
+class Found:
+    """What was measured of a crowd: answers by what was done; and what went wrong."""
+
+    answers: dict[str, list[tuple[str, Answer]]] = field(default_factory=lambda: defaultdict(list))
+    wrong: list[str] = field(default_factory=list)
+
+    def milliseconds(self, what: str, page: str | None = None) -> list[float]:
+        """Sorted times of one kind of step."""
+        return sorted(
+            1000 * answer.seconds for one, answer in self.answers[what] if page in (None, one)
+        )
+
+
+def at(values: list[float], share: float) -> float:
+    """A quantile of sorted values; NaN of none."""
+    return values[round(share * (len(values) - 1))] if values else float("nan")
+
+
+def sentence(number: int, turn: int, rng: random.Random) -> str:
+    """Twelve words, one of which only this person types."""
+    words = rng.choices(WORDS, k=11)
+    words.insert(rng.randrange(12), f"own{number}own{turn}own")
+    return " ".join(words)
+
+
+class Listener:
+    """Looks for sentences of others in what a session receives."""
+
+    def __init__(self, number: int, found: Found) -> None:
+        """Listen for one person."""
+        self._own, self._found = number, found
+
+    def __call__(self, data: bytes) -> None:
+        """Look through a frame."""
+        for other in TYPED.findall(data):
+            if int(other) != self._own:
+                self._found.wrong.append(f"session {self._own} received text of {int(other)}")
+
+
+def sliders(person: Session) -> list[Shown]:
+    """The sliders of the page that have more than one value; those of ε if there are any."""
+    every = [one for one in person.all("slider") if not one.message.disabled]
+    return [one for one in every if one.key.startswith("eps_")] or every
+
+
+async def slide(person: Session, rng: random.Random) -> Answer | None:
+    """Move a slider to another place; None where the page has none."""
+    there = sliders(person)
+    if not there:
+        return None
+    chosen = rng.choice(there)
+    options = list(chosen.message.options)
+    if options:
+        middle = options[len(options) // 3 : 2 * len(options) // 3 + 1]
+        return await person.set(chosen, rng.choice(middle))
+    low, high, step = chosen.message.min, chosen.message.max, chosen.message.step or 1
+    return await person.set(chosen, low + step * rng.randint(0, int((high - low) / step)))
+
+
+async def act(person: Session, page: str, number: int, turn: int, rng: random.Random, found: Found):
+    """One step of one person; the page that is open after it."""
+    (what,) = rng.choices(list(SHARES), list(SHARES.values()))
+    boxes = [one for one in person.all("text_area") if one.key == "text"]
+    if what == TYPE and boxes:
+        answer = await person.set(boxes[0], sentence(number, turn, rng))
+    elif what == SLIDE and (moved := await slide(person, rng)) is not None:
+        answer = moved
+    else:
+        what = SWITCH
+        page = rng.choice([one for one in person.pages if one != page])
+        answer = await person.switch(page)
+    found.answers[what].append((page, answer))
+    found.wrong += [f"an exception on the page {page!r}" for _ in person.all("exception")]
+    return page
+
+
+async def someone(url: str, number: int, seconds: float, found: Found) -> None:
+    """Open a page and do one thing a second."""
+    rng = random.Random(number)
+    async with session(url, raw=Listener(number, found), patience=PATIENCE) as person:
+        page = ""
+        found.answers["first view"].append(("", await person.open()))
+        await asyncio.sleep(rng.random())
+        until, turn = time.perf_counter() + seconds, 0
+        while time.perf_counter() < until:
+            begin = time.perf_counter()
+            page = await act(person, page, number, turn, rng, found)
+            turn += 1
+            await asyncio.sleep(max(0.0, 1.0 - (time.perf_counter() - begin)))
+
+
+async def crowd(url: str, sessions: int, seconds: float, first: int = 0) -> Found:
+    """Many people for some seconds."""
+    found = Found()
+    people = (someone(url, first + number, seconds, found) for number in range(sessions))
+    for error in await asyncio.gather(*people, return_exceptions=True):
+        if isinstance(error, BaseException):
+            found.wrong.append(f"a session ended: {type(error).__name__}: {error}"[:200])
+    return found
