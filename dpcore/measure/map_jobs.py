@@ -29,6 +29,7 @@ from dpcore.limits import MAX_MAP_JOBS
 from dpcore.measure.maps import DEFAULT_NEIGHBOURS, build_command, check_plan
 from dpcore.measure.maps_model import MapPlan, Projection, plan_of_vocabulary, plan_of_words
 from dpcore.measure.maps_store import recall_map
+from dpcore.turns import Turns, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,24 +47,26 @@ _STAGES = {
     "layout": (0.35, 0.95, "Placing the words"),
     "measuring": (0.95, 1.0, "Measuring what the map keeps"),
 }
+_PULSE = 0.1  # seconds between two looks at whether a waiting map was cancelled
 _PATIENCE = 5.0  # seconds that a stopped process has to end before it is killed
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a job may be forgotten, and so given up, in the middle of anything
 _running: dict[tuple[str, MapPlan], _Run] = {}
-_slots = threading.BoundedSemaphore(MAX_MAP_JOBS)
+_turns = Turns(MAX_MAP_JOBS)
 
 
 class MapJob:
     """One session's share in a map that is being built.
 
     Several sessions that ask for the same map share one process; it is stopped when all of them
-    have cancelled.
+    have cancelled or gone.
     """
 
     def __init__(self, run: _Run) -> None:
         self._run = run
         self._left = False
-        run.holders.add(self)
+        run.shares += 1
+        self._give_up = weakref.finalize(self, run.lose)  # also when the session ends
 
     def progress(self) -> tuple[float | None, str]:
         """How far it is, 0 to 1 (None: not known), and a sentence with the time left if known."""
@@ -84,10 +87,7 @@ class MapJob:
     def cancel(self) -> None:
         """Give this share up; the process stops if nobody else waits for the map."""
         self._left = True
-        with _lock:  # nobody joins between the last one's leaving and the stop
-            self._run.holders.discard(self)
-            if not self._run.holders:
-                self._run.stop()
+        self._give_up()
 
     def wait(self, seconds: float) -> bool:
         """Wait until it has ended, at most this long; whether it has."""
@@ -132,6 +132,7 @@ def start(
         if run is None or run.stopped:
             run = _Run(euclidean, plan)
             if recall_map(plan, euclidean.fingerprint) is not None:
+                run.turn.leave()
                 run.ended.set()
             else:
                 _running[key] = run
@@ -145,17 +146,24 @@ class _Run:
     def __init__(self, lexicon: Lexicon, plan: MapPlan) -> None:
         self.lexicon = lexicon
         self.plan = plan
-        self.holders: weakref.WeakSet[MapJob] = weakref.WeakSet()
+        self.shares = 0
         self.ended = threading.Event()
         self.error: str | None = None
         self._stop = threading.Event()
         self._process: subprocess.Popen[str] | None = None
+        self.turn = _turns.join()
         self._said: tuple[str, int, int] = ("waiting", 0, 0)
         self._since = (time.monotonic(), 0)  # when the stage began to move, and from where
 
     @property
     def stopped(self) -> bool:
         return self._stop.is_set()
+
+    def lose(self) -> None:
+        with _lock:  # nobody joins between the last one's leaving and the stop
+            self.shares -= 1
+            if not self.shares:
+                self.stop()
 
     def stop(self) -> None:
         self._stop.set()
@@ -167,7 +175,7 @@ class _Run:
     def progress(self) -> tuple[float | None, str]:
         stage, done, total = self._said
         if stage == "waiting":
-            return None, "Waiting for another map to be finished"
+            return None, waiting(self.turn.before)
         first, last, title = _STAGES.get(stage, (0.0, 0.0, "Starting"))
         if not total:
             return first or None, title
@@ -187,6 +195,7 @@ class _Run:
         except OSError as error:
             self.error = f"the map cannot be built here ({error.strerror})"
         finally:
+            self.turn.leave()
             with _lock:
                 key = (self.lexicon.fingerprint, self.plan)
                 if _running.get(key) is self:
@@ -194,14 +203,11 @@ class _Run:
                 self.ended.set()
 
     def _work(self) -> str | None:
-        while not _slots.acquire(timeout=0.1):
+        while not self.turn.wait(_PULSE):
             if self.stopped:
                 return "the map was cancelled"
-        try:
-            with tempfile.TemporaryDirectory(prefix="map-") as folder:
-                return self._build(Path(folder))
-        finally:
-            _slots.release()
+        with tempfile.TemporaryDirectory(prefix="map-") as folder:
+            return self._build(Path(folder))
 
     def _build(self, folder: Path) -> str | None:
         request = {

@@ -18,6 +18,7 @@ from dpcore.errors import DpcoreError
 from dpcore.limits import MAX_LIVE_RUNS
 from dpcore.study.executors import Processes
 from dpcore.study.live_course import Course
+from dpcore.turns import Turns, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 _GENTLY = "dpcore.study.live_jobs:perform_gently"
 _PRIORITY = 10  # of 19
+_PULSE = 0.1  # seconds between two looks at whether a waiting run was stopped
 
-_slots = threading.BoundedSemaphore(MAX_LIVE_RUNS)
+_turns = Turns(MAX_LIVE_RUNS)
 
 
 class LiveRun:
@@ -122,22 +124,21 @@ class _Run:
         self._jobs, self._executor = live.jobs(), executor(self._hear)
         self._parts = [(job["cell"]["label"], job["cell"]["seed"]) for job in self._jobs]
         self._course: Course | None = None
+        self._turn = _turns.join()
 
     def work(self) -> None:
         try:
-            while not _slots.acquire(timeout=0.1):
+            while not self._turn.wait(_PULSE):
                 if self.stopping.is_set():
                     return
-            try:
-                self._work()
-            finally:
-                _slots.release()
+            self._work()
         except DpcoreError as error:
             if not self.stopping.is_set():  # then the loss of the worker is no news
                 self.error = str(error)
         except OSError as error:
             self.error = f"the run cannot be done here ({error.strerror})"
         finally:
+            self._turn.leave()
             self._jobs.clear()  # with the texts
             self.ended.set()
 
@@ -162,7 +163,7 @@ class _Run:
 
     def progress(self) -> tuple[float, str]:
         if self._course is None:
-            return 0.0, "Waiting: another run is at work, yours is next in turn"
+            return 0.0, waiting(self._turn.before)
         return self._course.progress(time.monotonic())
 
     def _hear(self, found: Json) -> None:

@@ -1,5 +1,6 @@
 """Maps in a process of their own: shared, stopped, failed, waiting."""
 
+import gc
 import json
 import re
 import subprocess
@@ -90,8 +91,10 @@ def test_sessions_share_one_process_that_stops_when_all_have_cancelled(small, in
     assert jobs[0].error == "the map was cancelled"
     assert not run.stopped
     assert (jobs[1].done, jobs[1].error) == (False, None)
-    del jobs[2]  # a session that went away does not keep the process alive
     jobs[1].cancel()
+    assert not run.stopped
+    del jobs[2]  # a session that went away does not keep the process alive
+    gc.collect()
     assert run.ended.wait(LONG)
     assert run._process.poll() is not None
     assert not map_jobs._running
@@ -115,9 +118,10 @@ def test_only_one_map_is_built_at_a_time(small, middle, instead):
     first = map_jobs.start(small, "umap")
     until(lambda: first.progress()[1].startswith("Preparing"))
     second = map_jobs.start(middle, "umap")
-    assert second.progress() == (None, "Waiting for another map to be finished")
+    assert second.progress() == (None, "Waiting: 1 before you")
     assert second._run._process is None
     third = map_jobs.start(middle, "densmap")
+    assert third.progress() == (None, "Waiting: 2 before you")
     third.cancel()
     assert third._run.ended.wait(LONG)
     first.cancel()
@@ -203,7 +207,7 @@ def test_nothing_runs_on_when_the_server_ends(tmp_path, small):
         f"child = \"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid()));"
         ' time.sleep(600)"\n'
         "map_jobs.COMMAND = (sys.executable, '-c', child)\n"
-        "map_jobs.start(lexicons.cloud(60, 4), 'umap')\n"
+        "job = map_jobs.start(lexicons.cloud(60, 4), 'umap')\n"
         f"from pathlib import Path\n"
         f"while not (Path({str(mark)!r}).exists() and Path({str(mark)!r}).read_text()):\n"
         "    time.sleep(0.01)\n"

@@ -118,8 +118,8 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
     runs = [live_jobs.start(Plan(), slow) for slow in first]
     until(lambda: all(at_work(run) for run in runs))
     waiting, leaving = live_jobs.start(Plan(), Slow()), live_jobs.start(Plan(), Slow())
-    assert waiting.progress() == (0.0, waiting.progress()[1])
-    assert waiting.progress()[1].startswith("Waiting")
+    assert waiting.progress() == (0.0, "Waiting: 1 before you")
+    assert leaving.progress() == (0.0, "Waiting: 2 before you")
     leaving.stop()
     assert leaving.wait(PATIENCE)
     runs[0].stop()
