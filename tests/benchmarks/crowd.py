@@ -64,6 +64,19 @@ class Listener:
                 self._found.wrong.append(f"session {self._own} received text of {int(other)}")
 
 
+def saying(person: Session, kind: str, text: str) -> Shown:
+    """The first element of a kind that says something.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for shown in person.all(kind):
+        if text.encode() in shown.message.SerializeToString():
+            return shown
+    failed = [str(one.message)[:300] for one in person.all("exception")]
+    raise LookupError(f"no {kind} says {text!r}; exceptions: {failed}")
+
+
 def sliders(person: Session) -> list[Shown]:
     """The sliders of the page that have more than one value; those of ε if there are any."""
     every = [one for one in person.all("slider") if not one.message.disabled]

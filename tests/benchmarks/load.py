@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tests.benchmarks.crowd import SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, slide
+from tests.benchmarks.crowd import SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, saying, slide
 from tests.benchmarks.page_load import memory_megabytes
-from tests.browser.client import Session, Shown, session
+from tests.browser.client import session
 from tests.browser.server import Server, serve
 from tests.needs import ROOT
 
@@ -74,19 +74,6 @@ async def many_reruns(server: Server, reruns: int) -> tuple[float, float, int]:
                 await person.rerun()
             made += 1
     return before, memory_megabytes(server.pid), made - warm
-
-
-def saying(person: Session, kind: str, text: str) -> Shown:
-    """The first element of a kind that says something.
-
-    Raises:
-        LookupError: there is none.
-    """
-    for shown in person.all(kind):
-        if text.encode() in shown.message.SerializeToString():
-            return shown
-    failed = [str(one.message)[:300] for one in person.all("exception")]
-    raise LookupError(f"no {kind} says {text!r}; exceptions: {failed}")
 
 
 async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
