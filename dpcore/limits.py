@@ -72,5 +72,8 @@ MAX_ATTACK_SHOWN = 100  # words that are named as the least protected
 MAX_POPULATION = 10_000  # texts of a genetic attack, and words tried in a place
 MAX_GENERATIONS = 10_000  # of such an attack
 
+# Pages
+MAX_PAGE_WORK = 2  # long computations at a time in the process of the pages; others wait
+
 # Uploads
 MAX_UPLOAD_MEGABYTES = 10

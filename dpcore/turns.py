@@ -30,31 +30,40 @@ class Turns:
         if not places >= 1:
             raise ParameterError(f"a line needs 1 place or more, got {places}")
         self._places = places
-        self._line: list[object] = []  # who works, then who waits
+        self._line: dict[object, threading.Thread | None] = {}  # who works, then who waits
         self._moved = threading.Condition()
 
-    def join(self) -> Turn:
-        """Stand at the end of the line."""
+    def join(self, owner: threading.Thread | None = None) -> Turn:
+        """Stand at the end of the line.
+
+        Args:
+            owner: a thread that has started; the place is free once it has ended.
+        """
         own = object()
         with self._moved:
-            self._line.append(own)
+            self._line[own] = owner
         return Turn(self, own)
+
+    def _present(self) -> list[object]:
+        """Who stands in the line, without those whose owner has ended."""
+        ended = [one for one, owner in self._line.items() if owner and not owner.is_alive()]
+        for one in ended:
+            del self._line[one]
+        return list(self._line)
 
     def _before(self, own: object) -> int:
         with self._moved:
-            if own not in self._line:
-                return 0
-            return max(0, self._line.index(own) + 1 - self._places)
+            line = self._present()
+            return max(0, line.index(own) + 1 - self._places) if own in line else 0
 
     def _wait(self, own: object, seconds: float) -> bool:
         with self._moved:
-            return self._moved.wait_for(lambda: own in self._line[: self._places], seconds)
+            return self._moved.wait_for(lambda: own in self._present()[: self._places], seconds)
 
     def _leave(self, own: object) -> None:
         with self._moved:
-            if own in self._line:
-                self._line.remove(own)
-                self._moved.notify_all()
+            self._line.pop(own, None)
+            self._moved.notify_all()
 
 
 class Turn:
@@ -71,6 +80,11 @@ class Turn:
     def before(self) -> int:
         """How many must leave before it is this one's turn; 0 once it is."""
         return self._turns._before(self._own)
+
+    @property
+    def left(self) -> bool:
+        """Whether it was left."""
+        return not self._finalizer.alive
 
     def wait(self, seconds: float) -> bool:
         """Wait until it is this one's turn, at most this long; whether it is."""

@@ -65,6 +65,15 @@ def test_never_more_at_work_than_places_and_all_get_their_turn() -> None:
     assert line.join().wait(0)
 
 
+def test_a_place_is_free_once_its_owner_has_ended() -> None:
+    line, found = Turns(1), []
+    thread = threading.Thread(target=lambda: found.append(line.join(threading.current_thread())))
+    thread.start()
+    thread.join(PATIENCE)
+    assert not found[0].left
+    assert line.join(threading.current_thread()).wait(0)
+
+
 def test_a_line_without_a_place_is_refused() -> None:
     with pytest.raises(ParameterError, match="1 place or more, got 0"):
         Turns(0)

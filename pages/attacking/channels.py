@@ -15,7 +15,9 @@ import streamlit as st
 
 from dpcore.attack.channel import open_channel
 from dpcore.errors import DpcoreError
+from dpcore.turns import waiting
 from pages.shared.messages import refuse
+from pages.shared.turn import WORK
 
 if TYPE_CHECKING:
     from dpcore.attack.channel import Channel
@@ -34,6 +36,7 @@ class Opening:
         self.error: DpcoreError | None = None
         self._share, self._stage = 0.0, "Preparing the attacker"
         self._start = time.monotonic()
+        self._turn = WORK.join()
         self.thread = threading.Thread(target=self._run, args=(mechanism,), daemon=True)
         self.thread.start()
 
@@ -44,6 +47,8 @@ class Opening:
 
     def progress(self) -> tuple[float, str]:
         """How far it is, from 0 to 1, and in words with the time left."""
+        if self._turn.before:
+            return 0.0, waiting(self._turn.before)
         spent = time.monotonic() - self._start
         text = f"{self._stage}, once for this lexicon"
         if self._share > 0:
@@ -57,7 +62,11 @@ class Opening:
                 self._share = min(done / total, 1.0)
 
         try:
-            self.channel = open_channel(mechanism, progress=report)
+            with self._turn:
+                while not self._turn.wait(_PULSE_SECONDS):
+                    pass
+                self._start = time.monotonic()
+                self.channel = open_channel(mechanism, progress=report)
         except DpcoreError as error:
             self.error = error
 

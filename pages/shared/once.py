@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from pages.shared.turn import under_a_lock
+
 T = TypeVar("T")
 _KEPT = 64
 _LOCK = threading.Lock()
@@ -49,7 +51,7 @@ def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) 
     shelf = _shelf(name)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())
-    with making:
+    with making, under_a_lock():
         found: T | object = shelf.results.get(key, _ABSENT)
         if found is not _ABSENT:
             return cast("T", found)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from pages.shared.turn import take_turn
+
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
+    from dpcore.turns import Turn
 
 T = TypeVar("T")
 _SILENT_SECONDS = 0.4
@@ -19,19 +22,27 @@ _PULSE_SECONDS = 0.2
 def timed(label: str, items: Sequence[T]) -> Iterator[T]:
     """Yield the items; show how many are done and the time left once it has taken a moment.
 
+    From then on it takes its turn with the long computations of others.
+
     Args:
         label: fixed text of ours.
         items: the steps; each may be interrupted by the next click, and what is done stays.
     """
-    slot, start = None, time.monotonic()
-    for done, item in enumerate(items):
-        spent = time.monotonic() - start
-        if done and spent > _SILENT_SECONDS:
-            slot = slot or st.empty()
-            left = spent / done * (len(items) - done)
-            text = f"{label}: {done} of {len(items)}, about {max(1, round(left))} s left"
-            slot.progress(done / len(items), text=text)
-        yield item
+    slot, turn, start = None, None, time.monotonic()
+    try:
+        for done, item in enumerate(items):
+            spent = time.monotonic() - start
+            if done and spent > _SILENT_SECONDS:
+                slot = slot or st.empty()
+                if turn is None and (turn := take_turn(slot)) is not None:
+                    start = time.monotonic() - spent  # waiting is no work
+                left = spent / done * (len(items) - done)
+                text = f"{label}: {done} of {len(items)}, about {max(1, round(left))} s left"
+                slot.progress(done / len(items), text=text)
+            yield item
+    finally:
+        if turn is not None:
+            turn.leave()
     if slot is not None:
         slot.empty()
 
@@ -39,8 +50,9 @@ def timed(label: str, items: Sequence[T]) -> Iterator[T]:
 class Reporter:
     """Shows the progress that the engine reports, once it has taken a moment, with the time left.
 
-    It draws inside `place`, which is emptied by `close`. With a key there is a button that ends the
-    work: its click interrupts the script at the next report.
+    From then on the work takes its turn with the long computations of others. It draws inside a
+    place of its own, which is emptied by `close`. With a key there is a button that ends the work:
+    its click interrupts the script at the next report.
 
     Args:
         label: fixed text of ours.
@@ -52,6 +64,7 @@ class Reporter:
         self._label, self._stop = label, stop
         self._place = st.empty()
         self._bar: Any = None
+        self._turn: Turn | None = None
         self._stage, self._start = "", time.monotonic()
         self._told = self._start
 
@@ -77,6 +90,9 @@ class Reporter:
                         help="Ends this computation; what was known before stays.",
                     )
                 self._bar = st.empty()
+            self._turn = take_turn(self._bar)
+            waited = time.monotonic() - now  # which is no work
+            self._start, now = self._start + waited, now + waited
         text = f"{self._label}: {stage}"
         if not total:
             self._bar.progress(0.0, text=f"{text} {done}")
@@ -88,5 +104,7 @@ class Reporter:
         )
 
     def close(self) -> None:
-        """Take away what was drawn."""
+        """Take away what was drawn, and let others have their turn."""
+        if self._turn is not None:
+            self._turn.leave()
         self._place.empty()

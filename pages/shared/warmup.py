@@ -7,6 +7,7 @@ import gc
 import streamlit as st
 
 from pages.shared import link
+from pages.shared.memory import give_memory_back
 from pages.shared.presets import (
     CURVE_MECHANISMS,
     DEFAULT_MECHANISMS,
@@ -26,6 +27,7 @@ def warm_up() -> None:
     collection from walking all of it each time. FAISS answers single queries fastest with one
     thread.
     """
+    give_memory_back()
     import faiss
     import pandas  # noqa: F401 - imported here so that no click waits for it
     import plotly.graph_objects  # noqa: F401
