@@ -119,6 +119,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     worst = audit.found.worst
     made, example = crafted(settings.edge)
+    together = n * math.exp(-math.exp(2 * extent.diameter / mechanism.noise_scale(epsilon)))
     numbers: dict[str, Number] = {
         "crafted: claimed epsilon": made,
         "crafted: true epsilon, at least": example.epsilon,
@@ -129,8 +130,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         "lowest epsilon, published": published_condition(n, extent.separation),
         "lowest epsilon, with a positive scale": mechanism.admissible.low,
         "b": mechanism.noise_scale(epsilon),
-        "n·exp(−e^(2Δ/b))": n
-        * math.exp(-math.exp(2 * extent.diameter / mechanism.noise_scale(epsilon))),
+        "n·exp(−e^(2Δ/b))": together,
     }
     here = False
     if worst is not None:
@@ -145,7 +145,8 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
             "ln P(y|w), at least": proof.low,
             "ln P(y|w′), at most": proof.other_high,
         }
-    refuted = example.epsilon > made or here
+    by_hand = example.epsilon > made
+    refuted = by_hand or here
     return Verdict(
         key="xu-theorem-1",
         title="Truncated Gumbel, Theorem 1",
@@ -163,19 +164,33 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         computed=(
             f"A crafted vocabulary of {CRAFTED_WORDS + 2:,} words, and all pairs of {count} words "
             f"of this one with all {n:,} outputs, in log space; the two probabilities of the worst "
-            f"triple are then bounded without quadrature.{fewer}"
+            f"triple are then bounded without quadrature.{fewer} {_contradicts(by_hand, here)}"
         ),
         outcome=Outcome.REFUTED if refuted else Outcome.NOT_REFUTED,
         extent=f"{audit.found.pairs:,} pairs of words" if not refuted else "",
         failing_step=(
             "The distribution function of untruncated noise is used for g_i, while truncation is "
-            "used for g* ≥ −2Δ; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at "
-            "once, since n times that is above 1."
+            "used for g* ≥ −2Δ"
+            + (
+                "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
+                "n times that is above 1."
+                if together > 1
+                else ", so the bound P(u_i | K = n) ≥ exp(−e^(2Δ/b)) does not follow."
+            )
         ),
         repair="truncated-gumbel-repaired: the same candidates, noise with a whole tail.",
         numbers=numbers,
         command=settings.command("xu-theorem-1", lexicon, "edge", "words", "seed"),
     )
+
+
+def _contradicts(crafted_words: bool, these_words: bool) -> str:
+    """Which of the two vocabularies contradicts the theorem at this ε."""
+    if crafted_words and these_words:
+        return "Both contradict the claim."
+    if crafted_words:
+        return "The crafted vocabulary contradicts the claim; these words do not."
+    return "These words contradict the claim." if these_words else "Neither contradicts the claim."
 
 
 def xu_lemma_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:

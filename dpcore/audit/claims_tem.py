@@ -82,6 +82,11 @@ def carvalho_theorem_2(
         conditions=(
             Condition("the distance is a metric", True),
             Condition("distances are exact, not those of an approximate index", True),
+            Condition(
+                "vectors and metric are public and fixed (the paper also names vectors trained on "
+                "private text: of that text the theorem says nothing)",
+                True,
+            ),
         ),
         computed=f"The exact loss: {audit.method}.{fewer}"
         + settings.moved_to(epsilon, NOTHING_CUT),

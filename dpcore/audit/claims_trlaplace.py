@@ -80,7 +80,8 @@ def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         computed=(
             "The exact probability of a noisy vector that the other word could not have given, "
             "1 − Π(1 − m(v_i)): for the worst difference of length 2C, and for the least protected "
-            f"pair among {pair.words:,} words."
+            f"pair among {pair.words:,} words. Like the theorem, of the noisy vector: the nearest "
+            "word, which follows from it, can only show less."
         )
         + settings.moved_to(epsilon, OUT_OF_RANGE),
         outcome=Outcome.REFUTED if refuted else Outcome.PROVED,

@@ -238,5 +238,5 @@ def _show(verdict: Verdict, *, brief: bool) -> None:
         print(f"    {name} = {value:.6g}" if isinstance(value, float) else f"    {name} = {value}")
     if verdict.failing_step:
         print(f"  fails at   {verdict.failing_step}")
-    print(f"  instead    {verdict.repair}")
+    print(f"  holds      {verdict.repair}")
     print(f"  command    {verdict.command}")

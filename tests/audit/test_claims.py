@@ -51,6 +51,23 @@ def test_every_verdict_says_what_a_reader_needs(table):
         assert words[-2:] == ["--lexicon", "PATH-OF-THE-LEXICON"]  # it has no name here
 
 
+@pytest.mark.parametrize(
+    ("edge", "outcome", "said", "impossible"),
+    [
+        (1.01, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", True),
+        (4.0, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", False),
+        (100.0, Outcome.NOT_REFUTED, "Neither contradicts the claim.", False),
+    ],
+)
+def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(edge, outcome, said, impossible):
+    words = lexicons.cloud(2_000, 6)
+    found = verdict("xu-theorem-1", words, dataclasses.replace(SETTINGS, edge=edge))
+    assert found.outcome is outcome
+    assert said in found.computed
+    assert ("cannot hold for all n words" in found.failing_step) == impossible
+    assert (found.numbers["n·exp(−e^(2Δ/b))"] > 1) == impossible
+
+
 def test_a_file_keeps_them(table):
     found = list(table.values())
     assert from_json(to_json(found)) == found
