@@ -28,6 +28,15 @@ def open_page(page: str, **state: object) -> AppTest:
     return test.run()
 
 
+def open_link(page: str, **link: str | list[str]) -> AppTest:
+    """A page as a link opens it."""
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)
+    test.switch_page(f"pages/{page}.py")
+    for name, value in link.items():
+        test.query_params[name] = value
+    return test.run()
+
+
 def step(test: AppTest, slider: str, value: float, fragment: str) -> AppTest:
     """Move a slider as a browser does: it asks for its fragment, where `AppTest` runs the page.
 
@@ -83,4 +92,15 @@ def figures(test: AppTest) -> list[dict[str, Any]]:
 
 
 def said(test: AppTest) -> str:
-    return " ".join(str(element.value) for element in test.text)
+    """All that is written on the page, outside tables and figures."""
+    assert not test.exception, test.exception
+    parts = (
+        *test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info,
+        *test.warning, *test.success,
+    )  # fmt: skip
+    return " ".join(str(element.value) for element in parts)
+
+
+def table(test: AppTest, *columns: str) -> Any:
+    """The table that has these columns."""
+    return next(d.value for d in test.dataframe if set(columns) <= set(d.value.columns))

@@ -1,7 +1,7 @@
 """The Audit page under AppTest: the table, every claim, computing one again, and nonsense."""
 
+import functools
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,29 +15,9 @@ from dpcore.lexicon import catalogue
 from pages.auditing import pictures, store
 from pages.shared import progress, resources
 from tests.mechanisms import lexicons
-from tests.needs import ROOT
+from tests.pages.app import open_link, said, table
 
-
-@pytest.fixture
-def opened() -> Callable[..., AppTest]:
-    def make(**link: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/audit.py")
-        for name, value in link.items():
-            test.query_params[name] = value
-        return test.run()
-
-    return make
-
-
-def said(test: AppTest) -> str:
-    assert not test.exception, test.exception
-    parts = (*test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info)
-    return " ".join(str(element.value) for element in parts)
-
-
-def table(test: AppTest, column: str) -> Any:
-    return next(d.value for d in test.dataframe if column in d.value.columns)
+opened = functools.partial(open_link, "audit")
 
 
 def compute(test: AppTest) -> AppTest:
@@ -45,7 +25,7 @@ def compute(test: AppTest) -> AppTest:
 
 
 def test_it_opens_with_the_recorded_table_and_computes_nothing(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(store, "verdict", lambda *_: pytest.fail("computed"))
     test = opened()
@@ -56,9 +36,7 @@ def test_it_opens_with_the_recorded_table_and_computes_nothing(
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 
 
-def test_every_claim_can_be_chosen(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "PROFILED", ())  # the pictures have their own test
     test = opened()
     for key in reversed(CLAIMS):
@@ -77,7 +55,7 @@ def figures(test: AppTest) -> list[dict[str, Any]]:
     return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
 
 
-def test_the_profile_is_drawn_claimed_against_true(opened: Callable[..., AppTest]) -> None:
+def test_the_profile_is_drawn_claimed_against_true() -> None:
     test = opened(claim="gaussian")
     (profile,) = figures(test)
     assert [trace["name"] for trace in profile["data"]] == [
@@ -86,9 +64,7 @@ def test_the_profile_is_drawn_claimed_against_true(opened: Callable[..., AppTest
     assert "nowhere above what the claim allows" in said(test)
 
 
-def test_adept_has_its_geometry_and_its_pairs(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_PAIRS", 500)
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
@@ -100,7 +76,7 @@ def test_adept_has_its_geometry_and_its_pairs(
     assert "Clipped by the L1 norm: at most 0.0%" in said(test)
 
 
-def test_the_repairs_stand_with_their_cost(opened: Callable[..., AppTest]) -> None:
+def test_the_repairs_stand_with_their_cost() -> None:
     test = opened()
     test.selectbox(key="claim").set_value("adept-published").run()
     assert "ADePT, as published: ✘ refuted" in said(test)
@@ -114,7 +90,7 @@ def test_the_repairs_stand_with_their_cost(opened: Callable[..., AppTest]) -> No
     assert instead["value"].tolist() == ["2.828", "2.828", "16", "11.49"]
 
 
-def test_a_claim_is_computed_at_other_settings(opened: Callable[..., AppTest]) -> None:
+def test_a_claim_is_computed_at_other_settings() -> None:
     test = opened(claim="adept-published")
     assert {n.key for n in test.number_input} == {
         "audit_epsilon",
@@ -134,7 +110,7 @@ def test_a_claim_is_computed_at_other_settings(opened: Callable[..., AppTest]) -
     assert "ADePT, as published: ✔ proved" in said(compute(test))
 
 
-def test_settings_of_a_link_wait_for_the_button(opened: Callable[..., AppTest]) -> None:
+def test_settings_of_a_link_wait_for_the_button() -> None:
     test = opened(claim="gaussian-classical", audit_epsilon="40")
     assert "Not computed yet" in said(test)
     assert "Clipped Gaussian, classical σ: ✘ refuted" in said(compute(test))
@@ -142,9 +118,7 @@ def test_settings_of_a_link_wait_for_the_button(opened: Callable[..., AppTest]) 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "1000"])
 @pytest.mark.parametrize("claim", ["truncated-gumbel-repaired", "tem-calibrated"])
-def test_certified_claims_hold_at_the_ends_of_their_settings(
-    opened: Callable[..., AppTest], claim: str, epsilon: str
-) -> None:
+def test_certified_claims_hold_at_the_ends_of_their_settings(claim: str, epsilon: str) -> None:
     """Probabilities of 25,000 words that underflow at ε = 1000 refute nothing."""
     shown = said(compute(opened(claim=claim, audit_epsilon=epsilon, audit_words="2")))
     proved = (claim, epsilon) == ("tem-calibrated", "1000")
@@ -161,16 +135,14 @@ def test_certified_claims_hold_at_the_ends_of_their_settings(
         {"claim": "gaussian", "audit_delta": "2", "audit_epsilon": "much"},
     ],
 )
-def test_a_link_of_nonsense_shows_the_usual_view(
-    opened: Callable[..., AppTest], link: dict[str, str]
-) -> None:
+def test_a_link_of_nonsense_shows_the_usual_view(link: dict[str, str]) -> None:
     test = opened(**link)
     assert not test.exception
     assert len(table(test, "source")) == len(CLAIMS)
     assert test.selectbox(key="claim").value in CLAIMS
 
 
-def test_the_choice_shows_titles_and_the_link_has_the_key(opened: Callable[..., AppTest]) -> None:
+def test_the_choice_shows_titles_and_the_link_has_the_key() -> None:
     test = opened(claim="tem-calibrated")
     choice = test.selectbox(key="claim")
     assert choice.value == "tem-calibrated"
@@ -181,9 +153,7 @@ def test_the_choice_shows_titles_and_the_link_has_the_key(opened: Callable[..., 
     assert "claim" not in test.query_params
 
 
-def test_a_long_computation_shows_progress_and_a_stop(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_computation_shows_progress_and_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     test = opened(claim="gaussian")
 
     def slow(*arguments: Any) -> None:
@@ -200,9 +170,7 @@ def test_a_long_computation_shows_progress_and_a_stop(
     assert not [b for b in test.button if b.key == "audit_stop"]
 
 
-def test_what_the_engine_refuses_is_said(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_engine_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def refusing(*_: object) -> None:
         raise ParameterError("epsilon must be smaller: choose another one")
 
@@ -211,9 +179,7 @@ def test_what_the_engine_refuses_is_said(
     assert "choose another one" in said(compute(test))
 
 
-def test_another_lexicon_is_audited_on_demand(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_lexicon_is_audited_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dict.fromkeys(("pixeldp", "gaussian"))
     monkeypatch.setattr(store, "CLAIMS", few)
     monkeypatch.setattr(catalogue, "load", lambda _: lexicons.cloud(50, 6))

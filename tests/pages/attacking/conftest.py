@@ -1,5 +1,6 @@
 """The Attacker page over a small lexicon."""
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon import catalogue
 from pages.shared import warmup
-from tests.needs import ROOT
+from tests.pages.app import open_link
 from tests.pages.attacking.reading import small
 
 
@@ -21,12 +22,5 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
     st.cache_resource.clear()  # another test may have kept the density of the same words
 
-    def make(**link: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/attacker.py")
-        for name, value in link.items():
-            test.query_params[name] = value
-        return test.run()
-
-    yield make
+    yield functools.partial(open_link, "attacker")
     st.cache_resource.clear()

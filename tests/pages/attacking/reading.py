@@ -1,7 +1,5 @@
 """What the tests of the Attacker page put in and read off."""
 
-from typing import Any
-
 from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.lexicon import Lexicon
@@ -18,21 +16,8 @@ def small() -> Lexicon:
     return Lexicon("few", FEW, lexicons.cloud(len(FEW), 5).vectors)
 
 
-def said(test: AppTest) -> str:
-    assert not test.exception, test.exception
-    parts = (
-        *test.text, *test.markdown, *test.subheader, *test.code, *test.error, *test.info,
-        *test.warning,
-    )  # fmt: skip
-    return " ".join(str(element.value) for element in parts)
-
-
 def metrics(test: AppTest) -> dict[str, str]:
     return {m.label: m.value for m in test.metric}
-
-
-def table(test: AppTest, *columns: str) -> Any:
-    return next(d.value for d in test.dataframe if set(columns) <= set(d.value.columns))
 
 
 def type_word(test: AppTest, key: str, word: str) -> AppTest:

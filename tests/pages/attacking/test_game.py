@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.attacking.board import GAME
 from pages.attacking.listing import ANY, LISTS, NEAR, OWN
-from tests.pages.attacking.reading import FEW, metrics, said, table
+from tests.pages.app import said, table
+from tests.pages.attacking.reading import FEW, metrics
 
 
 def play(test: AppTest, place: int) -> AppTest:

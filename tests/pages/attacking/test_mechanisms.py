@@ -15,7 +15,7 @@ from pages.attacking import channels, recorded_view
 from pages.attacking.believing import AROUND, LIST
 from pages.attacking.board import GAME, OUTPUT, SENTENCE
 from pages.attacking.listing import OWN
-from tests.pages.attacking.reading import said, table
+from tests.pages.app import said, table
 
 
 def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> None:

@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacking.believing import AROUND, LIST
-from tests.pages.attacking.reading import FEW, said, table, type_word
+from tests.pages.app import said, table
+from tests.pages.attacking.reading import FEW, type_word
 
 
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:

@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacking.board import BUDGET, EXPOSED, GAME, SENTENCE
-from tests.pages.attacking.reading import FEW, metrics, said, table
+from tests.pages.app import said, table
+from tests.pages.attacking.reading import FEW, metrics
 
 
 def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from pages.shared import resources, warmup
-from tests.needs import ROOT
+from tests.pages.app import open_link
 
 _WORDS = 2_000
 _load = catalogue.load
@@ -29,12 +29,5 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     monkeypatch.setattr(warmup, "_look_ahead", lambda: None)
     resources.lexicon.clear()  # another test may have loaded the whole lexicon
 
-    def make(**link: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)
-        test.switch_page("pages/robustness.py")
-        for name, value in link.items():
-            test.query_params[name] = value
-        return test.run()
-
-    yield make
+    yield functools.partial(open_link, "robustness")
     resources.lexicon.clear()

@@ -15,8 +15,8 @@ from dpcore.learn.digits import digits
 from pages.proving import pictures_work
 from pages.proving.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
-from tests.pages.app import figures
-from tests.pages.proving.reading import curve, said, table
+from tests.pages.app import figures, said, table
+from tests.pages.proving.reading import curve
 
 Opened = Callable[..., AppTest]
 

@@ -12,8 +12,8 @@ from dpcore.study.autoencoder_examples import read_examples
 from dpcore.study.experiment_results import read_experiment, read_experiments
 from dpcore.study.robust_curves import training_curves
 from pages.proving import recorded_frame
-from tests.pages.app import figures
-from tests.pages.proving.reading import curve, said, table
+from tests.pages.app import figures, said, table
+from tests.pages.proving.reading import curve
 
 Opened = Callable[..., AppTest]
 THERE = {entry.name: entry for entry in read_experiments()}

@@ -11,9 +11,9 @@ from dpcore.learn.linear_certificate import certify_linear
 from dpcore.learn.linear_training import LinearTraining, train_linear
 from dpcore.learn.substitutions import nearest_words
 from pages.proving.words_work import CERTIFIED, NORMAL, STRENGTH, Rules, model, read
-from tests.pages.app import figures
+from tests.pages.app import figures, said, table
 from tests.pages.proving.conftest import small
-from tests.pages.proving.reading import curve, said, table
+from tests.pages.proving.reading import curve
 
 Opened = Callable[..., AppTest]
 WORDS = {"robust_view": "Words"}

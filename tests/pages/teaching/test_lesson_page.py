@@ -1,5 +1,6 @@
 """The lesson: eight steps, a guess each, the score, the sheets, and the explanations elsewhere."""
 
+import functools
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -12,24 +13,9 @@ from pages.teaching.guessing import GUESS, computed
 from pages.teaching.steps import BY_PAGE, STEPS
 from pages.teaching.worksheet import answers, worksheet
 from tests.needs import ROOT
+from tests.pages.app import open_link, said
 
-
-@pytest.fixture
-def opened() -> Callable[..., AppTest]:
-    def make(**link: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/lesson.py")
-        for name, value in link.items():
-            test.query_params[name] = value
-        return test.run()
-
-    return make
-
-
-def said(test: AppTest) -> str:
-    assert not test.exception, test.exception
-    parts = (*test.text, *test.markdown, *test.subheader, *test.success, *test.info)
-    return " ".join(str(part.value) for part in parts)
+opened = functools.partial(open_link, "lesson")
 
 
 def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
@@ -52,7 +38,7 @@ def test_the_steps_are_those_of_the_exercises() -> None:
         assert (ROOT / one.page).is_file()
 
 
-def test_the_whole_lesson_can_be_walked(opened: Callable[..., AppTest]) -> None:
+def test_the_whole_lesson_can_be_walked() -> None:
     test = opened()
     for place, one in enumerate(STEPS):
         shown = said(test)
@@ -71,7 +57,7 @@ def test_the_whole_lesson_can_be_walked(opened: Callable[..., AppTest]) -> None:
     assert "guesses made" not in said(test)
 
 
-def test_the_first_guess_counts(opened: Callable[..., AppTest]) -> None:
+def test_the_first_guess_counts() -> None:
     test = guess(opened(step="odds"), "odds", right=False)
     assert "Not so." in said(test)
     assert test.radio(key=f"{GUESS}odds").disabled
@@ -81,19 +67,17 @@ def test_the_first_guess_counts(opened: Callable[..., AppTest]) -> None:
     assert "Not so." in said(test)
 
 
-def test_checking_without_a_guess_says_nothing(opened: Callable[..., AppTest]) -> None:
+def test_checking_without_a_guess_says_nothing() -> None:
     test = opened(step="price").button(key="lesson_check_price").click().run()
     assert computed("price").found not in said(test)
 
 
 @pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
-def test_a_link_of_nonsense_opens_the_first_step(
-    opened: Callable[..., AppTest], linked: str
-) -> None:
+def test_a_link_of_nonsense_opens_the_first_step(linked: str) -> None:
     assert f"1. {STEPS[0].title}" in said(opened(step=linked))
 
 
-def test_a_link_opens_its_step(opened: Callable[..., AppTest]) -> None:
+def test_a_link_opens_its_step() -> None:
     assert f"6. {STEPS[5].title}" in said(opened(step="claim"))
 
 
