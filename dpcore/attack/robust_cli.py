@@ -82,7 +82,8 @@ def _checkpoint_option(command: argparse.ArgumentParser) -> None:
         "--checkpoint",
         type=Path,
         metavar="FILE.safetensors",
-        help="a network of `robust train` (default: a linear classifier, trained now)",
+        help="a network of `robust train`, or normal, ibp: those that come along (default: a "
+        "linear classifier, trained now)",
     )
 
 

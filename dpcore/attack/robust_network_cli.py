@@ -246,9 +246,12 @@ def certify_checkpoint(options: argparse.Namespace) -> int:
 
 
 def recalled(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
-    """The network of a checkpoint."""
+    """The network of a checkpoint, or of those that come along by its name."""
+    from dpcore.learn.bundled_networks import NETWORKS, bundled_network
     from dpcore.learn.network_classifier import recall
 
+    if str(path) in NETWORKS and not path.exists():
+        return bundled_network(str(path), lexicon)
     return recall(path, lexicon)
 
 

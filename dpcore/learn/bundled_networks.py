@@ -45,5 +45,7 @@ def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Che
         ParameterError: another name, or another lexicon.
     """
     from dpcore.learn.network_classifier import recall
+    from dpcore.learn.packages import torch
 
+    torch()  # what is missing is said first
     return recall(network_path(name), lexicon)

@@ -14,6 +14,7 @@ from pages.proving.attack_work import Hunt, hunted
 from pages.proving.one_text import OWN, choose_document, marked
 from pages.proving.reproducing import attack_command, computed_now
 from pages.proving.sample_view import sample_view
+from pages.proving.victims import VICTIMS
 from pages.proving.words_view import LABELS, prepare
 from pages.proving.words_work import CERTIFIED, NORMAL, Rules, read
 from pages.shared.figure import show_figure
@@ -90,13 +91,15 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
         )
         victim = st.segmented_control(
             "Classifier",
-            [NORMAL, CERTIFIED],
+            VICTIMS,
             default=NORMAL,
             required=True,
             key="attack_victim",
             bind="query-params",
-            help="Certified training: for the worst case over the nearest word (k = 1) in a fifth "
-            "of the places, as the view Words begins with.",
+            help="The first two are linear; certified training is for the worst case over the "
+            "nearest word (k = 1) in a fifth of the places, as the view Words begins with. The "
+            "networks are convolutional, come with the laboratory and read sentiment; the second "
+            "was trained by interval bounds over the 2 nearest words in all places.",
         )
         tried = st.segmented_control(
             "Words that are tried",
@@ -130,7 +133,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     rules = Rules(labels)  # what certified training assumed, whatever the attack may try
     prepare(words, rules)
     used = None if tried == _NEAREST else mechanism
-    return Hunt(used, epsilon, rules, victim == CERTIFIED, neighbours, settings, seed)
+    return Hunt(used, epsilon, rules, victim, neighbours, settings, seed)
 
 
 def _choose_settings() -> tuple[Genetic, int]:
@@ -168,8 +171,12 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
     document = choose_document(words, hunt.rules.labels, "attack_text", _START)
     if document is None:
         return
-    victim, classes = hunt.victim(words), read(words, hunt.rules.labels).classes
-    read_as = int(victim.predict(document.bags)[0])
+    try:
+        attacked, classes = hunt.attacked(words), read(words, hunt.rules.labels).classes
+    except DpcoreError as error:
+        refuse("This classifier cannot be attacked.", error)
+        return
+    read_as = int(attacked.predict(document.bags)[0])
     st.text(document.text)
     if document.label is not None and read_as != document.label:
         st.info(
@@ -184,7 +191,7 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
         return
     _show(words, document, found, classes)
     typed = st.session_state.get("attack_text_source") == OWN
-    if hunt.mechanism is not None and not hunt.certified and hunt.settings.tries == 1:
+    if hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1:
         link_and_command(
             attack_command(hunt, document.text, name),
             "It prints the same attack.",

@@ -11,10 +11,10 @@ import streamlit as st
 from dpcore.attack.genetic import attack
 from dpcore.attack.genetic_candidates import from_mechanism, from_substitutions
 from dpcore.attack.genetic_trial import adversarial_accuracy, steps
-from dpcore.learn.linear_certificate import certify_linear
 from dpcore.learn.substitutions import nearest_words
 from dpcore.noise.streams import generator
-from pages.proving.words_work import Rules, allowed, model, read
+from pages.proving.victims import certified_share, victim
+from pages.proving.words_work import Rules, allowed, read
 from pages.shared.bench import memo
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcore.attack.genetic_trial import AdversarialAccuracy, Step
     from dpcore.learn.bags import Bags
     from dpcore.learn.linear import LinearModel
+    from dpcore.learn.network_classifier import NetworkClassifier
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.mechanism import Mechanism
@@ -38,7 +39,7 @@ class Hunt:
         mechanism: whose likely outputs are tried; None for the nearest words.
         epsilon: of the mechanism.
         rules: labels, and what the certified training assumed.
-        certified: whether the classifier with certified training is attacked.
+        victim: of `pages.proving.victims.VICTIMS`.
         neighbours: k, how many nearest words are tried where there is no mechanism.
         settings: of the attack.
         seed: of everything that is drawn.
@@ -47,14 +48,14 @@ class Hunt:
     mechanism: Mechanism | None
     epsilon: float
     rules: Rules
-    certified: bool
+    victim: str
     neighbours: int
     settings: Genetic
     seed: int
 
-    def victim(self, words: Lexicon) -> LinearModel:
+    def attacked(self, words: Lexicon) -> LinearModel | NetworkClassifier:
         """The attacked classifier."""
-        return model(words, self.rules, certified=self.certified)
+        return victim(words, self.rules, self.victim)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +88,9 @@ def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
 
     def compute() -> Found:
         candidates, rng = _candidates(words, hunt, document)
-        victim = hunt.victim(words)
-        found = attack(victim, candidates, label, hunt.settings, rng)
-        changes = steps(victim, document, found)
+        attacked = hunt.attacked(words)
+        found = attack(attacked, candidates, label, hunt.settings, rng)
+        changes = steps(attacked, document, found)
         return Found(label, found, changes, candidates.method, int(candidates.places.size))
 
     made: Found = memo(held, (hunt, words.fingerprint, text, label), compute, _KEPT)
@@ -123,7 +124,7 @@ class Trial:
 
     Attributes:
         found: how many stayed right.
-        certified: share that the exact certificate covers, where the words that are tried are
+        certified: share that a certificate covers, where the words that are tried are
             those of its rules; None elsewhere.
     """
 
@@ -137,7 +138,7 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
     Raises:
         DpcoreError: ε or a setting is refused.
     """
-    corpus, victim = read(words, hunt.rules.labels), hunt.victim(words)
+    corpus, attacked = read(words, hunt.rules.labels), hunt.attacked(words)
     # Texts of one kind follow each other: spread over all of them.
     rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
     bags, labels = corpus.test.part(rows), corpus.test_labels[rows]
@@ -145,13 +146,13 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
     if mechanism is None:
         table = allowed(words, hunt.neighbours)
         found = adversarial_accuracy(
-            victim, bags, labels, lambda one, _: from_substitutions(one, table),
+            attacked, bags, labels, lambda one, _: from_substitutions(one, table),
             hunt.settings, hunt.seed, progress,
         )  # fmt: skip
-        exact = certify_linear(victim, bags, labels, table, hunt.settings.share).accuracy
-        return Trial(found, exact)
+        sure = certified_share(attacked, bags, labels, table, hunt.settings.share)
+        return Trial(found, sure)
     found = adversarial_accuracy(
-        victim, bags, labels, lambda one, rng: from_mechanism(one, mechanism, hunt.epsilon, rng),
+        attacked, bags, labels, lambda one, rng: from_mechanism(one, mechanism, hunt.epsilon, rng),
         hunt.settings, hunt.seed, progress,
     )  # fmt: skip
     return Trial(found, None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import dpcore
+from pages.proving.victims import NETWORKS
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
     """The command of an attack on one text by the words of a mechanism.
 
     Args:
-        hunt: the attack; it has a mechanism, and attacks the classifier of normal training.
+        hunt: the attack; it has a mechanism; certified training of a linear model has no command.
         text: the attacked text.
         lexicon: its name in the catalogue.
     """
@@ -78,6 +79,8 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
         raise ValueError("an attack without a mechanism has no command")
     defaults = mechanism.parameters()
     words = ["python", "-m", "dpcore", "robust", "attack", "--text", text]
+    if hunt.victim in NETWORKS:
+        words += ["--checkpoint", NETWORKS[hunt.victim]]
     words += ["--labels", hunt.rules.labels, "--share", f"{settings.share:g}"]
     words += ["--population", str(settings.population), "--generations", str(settings.generations)]
     words += ["--mechanism", mechanism.key, "--epsilon", repr(hunt.epsilon)]

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.plots.robust import COLUMNS, lines_figure
 from pages.proving.attack_work import trial
-from pages.proving.words_work import CERTIFIED, NORMAL
+from pages.proving.victims import NETWORKS
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
 from pages.shared.messages import note, refuse
@@ -80,7 +80,7 @@ def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
         mechanism = hunt.mechanism
         rows.append(
             {
-                "classifier": CERTIFIED if hunt.certified else NORMAL,
+                "classifier": hunt.victim,
                 "labels": hunt.rules.labels,
                 "words tried": f"{hunt.neighbours} nearest"
                 if mechanism is None
@@ -99,16 +99,19 @@ def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
         )
     table = pd.DataFrame(rows)
     last = table.iloc[-1]
-    exact = (
-        f" The exact certificate covers {last['certified']:.1%} of them: no attack with these "
-        "words gets below that."
+    kind = (
+        "certificate by interval bounds" if last["classifier"] in NETWORKS else "exact certificate"
+    )
+    sure = (
+        f" The {kind} covers {last['certified']:.1%} of them: no attack with these words gets "
+        "below that."
         if pd.notna(last["certified"])
         else ""
     )
     st.text(
         f"Last run: of {last['texts']} texts {last['before']:.1%} are read rightly before and "
         f"{last['after']:.1%} after the attack (95 % interval over such texts {last['from']:.1%} "
-        f"to {last['to']:.1%})." + exact
+        f"to {last['to']:.1%})." + sure
     )
     _against_epsilon(held)
     shares = ("may change", "before", "after", "from", "to", "certified")
@@ -137,8 +140,8 @@ def _against_epsilon(held: dict[Any, tuple[Hunt, Trial]]) -> None:
         (hunt.epsilon, one.found)
         for hunt, one in held.values()
         if hunt.mechanism == last.mechanism
-        and (hunt.rules, hunt.certified, hunt.settings, hunt.seed)
-        == (last.rules, last.certified, last.settings, last.seed)
+        and (hunt.rules, hunt.victim, hunt.settings, hunt.seed)
+        == (last.rules, last.victim, last.settings, last.seed)
         and one.found.documents == done.found.documents
     ]
     if len({epsilon for epsilon, _ in same}) < 2:

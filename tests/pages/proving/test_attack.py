@@ -12,10 +12,9 @@ from dpcore.attack.genetic_trial import adversarial_accuracy
 from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
 from pages.proving import attack_work
-from pages.proving.words_work import Rules, model, read
-from tests.pages.app import figures
+from pages.proving.words_work import NORMAL, Rules, model, read
+from tests.pages.app import figures, said, table
 from tests.pages.proving.conftest import small
-from tests.pages.proving.reading import said, table
 
 Opened = Callable[..., AppTest]
 ATTACK = {"robust_view": "Attack"}
@@ -115,7 +114,7 @@ def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
 
 def test_the_trial_is_that_of_the_engine() -> None:
     settings, rules = Genetic(10, 5, 0.2), Rules()
-    hunt = attack_work.Hunt(None, 1.0, rules, False, 2, settings, 3)
+    hunt = attack_work.Hunt(None, 1.0, rules, NORMAL, 2, settings, 3)
     found = attack_work.trial(small(), hunt, 12, lambda *_: None).found
     corpus, victim = read(small(), "sentiment"), model(small(), rules, certified=False)
     rows = [round(i * (len(corpus.test) - 1) / 11) for i in range(12)]
