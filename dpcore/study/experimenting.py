@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
+from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.study.embeddings import load_embedding
 from dpcore.study.executors import of
@@ -81,7 +82,7 @@ def record_experiment(
         workers=workers,
         lexicons=[_facts(name, lexicon) for name, lexicon in lexicons.items()],
         data={name: place.fingerprint for name, place in sources.files},
-        packages=_versions(),
+        packages=installed(_PACKAGES),
         machine=machine_facts(),
         file="",
         sha256="",
@@ -100,15 +101,3 @@ def _facts(name: str, lexicon: Lexicon) -> dict[str, Any]:
         "diameter": extent.diameter,
         "fingerprint": lexicon.fingerprint,
     }
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
