@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.plots.deniability import spread
 from dpcore.plots.layout import axis, base_layout, number, plain
-from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.style import BLUE, GLYPHS, GREY, VERMILION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def appendix_figure(
         )
         for part, dash in _DASHES.items()
     ]
-    ends: list[tuple[str, str, float]] = []
+    ends: list[tuple[str, str, str, float]] = []
     groups = table.groupby("word", sort=False)
     for (word, rows), (colour, marker) in zip(groups, _WORDS, strict=False):
         x = [scale(value) for value in rows["epsilon"].tolist()]
@@ -61,15 +61,20 @@ def appendix_figure(
                 go.Scatter(
                     x=x,
                     y=rows[part].tolist(),
-                    mode="lines+markers" if solid else "lines",
+                    mode="lines+markers",
                     showlegend=False,
                     line={"color": colour, "dash": dash, "width": 2.5 if solid else 1.8},
-                    marker={"symbol": marker, "size": 8, "maxdisplayed": 8},
+                    # The dash says which curve, so the marker must say of which word.
+                    marker={
+                        "symbol": marker if solid else f"{marker}-open",
+                        "size": 8 if solid else 7,
+                        "maxdisplayed": 8 if solid else 5,
+                    },
                     hovertemplate=f"{plain(str(word))}, {_LABELS[part]}: %{{y:.3g}} at "
                     f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}<extra></extra>",
                 )
             )
-        ends.append((str(word), colour, float(rows["truth"].iloc[-1])))
+        ends.append((str(word), colour, GLYPHS[marker], float(rows["truth"].iloc[-1])))
     first, last = scale(table["epsilon"].min()), scale(table["epsilon"].max())
     x_axis: dict[str, object] = {"range": [first, last]}
     if not logarithm:
@@ -97,10 +102,10 @@ def _line(dash: str, **place: object) -> dict[str, object]:
     return {"type": "line", "line": {"width": 1.5, "dash": dash, "color": GREY}} | place
 
 
-def _names(ends: list[tuple[str, str, float]]) -> list[dict[str, object]]:
+def _names(ends: list[tuple[str, str, str, float]]) -> list[dict[str, object]]:
     """The words at the ends of their curves, moved apart where they would cover each other."""
-    ordered = sorted(ends, key=lambda end: end[2])
-    places = spread([end[2] * _PLOT_PIXELS for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
+    ordered = sorted(ends, key=lambda end: end[3])
+    places = spread([end[3] * _PLOT_PIXELS for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
     return [
         {
             "xref": "paper",
@@ -110,9 +115,9 @@ def _names(ends: list[tuple[str, str, float]]) -> list[dict[str, object]]:
             "xshift": 6,
             "yshift": place - y * _PLOT_PIXELS,
             "showarrow": False,
-            "text": f'<span style="color:{colour}">●</span> {plain(word[:14])}',
+            "text": f'<span style="color:{colour}">{glyph}</span> {plain(word[:14])}',
         }
-        for (word, colour, y), place in zip(ordered, places, strict=True)
+        for (word, colour, glyph, y), place in zip(ordered, places, strict=True)
     ]
 
 

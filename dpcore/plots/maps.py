@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.style import BLUE, GREY, VERMILION, faint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +174,7 @@ def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) ->
         mode="markers",
         name=f"neighbours of {names.get(source, source)}",
         hovertemplate=hover,
-        marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6, "opacity": 0.8},
+        marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6},
     )
 
 
@@ -202,8 +202,7 @@ def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
                     "sizemode": "area",
                     "sizeref": 2.0 / _WHOLE**2,
                     "sizemin": 0,
-                    "color": colour,
-                    "opacity": 0.45,
+                    "color": faint(colour),
                     "line": {"color": colour, "width": 1.5},
                 },
             }

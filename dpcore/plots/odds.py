@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.plots.layout import axis, base_layout, factor_text, powers_of_ten
-from dpcore.plots.style import name_tag, style_of
+from dpcore.plots.style import GREY, name_tag, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         "yref": "paper",
         "y0": 0,
         "y1": 1,
-        "line": {"width": 2, "dash": "dot", "color": "#7A8691"},
+        "line": {"width": 2, "dash": "dot", "color": GREY},
     }
     label = {
         "x": 0,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.plots.layout import axis, base_layout, number, plain
 from dpcore.plots.mark import Frame, rings
-from dpcore.plots.style import name_tag, short_name, style_of
+from dpcore.plots.style import GREY, name_tag, short_name, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,6 @@ COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "standard_error")
 together, those of the first word before those of the second, both over the same ε, ascending;
 `standard_error` is that of `nw`."""
 
-_GREY = "#7A8691"
 _SPAN = (-0.03, 1.03)
 _INNER, _NAME, _TITLE = 330, 19, 62  # pixels: between the axes, of a line of the legend, below
 
@@ -52,7 +51,7 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
             name="both alike",
             mode="lines",
             hoverinfo="skip",
-            line={"width": 2, "dash": "dot", "color": _GREY},
+            line={"width": 2, "dash": "dot", "color": GREY},
         )
     ]
     stays = "<br>".join(

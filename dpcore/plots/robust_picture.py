@@ -86,13 +86,16 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
         go.Bar(
             x=[str(name) for name in table["class"]],
             y=values.tolist(),
-            marker={"color": colours},
+            marker={
+                "color": colours,
+                "pattern": {"shape": ["/" if str(n) == label else "" for n in table["class"]]},
+            },
             error_y={
                 "type": "data",
                 "symmetric": False,
                 "array": (table["high"] - values).clip(lower=0).tolist(),
                 "arrayminus": (values - table["low"]).clip(lower=0).tolist(),
-                "color": "#888888",
+                "color": GREY,
                 "thickness": 1.5,
             },
             hovertemplate="class %{x}: %{y:.3f}<extra></extra>",
@@ -125,5 +128,5 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
     return (
         f"Class {first['class']} is at least {first['low']:.3f}, and no other above "
         f"{second['high']:.3f} (class {second['class']}); all bounds hold together but with "
-        f"probability {error:g}. {apart} The true class is {label}."
+        f"probability {error:g}. {apart} The true class (hatched) is {label}."
     )

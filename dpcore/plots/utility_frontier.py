@@ -1,4 +1,4 @@
-"""Privacy against utility: one mark a mechanism and ε, those that another beats faded."""
+"""Privacy against utility: one mark a mechanism and ε, those that another beats hollow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row a curve and ε: two numbers, and whether another row is at least as good in both."""
 
-_FADED, _HEIGHT = 0.28, 420
+_HEIGHT = 420
 
 
 def frontier_figure(
@@ -52,18 +52,20 @@ def frontier_figure(
     )
     for curve, rows in table.groupby("curve", sort=False):
         style = style_of(str(rows["mechanism"].iloc[0]))
+        ordered = rows.sort_values("dominated", kind="stable")  # a legend shows the first mark
+        worse = ordered["dominated"].tolist()
         traces.append(
             go.Scatter(
-                x=rows["private"].tolist(),
-                y=rows["useful"].tolist(),
-                customdata=[f"{value:.4g}" for value in rows["epsilon"]],
+                x=ordered["private"].tolist(),
+                y=ordered["useful"].tolist(),
+                customdata=[f"{value:.4g}" for value in ordered["epsilon"]],
                 name=str(curve),
                 mode="markers",
                 marker={
-                    "symbol": style.marker,
-                    "size": 11,
+                    "symbol": [f"{style.marker}-open" if w else style.marker for w in worse],
+                    "size": [10 if w else 12 for w in worse],
                     "color": style.colour,
-                    "opacity": [_FADED if worse else 1.0 for worse in rows["dominated"]],
+                    "line": {"width": [1.5 if w else 0 for w in worse]},
                 },
                 hovertemplate="%{y:.3f} at %{x:.3f}, ε = %{customdata}",
             )
@@ -100,5 +102,5 @@ def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> str:
     ]
     return (
         f"Up ({useful}) and to the left ({private}) is better. {len(best)} of {len(table)} marks "
-        f"are beaten by no other; the rest are faded. On the frontier: {', '.join(counts)}."
+        f"are beaten by no other; the rest are hollow. On the frontier: {', '.join(counts)}."
     )

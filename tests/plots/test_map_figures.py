@@ -31,6 +31,7 @@ from dpcore.plots.maps import (
     map_base,
     map_figure,
 )
+from dpcore.plots.style import faint
 
 POINTS = pd.DataFrame(
     [
@@ -77,9 +78,11 @@ def test_the_two_words_differ_in_colour_and_in_marker():
     assert COLOURS["a"] != COLOURS["b"]
     assert MARKERS["a"] != MARKERS["b"]
     for source, word in (("a", "dense"), ("b", "sparse")):
-        for name in (f"neighbours of “{word}”", f"outputs of “{word}” (area: probability)"):
-            marker = found[name].marker
-            assert (marker.color, marker.symbol) == (COLOURS[source], MARKERS[source])
+        near = found[f"neighbours of “{word}”"].marker
+        assert (near.color, near.symbol) == (COLOURS[source], MARKERS[source])
+        mass = found[f"outputs of “{word}” (area: probability)"].marker
+        assert (mass.line.color, mass.symbol) == (COLOURS[source], MARKERS[source])
+        assert mass.color == faint(COLOURS[source])  # what lies below shows through
 
 
 def test_the_axes_are_equal_and_have_no_numbers_and_a_note():

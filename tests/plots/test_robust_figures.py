@@ -90,11 +90,12 @@ VOTES = pd.DataFrame(
 def test_bounds_of_votes_are_drawn_and_said() -> None:
     (bars,) = votes_figure(VOTES, "3", "votes").data
     assert list(bars.marker.color) == [BLUE, VERMILION, GREY]
+        assert list(bars.marker.pattern.shape) == ["/", "", ""]
     np.testing.assert_allclose(bars.error_y.array, [0.1] * 3)
     np.testing.assert_allclose(bars.error_y.arrayminus, [0.1] * 3)
     said = votes_caption(VOTES, "3", 0.001)
     assert "Class 5 is at least 0.600, and no other above 0.300 (class 3)" in said
     assert "A prediction is made." in said.replace("a prediction", "A prediction")
-    assert "The true class is 3." in said
+    assert "The true class (hatched) is 3." in said
     close = VOTES.assign(high=[0.65, 0.8, 0.2])
     assert "it abstains" in votes_caption(close, "3", 0.001)

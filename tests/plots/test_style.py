@@ -1,10 +1,12 @@
 """The styles: distinct, legible on both themes, one for every mechanism."""
 
 import itertools
+import re
 import tomllib
 
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.plots import attack_icons
 from dpcore.plots.style import _STYLES, GLYPHS, SCALES, style_of
 from tests.needs import ROOT
 
@@ -39,11 +41,33 @@ def test_versions_and_short_names_share_a_style() -> None:
 
 
 def test_colours_stand_out_on_both_themes() -> None:
-    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-    grounds = [theme[name]["backgroundColor"] for name in ("light", "dark")]
     for style in (*_STYLES.values(), *SCALES.values()):
-        for ground in grounds:
+        for ground in grounds():
             assert contrast(style.colour, ground) >= 3.0, (style, ground)
+
+
+def grounds() -> list[str]:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+    return [theme[name]["backgroundColor"] for name in ("light", "dark")]
+
+
+def test_every_colour_that_a_figure_names_stands_out_on_both_themes() -> None:
+    """Only grounds, pictures, and what stands on a tile of its own may be lighter or darker."""
+    on_its_own_ground = {
+        "attack_icons.py": {"#F0E442", "#1B2229"},  # tiles with a letter in ink
+        "robust_picture.py": {"#FFFFFF", "#101418"},  # the greys of a picture
+        "strip.py": {"#1B2229"},  # ink on a light bar
+    }
+    for file in (ROOT / "dpcore" / "plots").glob("*.py"):
+        named = set(re.findall(r"#[0-9A-Fa-f]{6}", file.read_text(encoding="utf-8")))
+        for colour in named - on_its_own_ground.get(file.name, set()):
+            for ground in grounds():
+                assert contrast(colour, ground) >= 3.0, (file.name, colour, ground)
+
+
+def test_letters_on_tiles_and_bars_are_legible() -> None:
+    for tint in attack_icons._TINTS:
+        assert contrast(attack_icons._INK, attack_icons._tint(tint)) >= 4.5
 
 
 def test_every_meaning_has_a_scale_and_every_marker_a_glyph() -> None:

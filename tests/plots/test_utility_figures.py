@@ -54,12 +54,14 @@ FRONTIER = pd.DataFrame(
 )
 
 
-def test_dominated_marks_are_faded_and_the_frontier_is_drawn_through_the_rest():
+def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest():
     figure = frontier_figure(FRONTIER, "Nw", "accuracy", LINES[:1])
     named = {trace.name: trace for trace in figure.data}
     line = named["frontier: no other is better in both"]
     assert list(line.x) == [0.1, 0.9]
-    assert max(named["madlib"].marker.opacity) < min(named["tem"].marker.opacity)
+    assert set(named["madlib"].marker.symbol) == {"circle-open"}
+    assert set(named["tem"].marker.symbol) == {"diamond"}
+    assert named["tem"].marker.opacity is None  # nothing is too faint to see
     assert named["tem"].customdata[1] == "5"
     assert "without privacy" in named
     said = frontier_caption(FRONTIER, "Nw", "accuracy")
