@@ -90,7 +90,7 @@ VOTES = pd.DataFrame(
 def test_bounds_of_votes_are_drawn_and_said() -> None:
     (bars,) = votes_figure(VOTES, "3", "votes").data
     assert list(bars.marker.color) == [BLUE, VERMILION, GREY]
-        assert list(bars.marker.pattern.shape) == ["/", "", ""]
+    assert list(bars.marker.pattern.shape) == ["/", "", ""]
     np.testing.assert_allclose(bars.error_y.array, [0.1] * 3)
     np.testing.assert_allclose(bars.error_y.arrayminus, [0.1] * 3)
     said = votes_caption(VOTES, "3", 0.001)
