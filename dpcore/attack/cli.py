@@ -47,7 +47,7 @@ def register(commands: Commands) -> None:
     output_cli.options_of(command)
     seed_option(command, "of whatever is measured by drawing (default 0)")
     common_options(command)
-    command.set_defaults(handler=_attack, corpus=None, sample=None, at_most=None)
+    command.set_defaults(handler=_attack, corpus=None, sample=None, at_most=None, text_column=None)
 
 
 def _attack(options: argparse.Namespace) -> int:

@@ -32,6 +32,11 @@ def measuring_options(command: argparse.ArgumentParser) -> None:
         "--at-most", type=int, metavar="N", help="words of --corpus, drawn by their frequency"
     )
     command.add_argument(
+        "--text-column",
+        metavar="NAME",
+        help="--corpus is a CSV file with a header, and its texts stand in this column",
+    )
+    command.add_argument(
         "--stratify", default="frequency", choices=("frequency", "density"), help="of --sample"
     )
     command.add_argument("--runs", type=int, default=1000, help="R of Sw (default 1000)")
@@ -117,7 +122,7 @@ def _selection(options: argparse.Namespace, lexicon: Lexicon, progress: Progress
     if options.words is not None:
         return words.named(lexicon, options.words.split(","))
     if options.corpus is not None:
-        found = words.corpus_file(lexicon, Path(options.corpus))
+        found = words.corpus_file(lexicon, Path(options.corpus), options.text_column)
         if options.at_most is None:
             return found
         rng = generator(options.seed or 0, "words of a text")
@@ -137,6 +142,8 @@ def prepare(
 
     if options.at_most is not None and options.corpus is None:
         raise ParameterError("--at-most is for the words of --corpus")
+    if options.text_column is not None and options.corpus is None:
+        raise ParameterError("--text-column is for the table of --corpus")
     names = list(dict.fromkeys(names))
     settings = parse_settings(options.set, names)
     check_runs(options.runs)

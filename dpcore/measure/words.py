@@ -204,12 +204,19 @@ def _systematic(weights: FloatArray, count: int, start: float) -> tuple[IntArray
     return places[back], new[back]
 
 
-def corpus_file(lexicon: Lexicon, path: Path) -> Selection:
-    """As `corpus`, for a UTF-8 text file.
+def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Selection:
+    """As `corpus`, for a UTF-8 text file, or for one column of a CSV file.
+
+    Args:
+        lexicon: the vocabulary.
+        path: the file.
+        column: the file is a table with a header, and its texts stand here.
 
     Raises:
-        TextError: it cannot be read, is not UTF-8, or as `corpus`.
+        TextError: it cannot be read, is not UTF-8, has no such column, or as `corpus`.
+        CorpusError: a column is named and the file is no table.
     """
+    from dpcore.learn.table import read_table
     from dpcore.rewrite.checks import decode
 
     try:
@@ -219,4 +226,11 @@ def corpus_file(lexicon: Lexicon, path: Path) -> Selection:
         data = path.read_bytes()
     except OSError as error:
         raise TextError(f"cannot read {path}: {error.strerror}") from None
-    return corpus(lexicon, decode(data))
+    if column is None:
+        return corpus(lexicon, decode(data))
+    table = read_table(data)
+    if column not in table.columns:
+        known = ", ".join(repr(name[:40]) for name in table.columns[:10])
+        raise TextError(f"{path} has no column {column[:40]!r}; its columns are: {known}")
+    at = table.columns.index(column)
+    return corpus(lexicon, "\n".join(row[at] for row in table.rows))

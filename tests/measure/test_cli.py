@@ -85,6 +85,23 @@ def test_deniability_of_a_corpus_weights_tokens(capsys, vectors, tmp_path):
     assert "4 tokens, of which 1 outside" in out
 
 
+def test_the_corpus_may_be_a_column_of_a_table(capsys, vectors, tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text(
+        'id,text,note\n1,"doctor, weather",terrible\n2,weather,terrible\n', encoding="utf-8"
+    )
+    options = ("deniability", "--mechanism", "tem", "--epsilon", "3", "--lexicon", vectors)
+    rows = result(capsys, *options, "--corpus", str(file), "--text-column", "text")["rows"]
+    assert {row["word"]: row["weight"] for row in rows} == {"doctor": 1.0, "weather": 2.0}
+    for wrong, message in (
+        (("--corpus", str(file), "--text-column", "txt"), "its columns are: 'id', 'text', 'note'"),
+        (("--words", "doctor", "--text-column", "text"), "--text-column is for the table of"),
+    ):
+        code, out, err = run(capsys, *options, *wrong)
+        assert (code, out) == (2, "")
+        assert message in err
+
+
 def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(capsys, vectors, tmp_path):
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather.", encoding="utf-8")
