@@ -19,6 +19,7 @@ from pages.shared.bench import memo
 from pages.shared.groups import START_EPSILON, group_of
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -60,11 +61,7 @@ def board(mechanism: Mechanism, lexicon: str) -> None:
         near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
         note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
     scene = Scene(mechanism, value, lexicon)
-    tabs = st.tabs(list(_VIEWS), key=OPEN_VIEW, bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, _VIEWS.values(), strict=True):
-        if tab.open:
-            with tab:
-                view(scene)
+    tabs(_VIEWS, OPEN_VIEW, scene)
 
 
 def _nearest(words: Lexicon, name: str) -> float:

@@ -16,6 +16,7 @@ from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.groups import group_of
 from pages.shared.messages import note
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -59,11 +60,7 @@ def views(scene: Scene) -> None:
         "The papers' figures": _papers_view,
         "Appendix C": _appendix_view,
     }
-    tabs = st.tabs(list(kinds), key=OPEN_VIEW, bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, kinds.values(), strict=True):
-        if tab.open:
-            with tab:
-                view(scene)
+    tabs(kinds, OPEN_VIEW, scene)
 
 
 def _solve_view(scene: Scene) -> None:

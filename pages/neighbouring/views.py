@@ -16,6 +16,7 @@ from pages.neighbouring.words import selectable
 from pages.shared import link
 from pages.shared.messages import note
 from pages.shared.pair import pair_is_typed
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,7 @@ def views(scene: Scene) -> None:
         "How to misread the map": _misreading_view,
         AT_EPSILON: _files_view,
     }
-    tabs = st.tabs(list(kinds), key=OPEN_VIEW, bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, kinds.values(), strict=True):
-        if tab.open:
-            with tab:
-                view(scene)
+    tabs(kinds, OPEN_VIEW, scene)
 
 
 def _extremes_view(scene: Scene) -> None:

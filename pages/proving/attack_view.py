@@ -26,6 +26,7 @@ from pages.shared.reproducing import link_and_command
 from pages.shared.seed import choose_seed
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -71,11 +72,7 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
         "One text": lambda: _one(words, hunt, name),
         "A sample of texts": lambda: sample_view(words, hunt),
     }
-    tabs = st.tabs(list(views), key="attack_part", bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, views.values(), strict=True):
-        if tab.open:
-            with tab:
-                view()
+    tabs(views, "attack_part")
 
 
 def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:

@@ -33,6 +33,7 @@ from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
 from pages.shared.seed import choose_seed
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,11 +84,7 @@ def _board() -> None:
         "The slides' condition": lambda: slides_view(),
         "Robust is private": lambda: renyi_view(),
     }
-    tabs = st.tabs(list(views), key=_DRAWN, bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, views.values(), strict=True):
-        if tab.open:
-            with tab:
-                view()
+    tabs(views, _DRAWN)
 
 
 def _controls() -> tuple[Noise, Bounded]:

@@ -14,6 +14,7 @@ from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import made_view, papers_view, recorded
+from pages.shared.tabs import tabs
 from pages.using.linking import choose_one
 
 if TYPE_CHECKING:
@@ -67,14 +68,10 @@ def recorded_view(
     if entry.source:
         views |= {"Paper against ours": lambda: papers_view(found)}
     views |= {"Link and command": lambda: _made(found, oneself)}
-    tabs = st.tabs(list(views), key=f"{field}_part", bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, views.values(), strict=True):
-        if tab.open:
-            with tab:
-                try:
-                    view()
-                except DpcoreError as error:
-                    refuse("This part cannot be shown.", error)
+    try:
+        tabs(views, f"{field}_part")
+    except DpcoreError as error:
+        refuse("This part cannot be shown.", error)
 
 
 def _made(found: RecordedExperiment, oneself: str) -> None:

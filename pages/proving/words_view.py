@@ -20,6 +20,7 @@ from pages.shared.needed import lexicon_or_stop
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -73,11 +74,7 @@ def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
         "One text": lambda: one_text(words, rules, chosen),
         "Noise on the mean vector": lambda: mean_view(words, rules),
     }
-    tabs = st.tabs(list(views), key="words_part", bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, views.values(), strict=True):
-        if tab.open:
-            with tab:
-                view()
+    tabs(views, "words_part")
 
 
 def choose_rules() -> Rules:

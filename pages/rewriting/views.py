@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from pages.rewriting.view_draws import draws_view
 from pages.rewriting.view_files import files_view
 from pages.rewriting.view_protection import protection_view
 from pages.rewriting.view_word import word_view
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from pages.rewriting.scene import Scene
@@ -24,8 +23,4 @@ _VIEWS = {
 
 def views(scene: Scene) -> None:
     """Draw the tabs."""
-    tabs = st.tabs(list(_VIEWS), key="view", bind="query-params", on_change="rerun")
-    for tab, view in zip(tabs, _VIEWS.values(), strict=True):
-        if tab.open:
-            with tab:
-                view(scene)
+    tabs(_VIEWS, "view", scene)

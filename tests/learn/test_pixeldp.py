@@ -12,25 +12,12 @@ from dpcore.learn.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.digits import Digits, Place, digits
+from dpcore.learn.digits import Digits, Place
 from dpcore.learn.noise_layer import Accounting, NoiseLayer
 from dpcore.learn.pixeldp import Regime, added_noise, train_layer_free, train_pixeldp
+from tests.learn.pictures import only
 
 QUICK = {"channels": 3, "epochs": 12}
-
-
-@pytest.fixture(scope="module")
-def few():
-    """Three hundred pictures to train on, forty to test on."""
-    data = digits()
-    return Digits(data.train[:300], data.train_labels[:300], data.test[:40], data.test_labels[:40])
-
-
-def only(data, *classes):
-    train, test = (np.isin(y, classes) for y in (data.train_labels, data.test_labels))
-    return Digits(
-        data.train[train], data.train_labels[train], data.test[test], data.test_labels[test]
-    )
 
 
 def certified(model, data, rng, draws=100):

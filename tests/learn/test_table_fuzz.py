@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpcore.errors import CorpusError
 from dpcore.learn.table import choose_columns, read_table
 from dpcore.limits import MAX_LABELLED_BYTES
-from tests.fuzzing import answered, damaged, repeated
+from tests.fuzzing import answered, damaged, many_damaged, repeated
 
 WHOLE = b"text,label\n" + b"".join(b"text number %d,%d\n" % (i, i % 2) for i in range(24))
 PEAK = 40 * MAX_LABELLED_BYTES  # a cell of one character takes some 60 bytes as a string
@@ -29,6 +29,11 @@ def use(data: bytes) -> None:
 @given(damaged(WHOLE) | st.binary(max_size=80))
 def test_a_damaged_table_is_read_or_refused(data: bytes) -> None:
     answered(use, data)
+
+
+def test_ten_thousand_damaged_tables_are_read_or_refused() -> None:
+    for data in many_damaged(WHOLE, 10_000):
+        answered(use, data)
 
 
 def most(unit: bytes, start: bytes = b"text,label\n") -> bytes:
