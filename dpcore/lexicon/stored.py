@@ -152,7 +152,7 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise LexiconError(f"cannot write the lexicon to {folder} ({error.strerror})") from None
+        raise LexiconError(f"cannot write the lexicon to {folder} ({error.strerror or "is the disk full?"})") from None
     return _manifest(fields)
 
 
