@@ -152,7 +152,8 @@ def write_stored(lexicon: Lexicon, folder: Path, facts: Mapping[str, Any]) -> Ma
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise LexiconError(f"cannot write the lexicon to {folder} ({error.strerror or "is the disk full?"})") from None
+        reason = error.strerror or "is the disk full?"
+        raise LexiconError(f"cannot write the lexicon to {folder} ({reason})") from None
     return _manifest(fields)
 
 
