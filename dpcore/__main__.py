@@ -5,4 +5,9 @@ import sys
 from dpcore.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as absent:
+        if absent.name not in {"numpy", "scipy", "faiss", "tqdm"}:
+            raise
+        sys.exit(f"error: the package {absent.name} is missing: pip install -r requirements.txt")

@@ -233,3 +233,15 @@ def test_a_wrong_command_line_has_no_traceback():
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert "usage:" in done.stderr
+
+
+def test_without_its_packages_the_command_line_says_what_to_install():
+    program = (
+        "import runpy, sys; sys.modules['numpy'] = None; "
+        "sys.argv = ['dpcore', 'doctor']; runpy.run_module('dpcore', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == ("error: the package numpy is missing: pip install -r requirements.txt\n")
