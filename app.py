@@ -5,6 +5,8 @@ from pages.shared.frame import open_frame
 from pages.shared.warmup import warm_up
 
 page = open_frame()
-warm_up()
+if page.url_path:  # the first page is drawn at once; the others need what it makes ready
+    warm_up()
 reading_aids(page.url_path)
 page.run()
+warm_up()

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from dpcore.mechanisms.far_words import points_for
 from dpcore.mechanisms.truncated_gumbel_fast import fast_laws
@@ -112,6 +111,8 @@ def _blocks(rows: int, columns: int) -> Iterator[slice]:
 
 def _spread(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> FloatArray:
     """From the points to the words: near words are points themselves."""
+    from scipy.interpolate import CubicSpline
+
     found = np.full(d.size, -math.inf)
     exact = min(near, points.size)
     found[:exact] = logs[:exact]

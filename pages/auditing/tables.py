@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from dpcore.audit.overview import REPAIRS, cost, headline, shown
 from dpcore.audit.verdict import Outcome
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dpcore.audit.verdict import Verdict
 
 _SIGNS = {
@@ -29,6 +29,8 @@ def signed(verdict: Verdict) -> str:
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """One row a claim: verdict, title, source with theorem, one figure, key."""
+    import pandas as pd
+
     rows = []
     for one in verdicts:
         name, value = headline(one)
@@ -38,24 +40,32 @@ def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 def figures_table(verdict: Verdict) -> pd.DataFrame:
     """All figures of a verdict, by name."""
+    import pandas as pd
+
     rows = [(name, shown(value)) for name, value in verdict.numbers.items()]
     return pd.DataFrame(rows, columns=["figure", "value"])
 
 
 def settings_table(verdict: Verdict) -> pd.DataFrame:
     """At which parameters it was computed."""
+    import pandas as pd
+
     rows = [(name, shown(value)) for name, value in verdict.settings.items()]
     return pd.DataFrame(rows, columns=["setting", "value"])
 
 
 def conditions_table(verdict: Verdict) -> pd.DataFrame:
     """What the claim needs, and whether these settings have it."""
+    import pandas as pd
+
     rows = [("✔ met" if one.met else "✘ not met", one.text) for one in verdict.conditions]
     return pd.DataFrame(rows, columns=["state", "condition"])
 
 
 def repairs_table(key: str, found: Sequence[Verdict]) -> pd.DataFrame:
     """A claim and what holds in its place, each with its verdict, its ε and its cost."""
+    import pandas as pd
+
     known = {one.key: one for one in found}
     rows = []
     for each in (key, *REPAIRS.get(key, ())):

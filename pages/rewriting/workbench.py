@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.plots.captions import epsilon_reading
-from pages.rewriting.place import choose_place, chosen_place
-from pages.rewriting.rows import likely, mechanism_row, source_row
+from pages.rewriting.place import chosen_place
+from pages.rewriting.rewritten import epsilon_at, rewritten
 from pages.rewriting.scene import Scene
 from pages.rewriting.views import views
 from pages.shared import link
-from pages.shared.grid import rewrite_grid
-from pages.shared.groups import GROUPS, group_of
+from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.seed import choose_seed
@@ -37,33 +35,8 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
     for mechanism in timed("Drawing noise", missing):
         bench.draw(mechanism, seed, at)
     chosen, place = _chosen(bench, mechanisms)
-    groups = [
-        {
-            "title": group.title,
-            "epsilon": group.reading(values[group.name]),
-            "rows": [
-                mechanism_row(bench, m, bench.draw(m, seed, at), group, values[group.name], place)
-                for m in mechanisms
-                if m.meaning in group.meanings
-            ],
-        }
-        for group in GROUPS
-        if group.name in values
-    ]
-    rewrite_grid(
-        {
-            "source": source_row(bench.sentence),
-            "inputs": [bench.label(i) for i in range(bench.sentence.protected)],
-            "groups": groups,
-            "mechanism": chosen.key,
-            "place": place,
-            "likely": _likely(bench, mechanisms, values),
-        },
-        key="grid",
-        on_word=partial(_choose, bench),
-        on_peek=_peek,
-    )
-    epsilons = {m.key: _epsilon(m, values) for m in mechanisms}
+    rewritten(bench, mechanisms, values, seed, at, key="grid", chosen=chosen, place=place)
+    epsilons = {m.key: epsilon_at(m, values) for m in mechanisms}
     scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, at, choices, text)
     views(scene)
 
@@ -80,11 +53,6 @@ def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
             epsilon = group.epsilon(values[group.name])
             note(epsilon_reading(members[0].meaning, epsilon, nearest))
     return values
-
-
-def _epsilon(mechanism: Mechanism, values: dict[str, float]) -> float:
-    group = group_of(mechanism.meaning)
-    return group.epsilon(values[group.name])
 
 
 def _draw_controls() -> tuple[int, int]:
@@ -125,27 +93,3 @@ def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
     chosen = found[0] if found else mechanisms[0]
     link.write("via", chosen.short, mechanisms[0].short)
     return chosen, chosen_place(bench)
-
-
-def _choose(bench: Bench, key: str, place: int) -> None:
-    choose_place(bench, place)
-    st.session_state["via"] = key.rsplit(".v", 1)[0]
-    _peek(key, place)
-
-
-def _peek(key: str, place: int) -> None:
-    st.session_state["looked_at"] = (key, place)
-
-
-def _likely(
-    bench: Bench, mechanisms: list[Mechanism], values: dict[str, float]
-) -> list[dict[str, Any]]:
-    """The likely outputs of the word that was looked at last."""
-    key, place = st.session_state.get("looked_at", ("", 0))
-    mechanism = next((m for m in mechanisms if m.key == key), None)
-    if mechanism is None or not 0 <= place < bench.sentence.protected:
-        return []
-    epsilon = _epsilon(mechanism, values)
-    if epsilon not in mechanism.admissible:
-        return []
-    return [likely(bench, mechanism, place, epsilon)]

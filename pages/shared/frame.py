@@ -10,14 +10,19 @@ import math
 
 import streamlit as st
 
+from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared.contents import CONTENTS
 from pages.shared.groups import GROUPS
 
-_FLAG = "framed"
+_FLAG, _OPEN = "framed", "open_page"
 
 TITLE = "Word Privacy Lab"
 
 _MAY_BE_EMPTY = frozenset({"drawn", *(group.name for group in GROUPS)})
 """Ends of the names of choices of which nothing may be chosen."""
+
+_SHARED = frozenset({"lexicon", "unknown", "stop", "case", "attacked", "seed", "draw", "preset"})
+"""Names of choices that mean the same on every page; so do every ε and the settings."""
 
 # What moves should be in sight when the page opens: less air above and smaller titles. The ends of
 # a slider, which show under the pointer, are too faint on the dark ground.
@@ -29,22 +34,13 @@ _STYLE = """
 
 
 def page_list() -> list[st.Page]:
-    """All pages in the order of the menu.
+    """All pages in the order of the menu; the first one also has the address `/`.
 
-    The landing page has the address `/`; the hidden second entry keeps the link `/rewrite` alive.
     No page has a Material icon: browsers would fetch it from a third party as the tab's icon.
     """
-    rewrite = "pages/rewrite.py"
     return [
-        st.Page(rewrite, title="Rewrite", default=True, url_path="start"),
-        st.Page(rewrite, title="Rewrite", url_path="rewrite", visibility="hidden"),
-        st.Page("pages/lesson.py", title="Lesson", url_path="lesson"),
-        st.Page("pages/deniability.py", title="Deniability", url_path="deniability"),
-        st.Page("pages/neighbourhoods.py", title="Neighbourhoods", url_path="neighbourhoods"),
-        st.Page("pages/utility.py", title="Utility", url_path="utility"),
-        st.Page("pages/audit.py", title="Audit", url_path="audit"),
-        st.Page("pages/attacker.py", title="Attacker", url_path="attacker"),
-        st.Page("pages/robustness.py", title="Robustness", url_path="robustness"),
+        st.Page(one.file, title=one.title, url_path=one.address, default=one is CONTENTS[0])
+        for one in CONTENTS
     ]
 
 
@@ -53,6 +49,7 @@ def open_frame() -> st.Page:
     st.session_state[_FLAG] = True
     _mend_link()
     page = st.navigation(page_list(), position="top")
+    _take_along(page.url_path)
     st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
     st.html(f"<style>{_STYLE}</style>")
     return page
@@ -70,6 +67,32 @@ def _mend_link() -> None:
         del st.query_params[name]
     if broken:
         st.rerun()
+
+
+def _take_along(address: str) -> None:
+    """Begin a page that the menu led to with the link of the page before, as far as both share it.
+
+    Streamlit takes the values of fields along from the second run of a page on; what a link set
+    in the first run would be forgotten on the next page, and be back on the page after it.
+    """
+    before, runs, given = st.session_state.get(_OPEN, (address, 0, None))
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    if before == address:
+        st.session_state[_OPEN] = address, runs + 1, None
+    elif runs > 1:
+        st.session_state[_OPEN] = address, 1, None
+    else:
+        st.session_state[_OPEN] = address, 0, asked
+        st.rerun()  # which reads the whole link of the page before
+    if given is not None:
+        kept = {name: values for name, values in asked.items() if _shared(name)}
+        st.query_params.from_dict(kept | given)
+
+
+def _shared(name: str) -> bool:
+    first, _, rest = name.partition("_")
+    own = any(kind.short == first for kind in MECHANISMS.values())
+    return name in _SHARED or first == "eps" or bool(own and rest)
 
 
 def _usable(name: str, value: str) -> bool:

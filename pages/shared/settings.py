@@ -25,16 +25,30 @@ def settings_form(kinds: list[type[Mechanism]]) -> dict[str, Settings]:
                 continue
             st.markdown(f"**{kind.short}**")
             values = {name: _field(kind.short, name, how) for name, how in declared.items()}
-            chosen[kind.key] = tuple(
-                (name, value)
-                for name, value in values.items()
-                if value != declared[name]["default"]
-            )
+            chosen[kind.key] = _changed(kind, values)
     return chosen
 
 
+def chosen_settings(kind: type[Mechanism]) -> Settings:
+    """What was chosen of a mechanism's settings on the pages that have their fields."""
+    values = {
+        name: st.session_state.get(_key(kind.short, name), how["default"])
+        for name, how in kind.parameters().items()
+    }
+    return _changed(kind, values)
+
+
+def _changed(kind: type[Mechanism], values: dict[str, Any]) -> Settings:
+    declared = kind.parameters()
+    return tuple((name, v) for name, v in values.items() if v != declared[name]["default"])
+
+
+def _key(short: str, name: str) -> str:
+    return f"{short}_{name}"
+
+
 def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
-    label, key, default = name.replace("_", " "), f"{short}_{name}", declared["default"]
+    label, key, default = name.replace("_", " "), _key(short, name), declared["default"]
     common = {"key": key, "bind": "query-params", "help": declared["help"]}
     if declared["choices"] is not None:
         options = list(declared["choices"])

@@ -80,6 +80,18 @@ def sidebar() -> Choices:
     return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
 
 
+def carried_choices(lexicon: str) -> Choices:
+    """What was chosen of a text's words on the pages that ask for it, with no mechanism.
+
+    Args:
+        lexicon: name in the catalogue.
+    """
+    policy = st.session_state.get("unknown", UnknownWordPolicy.REPLACE)
+    case = st.session_state.get("case", CasePolicy.KEEP)
+    keep = bool(st.session_state.get("stop", False))
+    return Choices(lexicon, UnknownWordPolicy(policy), keep, CasePolicy(case), ())
+
+
 def choose_lexicon() -> str:
     """Draw the choice of the lexicon; return its name in the catalogue."""
     st.subheader("Vocabulary", anchor=False)
@@ -154,6 +166,8 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
             args=(group.name, key),
             help=f"{group.explanation}\n\n{lines}",
         )
+        if key in st.query_params and names != _last(group.name)[1]:
+            _carry(group.name, key)  # what a link chose goes along too
         chosen += [resolve(kind.short) for kind in kinds if kind.short in names]
     chosen = list(dict.fromkeys(chosen))
     settings = settings_form(chosen)
@@ -162,17 +176,23 @@ def choose_mechanisms(default: Sequence[str], prefix: str = "") -> tuple[tuple[s
 
 def _news(group: str, key: str) -> list[str] | None:
     """What was chosen by hand in a group since the field `key` was last drawn; else None."""
-    number, names = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    number, names = _last(group)
     seen = st.session_state.setdefault(_SEEN, {})
     news = names if number > seen.get(key, 0) else None
     seen[key] = number
     return news
 
 
+def _last(group: str) -> tuple[int, list[str] | None]:
+    """How often a group was chosen anew, and what was chosen last."""
+    found: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    return found
+
+
 def _carry(group: str, key: str) -> None:
     """Remember a choice; the field that it was made in need not be told."""
     chosen = st.session_state.setdefault(_CHOSEN, {})
-    number = chosen.get(group, (0, None))[0] + 1
+    number = _last(group)[0] + 1
     chosen[group] = number, list(st.session_state[key])
     st.session_state.setdefault(_SEEN, {})[key] = number
 

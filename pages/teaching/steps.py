@@ -156,7 +156,7 @@ STEPS = (
 """In their order; the keys are those of the exercises."""
 
 BY_PAGE = {
-    "": ("draw",),
+    "": ("names",),
     "rewrite": ("draw",),
     "deniability": ("draw", "choose"),
     "neighbourhoods": ("crowd",),

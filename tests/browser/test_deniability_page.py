@@ -44,7 +44,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
 
 
 def test_the_menu_leads_there_and_back(app_url: str, page: Page) -> None:
-    open_page(page, app_url)
+    open_page(page, f"{app_url}/rewrite")
     page.get_by_role("link", name="Deniability").click()
     expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=30_000)
     wait_idle(page)

@@ -23,7 +23,7 @@ def test_nonsense_in_every_parameter_draws_the_page(app: Server, start: int) -> 
         wrong = []
         async with session(app.url) as first:
             await first.open()
-            for page in [one for one in first.pages if one != "rewrite"]:
+            for page in list(first.pages):
                 await first.switch(page)
                 names = parameters(first.screen.values())
                 query = urlencode(

@@ -16,7 +16,7 @@ import pytest
 from pages.attacking import believing, board, listing
 from pages.denying import choosing
 from pages.proving import one_text
-from pages.shared import frame
+from pages.shared.contents import CONTENTS
 from tests.browser.client import Session, Shown, alone, session
 from tests.browser.server import Server
 from tests.browser.test_locks import ask
@@ -50,7 +50,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
         {"robust_view": "Words", "words_part": "One text", "words_text_source": one_text.OWN},
         {"robust_view": "Attack", "attack_text_source": one_text.OWN},
     ],
-    "": [
+    "rewrite": [
         {"view": name}
         for name in ("What is not protected", "One word: strip and odds", "Link, files, command")
     ],
@@ -58,11 +58,8 @@ VIEWS: dict[str, list[dict[str, str]]] = {
 
 
 def menu() -> list[str]:
-    """The addresses of the pages, from the source of the frame; the first page once."""
-    tree = ast.parse(Path(frame.__file__).read_text(encoding="utf-8"))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.keyword))
-    paths = [node.value.value for node in calls if node.arg == "url_path"]
-    return [path for path in paths if path != "rewrite"]
+    """The addresses of the pages; the first one has none."""
+    return ["", *(one.address for one in CONTENTS[1:])]
 
 
 @pytest.fixture(params=menu())
@@ -124,7 +121,6 @@ _helps: dict[str, set[str]] = {}  # of the fields that were typed into, by page
 
 def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_page: str) -> None:
     found: list[str] = []
-    page = "" if menu_page == "start" else menu_page
 
     def look(person: Session) -> None:
         found.extend(rendered(person))
@@ -136,8 +132,8 @@ def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_p
         async with session(
             app.url, raw=lambda data: SIGN.encode() in data and foreign.append(data)
         ) as other:
-            await other.open(page)
-            _helps[menu_page] = await everywhere(app, page, look)
+            await other.open(menu_page)
+            _helps[menu_page] = await everywhere(app, menu_page, look)
             await other.rerun()
             assert not foreign
 

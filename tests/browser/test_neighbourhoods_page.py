@@ -89,7 +89,7 @@ def test_a_word_of_the_text_is_the_word_here_and_not_in_the_link(
     app_url: str, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_page(page, f"{app_url}/?metric=tem&log=&local=&preset=hospital")
+    open_page(page, f"{app_url}/rewrite?metric=tem&log=&local=&preset=hospital")
     page.locator(".grid .word").filter(has_text="medicine").first.wait_for(timeout=60_000)
     page.locator("[data-id='tem.v1/1']").click()
     wait_idle(page)

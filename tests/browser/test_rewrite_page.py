@@ -67,7 +67,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
 def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page) -> None:
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     expect(page.locator(".source .plain")).to_have_text(PRESETS[DEFAULT_PRESET])
     assert page.locator(".grid .changed").count() > 5
     assert not any("plotly" in url.lower() for url in loaded)
@@ -79,7 +79,7 @@ def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
-    open_grid(page, f"{app_url}/?local=gaussian&local=trlaplace")
+    open_grid(page, f"{app_url}/rewrite?local=gaussian&local=trlaplace")
     for summary in page.locator("details summary").all():
         summary.click()
     page.locator("[data-id='tem.v1/5']").hover()
@@ -93,7 +93,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
 
 
 def test_a_slider_step_by_keyboard_moves_words_and_link(app_url: str, page: Page) -> None:
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     before = row(page, "madlib.v1")
     slider(page, "metric")
     for _ in range(4):
@@ -109,7 +109,7 @@ def test_a_slider_step_by_keyboard_moves_words_and_link(app_url: str, page: Page
 
 
 def test_words_by_keyboard_card_and_choice(app_url: str, page: Page) -> None:
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     page.locator("[data-id='madlib.v1/0']").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("[data-id='madlib.v1/1']")).to_be_focused()
@@ -132,7 +132,7 @@ def test_words_by_keyboard_card_and_choice(app_url: str, page: Page) -> None:
 
 
 def test_the_promise_stays_open_while_the_slider_moves(app_url: str, page: Page) -> None:
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     promise = page.locator("details.promise").first
     promise.locator("summary").click()
     expect(promise).to_contain_text("e^(12·d)")
@@ -153,7 +153,7 @@ def test_the_promise_stays_open_while_the_slider_moves(app_url: str, page: Page)
 )
 def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str) -> None:
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     write_text(page, text)
     expect(page.locator(".source .plain")).to_have_text(text)
     for view in (WORD_VIEW, "100 draws", "Link, files, command"):
@@ -165,7 +165,7 @@ def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str)
 
 
 def test_bad_texts_say_what_to_do(app: Server, page: Page) -> None:
-    open_grid(page, app.url)
+    open_grid(page, f"{app.url}/rewrite")
     for text, said in [("", "empty"), ("secretive " * 5000, "2,000")]:
         write_text(page, text)
         expect(page.get_by_text("This could not be rewritten.")).to_be_visible()
@@ -176,7 +176,7 @@ def test_bad_texts_say_what_to_do(app: Server, page: Page) -> None:
 
 
 def test_nothing_typed_reaches_the_terminal(app: Server, page: Page) -> None:
-    open_grid(page, app.url)
+    open_grid(page, f"{app.url}/rewrite")
     write_text(page, "the unmistakableword was typed")
     page.get_by_role("tab", name=WORD_VIEW).click()
     wait_idle(page)
@@ -184,7 +184,7 @@ def test_nothing_typed_reaches_the_terminal(app: Server, page: Page) -> None:
 
 
 def test_a_link_holds_the_text_only_if_asked(app_url: str, page: Page) -> None:
-    open_grid(page, f"{app_url}/?view={quote('Link, files, command')}&seed=11")
+    open_grid(page, f"{app_url}/rewrite?view={quote('Link, files, command')}&seed=11")
     write_text(page, "my own words & more")
     codes = page.get_by_test_id("stCode")
     assert "own+words" not in codes.first.inner_text()
@@ -210,7 +210,7 @@ def test_a_link_holds_the_text_only_if_asked(app_url: str, page: Page) -> None:
     ],
 )
 def test_a_broken_link_falls_back(app: Server, page: Page, bad: str) -> None:
-    open_grid(page, f"{app.url}/?{bad}")
+    open_grid(page, f"{app.url}/rewrite?{bad}")
     assert page.locator(".grid .changed").count() > 5
     assert page.get_by_test_id("stException").count() == 0
     assert "Traceback" not in app.printed()
@@ -219,7 +219,7 @@ def test_a_broken_link_falls_back(app: Server, page: Page, bad: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme, **PHONE)
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
     for box in [word.bounding_box() for word in page.locator(".word").all()[:40]]:
@@ -237,7 +237,7 @@ def test_it_fits_a_phone(app_url: str, new_page: NewPage, scheme: str) -> None:
 
 
 def test_numbers_and_figures_download(app_url: str, page: Page, tmp_path: Path) -> None:
-    open_grid(page, f"{app_url}/?view={quote(WORD_VIEW)}")
+    open_grid(page, f"{app_url}/rewrite?view={quote(WORD_VIEW)}")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     with page.expect_download() as csv:
         page.get_by_role("button", name="Numbers as CSV").first.click()
@@ -253,7 +253,7 @@ def test_numbers_and_figures_download(app_url: str, page: Page, tmp_path: Path) 
 
 
 def test_draw_again_is_in_the_link(app_url: str, page: Page) -> None:
-    open_grid(page, app_url)
+    open_grid(page, f"{app_url}/rewrite")
     before = row(page, "madlib.v1")
     page.get_by_role("button", name="Draw again").click()
     wait_idle(page)

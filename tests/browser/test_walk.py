@@ -19,7 +19,7 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     app_url: str, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_page(page, app_url)
+    open_page(page, f"{app_url}/rewrite")
     assert pressed(page, "madlib")
     page.get_by_role("button", name="madlib", exact=True).click()
     wait_idle(page)

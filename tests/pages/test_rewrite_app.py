@@ -20,6 +20,7 @@ VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link
 def opened() -> Callable[..., AppTest]:
     def make(**state: object) -> AppTest:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        test.switch_page("pages/rewrite.py")
         for name, value in state.items():
             test.session_state[name] = value
         return test.run()
@@ -29,8 +30,9 @@ def opened() -> Callable[..., AppTest]:
 
 def grid(test: AppTest) -> dict[str, Any]:
     assert not test.exception, test.exception
-    (found,) = test.get("bidi_component")
-    return json.loads(found.proto.json)
+    drawn = [one.proto for one in test.get("bidi_component")]
+    (found,) = [one for one in drawn if one.component_name.endswith(".grid")]
+    return json.loads(found.json)
 
 
 def rows(test: AppTest) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,74 @@
+"""The pages in the order of the menu, each with the question that it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Content:
+    """One page.
+
+    Attributes:
+        title: in the menu, in links and in the README.
+        address: of the page.
+        question: that it answers.
+    """
+
+    title: str
+    address: str
+    question: str
+
+    @property
+    def file(self) -> str:
+        """Its script."""
+        return f"pages/{self.address}.py"
+
+
+CONTENTS = (
+    Content("Start", "start", "What is this, and what does it make of a sentence of mine?"),
+    Content(
+        "Rewrite",
+        "rewrite",
+        "What becomes of my sentence, under each mechanism and ε, side by side? "
+        "What does each promise?",
+    ),
+    Content(
+        "Lesson",
+        "lesson",
+        "What is all this about? Eight steps in everyday words, each with a guess; "
+        "a worksheet to print",
+    ),
+    Content(
+        "Deniability",
+        "deniability",
+        "How likely does a word stay (Nw), how many others does it become (Sw)? "
+        "Which ε meets a goal?",
+    ),
+    Content(
+        "Neighbourhoods",
+        "neighbourhoods",
+        "What does the same ε mean for a word in a crowd, and for a lonely one?",
+    ),
+    Content(
+        "Utility",
+        "utility",
+        "What can be learned from private text, and what does a trained classifier give away?",
+    ),
+    Content(
+        "Audit",
+        "audit",
+        "Is a published claim true? Which step of its proof fails, and by how much?",
+    ),
+    Content(
+        "Attacker",
+        "attacker",
+        "What does somebody who sees an output know now, in odds? Who is protected least?",
+    ),
+    Content(
+        "Robustness",
+        "robustness",
+        "What does a classifier provably withstand? What do networks make of private text?",
+    ),
+)
+"""The first one is the page that opens at the address `/`."""

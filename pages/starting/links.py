@@ -1,0 +1,26 @@
+"""Old links: the first page was once the page Rewrite, and its links should still show that."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared.groups import GROUPS
+
+_OF_REWRITE = frozenset(
+    {"view", "via", "place", "draw", "seed", "unknown", "stop", "case"}
+    | {group.name for group in GROUPS}
+    | {f"eps_{group.name}" for group in GROUPS}
+)
+
+
+def follow_old_link() -> None:
+    """Go on to the page Rewrite, with the whole link, if the link names a control of that page."""
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    if any(_of_rewrite(name) for name in asked):
+        st.switch_page("pages/rewrite.py", query_params=asked)
+
+
+def _of_rewrite(name: str) -> bool:
+    short = name.partition("_")[0]
+    return name in _OF_REWRITE or any(kind.short == short for kind in MECHANISMS.values())
