@@ -2,7 +2,8 @@
 
 import copy
 import math
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -55,6 +56,24 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
         elif kind == "repeat":
             data[start:start] = data[start : start + 40]
     return bytes(data)
+
+
+def many_damaged(whole: bytes, count: int) -> Iterator[bytes]:
+    """As `damaged`, by the thousand: drawn without looking for the smallest failure."""
+    rng = random.Random(len(whole))
+    for _ in range(count):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            start = rng.randint(0, len(data))
+            stop = rng.randint(start, min(len(data), start + 12))
+            piece = rng.choice(
+                [*_PIECES, rng.randbytes(rng.randint(1, 4)), data[start : start + 40]]
+            )
+            if rng.random() < 0.1:
+                del data[start:]
+            else:
+                data[start:stop] = piece
+        yield bytes(data)
 
 
 @st.composite

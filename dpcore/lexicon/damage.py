@@ -20,8 +20,10 @@ PACKED = (
     NotImplementedError,
     RuntimeError,
     struct.error,
+    UnicodeDecodeError,
+    IndexError,
 )
-"""Of gzip and zipfile: cut, damaged, encrypted, or packed in another way."""
+"""Of gzip and zipfile: cut, damaged, encrypted, packed in another way, or with broken names."""
 
 ARRAYS = (
     *PACKED,

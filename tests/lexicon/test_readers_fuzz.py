@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -19,7 +20,7 @@ from dpcore.lexicon.readers import arrays as array_reader
 from dpcore.lexicon.readers import read_lexicon
 from dpcore.lexicon.readers import rows as rows_reader
 from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS, read_stored, write_stored
-from tests.fuzzing import answered, damaged, distorted, repeated
+from tests.fuzzing import answered, damaged, distorted, many_damaged, repeated
 from tests.lexicon import test_readers as files
 
 # NumPy says so of a header that was damaged in one way.
@@ -65,6 +66,36 @@ def test_a_damaged_vector_file_is_read_or_refused(kind: str, tmp_path: Path) -> 
     check()
 
 
+MANY = 10_000 // len(WHOLE)
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_ten_thousand_damaged_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.npy"
+    (tmp_path / "v.vocab.txt").write_text("\n".join(files.WORDS), encoding="utf-8")
+    read = 0
+    for data in many_damaged(WHOLE[kind], MANY):
+        path.write_bytes(data)
+        found = answered(read_lexicon, path)
+        if found is not None:
+            read += 1
+            assert np.isfinite(found[0].vectors).all()
+            assert len(set(found[0].words)) == len(found[0].words)
+    assert 0 < read < MANY
+
+
+def test_an_archive_with_broken_names_is_refused(tmp_path: Path) -> None:
+    whole = files.zipped(**{"oneé.vec": files.text()})
+    path, name = tmp_path / "v.zip", "oneé.vec".encode()
+    path.write_bytes(whole.replace(name, name.replace(b"\xc3", b"\xff"), 1))
+    with pytest.raises(LexiconError, match="damaged"):
+        read_lexicon(path)
+    nameless = files.zipped(**{"one.vec": files.text()}).replace(b"one.vec", b"\0ne.vec")
+    path.write_bytes(nameless)
+    with pytest.raises(LexiconError, match="holds 0 files"):
+        read_lexicon(path)
+
+
 def test_words_that_no_file_can_hold_are_refused(tmp_path: Path) -> None:
     words = np.array(["a", "\ud800", "b", "c", "d"])
     np.savez(tmp_path / "v.npz", vectors=files.VECTORS, words=words)
@@ -103,6 +134,30 @@ def test_a_packed_bomb_is_refused_in_little_memory(
         assert tracemalloc.get_traced_memory()[1] < PEAK
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("start", [b"", b"a 1 2\n" * 9])
+@pytest.mark.parametrize("line", [b"\n", b" \r\n", b" \t \n"])
+def test_a_bomb_of_blank_lines_is_refused_at_once(
+    start: bytes, line: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "blank"
+    path.write_bytes(gzip.compress(start) + bomb(line, "gzip"))
+    tracemalloc.start()
+    begin = time.thread_time()
+    try:
+        with pytest.raises(LexiconError, match=r"blank|empty"):
+            read_lexicon(path)
+        assert tracemalloc.get_traced_memory()[1] < 2 * PEAK
+    finally:
+        tracemalloc.stop()
+    assert time.thread_time() - begin < 10
+
+
+def test_blank_lines_between_rows_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(b"\n".join(b"w%d 1 %d\n\n" % (i, i) for i in range(300)))
+    assert len(read_lexicon(path)[0]) == 300
 
 
 def test_a_bomb_of_good_rows_ends_at_the_largest_lexicon(

@@ -66,9 +66,9 @@ class ByteSource:
 
     def _choose(self, archive: zipfile.ZipFile, member: str) -> str:
         names = [
-            info.filename
-            for info in archive.infolist()
-            if not info.is_dir() and not info.filename.startswith("__MACOSX/")
+            name
+            for name in archive.namelist()  # a damaged directory may name one with nothing
+            if name and not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
         if member in names:
             return member

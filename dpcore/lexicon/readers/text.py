@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.readers.rows import RawVectors, RowGatherer
-from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY
+from dpcore.limits import MAX_BLANK_LINES, MAX_DIMENSION, MAX_VOCABULARY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +33,8 @@ def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
         limit: read at most this many rows.
 
     Raises:
-        LexiconError: a line is short, long, not numeric or not finite (its number is given), the
-            file ends before its header says, or it holds no vector at all.
+        LexiconError: a line is short, long, not numeric or not finite (its number is given), too
+            many are blank, the file ends before its header says, or it holds no vector at all.
     """
     parser: _Parser | None = None
     for lines in source.lines():
@@ -71,6 +71,7 @@ class _Parser:
         self.number = 0  # of the last line taken
         self.words: list[str] = []
         self.undecodable = 0
+        self.blank = 0
         self.promised: int | None = None
         self.skip = 0
         filled = [line.rstrip(_BLANK) for line in lines[:8]]
@@ -110,6 +111,7 @@ class _Parser:
             self.number += 1
             stripped = line.rstrip(_BLANK)
             if not stripped:
+                self._skip_blank()
                 continue
             if self.skip:
                 self.skip = 0
@@ -128,6 +130,14 @@ class _Parser:
             line_of.append(self.number)
         if words:
             self._append(words, self._parse(numbers, line_of))
+
+    def _skip_blank(self) -> None:
+        self.blank += 1
+        if self.blank > MAX_BLANK_LINES:
+            raise LexiconError(
+                f"{self.label}: line {self.number:,} is the {self.blank:,}th blank one; at most "
+                f"{MAX_BLANK_LINES:,} are skipped: is this a file of word vectors?"
+            )
 
     def _split(self, line: bytes) -> tuple[bytes, bytes]:
         """Split a line that has not exactly one space for each number."""
