@@ -10,6 +10,7 @@ MAX_DOCUMENT_BYTES = 50_000_000  # of one document of a corpus, which may be of 
 # Lexicons
 MAX_VOCABULARY = 3_000_000  # words in a vector file (word2vec GoogleNews holds 3,000,000)
 MAX_DIMENSION = 4_096
+MAX_BLANK_LINES = 1_000  # in a text file of vectors: a packed one may hold any number
 MAX_LEXICON_NUMBERS = 1_500_000_000  # words × dimension: 6 GB (GoogleNews holds 900,000,000)
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request
 NEIGHBOUR_TABLE_WIDTH = 128
@@ -76,4 +77,6 @@ MAX_GENERATIONS = 10_000  # of such an attack
 MAX_PAGE_WORK = 2  # long computations at a time in the process of the pages; others wait
 
 # Uploads
-MAX_UPLOAD_MEGABYTES = 10
+MAX_UPLOAD_MEGABYTES = 10  # of one file
+MAX_SESSION_FILES = 10  # that one session holds
+MAX_SESSION_MEGABYTES = 20  # of all files that one session holds

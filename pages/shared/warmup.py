@@ -15,6 +15,7 @@ from pages.shared.presets import (
     PRESETS,
 )
 from pages.shared.resources import lexicon, mechanism
+from pages.shared.uploads import bound_uploads
 
 _SEED = 0  # of a draw that nobody sees
 
@@ -28,6 +29,7 @@ def warm_up() -> None:
     thread.
     """
     give_memory_back()
+    bound_uploads()
     import faiss
     import pandas  # noqa: F401 - imported here so that no click waits for it
     import plotly.graph_objects  # noqa: F401

@@ -210,6 +210,24 @@ class Session:
             del self._states[state.id]
         return answer
 
+    async def upload(self, widget: Shown, file: str, name: str, size: int) -> Answer:
+        """Give a file uploader a file that the server already holds.
+
+        Args:
+            widget: the uploader.
+            file: id under which the file was put.
+            name: of the file.
+            size: in bytes.
+        """
+        state = BackMsg().rerun_script.widget_states.widgets.add()
+        state.id = widget.message.id
+        own = state.file_uploader_state_value.uploaded_file_info.add(
+            name=name, size=size, file_id=file
+        )
+        own.file_urls.file_id = file
+        self._states[state.id] = state
+        return await self.rerun(widget.fragment)
+
 
 @asynccontextmanager
 async def session(url: str, **fields: Any) -> AsyncIterator[Session]:
