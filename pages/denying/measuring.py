@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 _GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
-AHEAD = "measure-ahead"
 """Name of the thread that measures in advance."""
 
 Name = tuple[Any, ...]
@@ -130,20 +128,11 @@ def measure_waiting(
     place.empty()
 
 
-def measure_ahead(mechanisms: list[Mechanism], work: Work) -> threading.Thread:
-    """Measure a public sample in the background, so that nobody waits for it.
-
-    A session that needs a group which is just being measured waits for that one.
-    """
-
-    def run() -> None:
-        for mechanism in mechanisms:
-            for places in groups(mechanism, len(work.selection)):
-                measure_group(mechanism, work, places, lambda *_: None)
-
-    thread = threading.Thread(target=run, name=AHEAD, daemon=True)
-    thread.start()
-    return thread
+def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
+    """Measure a public sample before anybody asks for it."""
+    for mechanism in mechanisms:
+        for places in groups(mechanism, len(work.selection)):
+            measure_group(mechanism, work, places, lambda *_: None)
 
 
 def _pulse(slot: Any) -> Progress:

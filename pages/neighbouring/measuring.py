@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbouring.bench import Measured, PairBench
 
-AHEAD = "measure-pair-ahead"
 """Name of the thread that measures in advance."""
 
 _STOPPED = "neighbouring_stopped"
@@ -69,27 +67,17 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
         bench.measure(mechanism, step)
 
 
-def measure_ahead(
-    words: Lexicon, mechanisms: list[Mechanism], after: threading.Thread
-) -> threading.Thread:
-    """Measure the pair of a fresh visit in the background, so that nobody waits for it.
+def measure_ahead(words: Lexicon, mechanisms: list[Mechanism]) -> None:
+    """Measure the pair of a fresh visit before anybody asks for it.
 
     Args:
         words: a public lexicon.
         mechanisms: those that a fresh visit shows.
-        after: what is to be done first.
     """
-
-    def run() -> None:
-        after.join()
-        bench = default_bench(words)
-        for mechanism in mechanisms:
-            for step in bench.missing(mechanism):
-                bench.measure(mechanism, step)
-
-    thread = threading.Thread(target=run, name=AHEAD, daemon=True)
-    thread.start()
-    return thread
+    bench = default_bench(words)
+    for mechanism in mechanisms:
+        for step in bench.missing(mechanism):
+            bench.measure(mechanism, step)
 
 
 def _stop(bench: PairBench) -> None:

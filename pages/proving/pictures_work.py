@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from dpcore.errors import DpcoreError
 from dpcore.learn.certified_prediction import (
     Bound,
     certified_accuracy,
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from dpcore.learn.noisy_classifier import NoisyClassifier
     from dpcore.lexicon.progress import Progress
 
-AHEAD = "digits-ahead"
 SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Of the noise, in units of the layer's sensitivity."""
 DRAWS = (50, 100, 200, 500, 1_000, 2_000)
@@ -44,7 +40,6 @@ PROVED, TIGHT, SLIDES, ORDINARY = (
     "no noise: ordinary linear classifier, exact",
 )
 _STEPS = 80
-_LOOKED_AHEAD = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -164,28 +159,3 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
         ).reindex(columns=list(COLUMNS))
 
     return once("digits accuracy", (noise, how), compute)
-
-
-def digits_ahead(after: threading.Thread) -> threading.Thread:
-    """Compute what a fresh visit shows in the background, once in a process.
-
-    Args:
-        after: what is to be done first.
-    """
-
-    def run() -> None:
-        after.join()
-        if _LOOKED_AHEAD.is_set():
-            return
-        _LOOKED_AHEAD.set()
-        try:
-            accuracy_table(Noise(), Bounded())
-        except DpcoreError:
-            return  # the page meets the same error and says what to do
-        # scikit-learn is loaded now: Streamlit's collection after each run need not walk over it.
-        gc.collect()
-        gc.freeze()
-
-    thread = threading.Thread(target=run, name=AHEAD, daemon=True)
-    thread.start()
-    return thread

@@ -7,6 +7,7 @@ import gc
 import streamlit as st
 
 from pages.shared import link
+from pages.shared.ahead import look_ahead
 from pages.shared.memory import give_memory_back
 from pages.shared.presets import (
     CURVE_MECHANISMS,
@@ -70,8 +71,9 @@ def _look_ahead() -> None:
     from dpcore.mechanisms.registry import MECHANISMS, resolve
     from pages.denying.choosing import START_RUNS, first_selection
     from pages.denying.measuring import Work, measure_ahead
-    from pages.neighbouring.measuring import measure_ahead as measure_pair_ahead
-    from pages.proving.pictures_work import digits_ahead
+    from pages.neighbouring.measuring import measure_ahead as measure_pair
+    from pages.proving.pictures_work import Bounded, Noise, accuracy_table
+    from pages.proving.words_work import Rules, share_table
 
     known = {kind.short for kind in MECHANISMS.values()}
     try:
@@ -79,7 +81,13 @@ def _look_ahead() -> None:
         kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
         mechanisms = [mechanism(words, kind.key) for kind in kinds]
-        pair = measure_pair_ahead(words, mechanisms, after=measure_ahead(mechanisms, work))
-        digits_ahead(after=pair)
     except DpcoreError:
-        pass  # as above
+        return  # as above
+    look_ahead(
+        [
+            lambda: measure_ahead(mechanisms, work),
+            lambda: measure_pair(words, mechanisms),
+            lambda: accuracy_table(Noise(), Bounded()),
+            lambda: share_table(words, Rules()),
+        ]
+    )

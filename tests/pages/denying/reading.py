@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.denying import measuring
+from pages.shared.ahead import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
 
@@ -33,7 +34,7 @@ def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object
     measured = measuring._measured
 
     def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
-        if threading.current_thread().name != measuring.AHEAD:
+        if threading.current_thread().name != AHEAD:
             then(part)
         return measured(mechanism, part, *rest)
 

@@ -85,7 +85,7 @@ def test_what_is_measured_in_advance_is_what_a_first_view_takes(
 ) -> None:
     words = resources.lexicon("default")
     work = measuring.Work(Words(SAMPLE, 3).selection(words, 78), 20, 78, public=True)
-    measuring.measure_ahead([resources.mechanism(words, "tem.v1")], work).join()
+    measuring.measure_ahead([resources.mechanism(words, "tem.v1")], work)
     watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
     assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
 

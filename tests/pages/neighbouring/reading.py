@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.neighbouring import bench as benches
-from pages.neighbouring import measuring
+from pages.shared.ahead import AHEAD
 
 FEW = {"curve_metric": ["tem"], "curve_log": []}
 
@@ -26,7 +26,7 @@ def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) 
     compare = benches.compare
 
     def watched(*given: Any, **more: Any) -> Any:
-        if threading.current_thread().name != measuring.AHEAD:
+        if threading.current_thread().name != AHEAD:
             then()
         return compare(*given, **more)
 

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -38,9 +37,7 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
 ) -> None:
     monkeypatch.setattr(session, "DEFAULT_PAIR", ("doctor", "violin"))
     words = resources.lexicon("default")
-    done = threading.Thread(target=int)
-    done.start()
-    measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")], done).join()
+    measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")])
     watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
     test = opened(**FEW)
     assert shown(test) == ("doctor", "violin")
