@@ -21,6 +21,10 @@ RANDOM_ALLOWED = {
     "BitGenerator", "Generator", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence",
     "default_rng",
 }  # fmt: skip
+# Names of any object that read or write pickles, or put foreign HTML on a page.
+PICKLE_CALLS = {"read_pickle", "to_pickle"}
+HTML_CALLS = {"iframe"}
+OWN_RANDOM = {"Random", "SystemRandom"}  # of Python's module: generators of one's own
 # A path of one machine: an absolute folder that no reader has. URLs do not match.
 MACHINE_PATH = re.compile(r"(?<![\w.:/$}-])/(?:tmp|work|farm|root|home/\w+|Users/\w+)/")
 REGISTRY_HOST = re.compile(r"\b(?:pypi|npmjs|pythonhosted|anaconda)\.(?:org|com)\b")
@@ -98,8 +102,14 @@ def _named(node: ast.AST, module: str, package: bool) -> Iterator[str]:
 def forbidden(source: str) -> list[str]:
     """Pickles, raw HTML and the global random state in a source, as `line: what`."""
     found: list[tuple[int, str]] = []
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    standard = "random" in imports(source)
+    for node in ast.walk(tree):
         for name in _named(node, "", False):
+            if _whole_random(node, name) or (
+                re.fullmatch(r"random\.\w+", name) and name.split(".")[1] not in OWN_RANDOM
+            ):
+                found.append((node.lineno, f"global random state {name}"))
             if name.split(".")[0] in PICKLERS:
                 found.append((node.lineno, f"import of {name.split('.')[0]}"))
             elif re.fullmatch(r"numpy\.random\.\w+", name) and not _random_allowed(name):
@@ -109,9 +119,32 @@ def forbidden(source: str) -> list[str]:
                 found.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))
         elif isinstance(node, ast.Attribute):
             name = ast.unparse(node)
-            if re.fullmatch(r"(np|numpy)\.random\.\w+", name) and not _random_allowed(name):
+            numpys = re.fullmatch(r"(np|numpy)\.random\.\w+", name) and not _random_allowed(name)
+            own = standard and re.fullmatch(r"random\.\w+", name) and node.attr not in OWN_RANDOM
+            if numpys or own:
                 found.append((node.lineno, f"global random state {name}"))
+            elif node.attr in PICKLE_CALLS:
+                found.append((node.lineno, f"pickle by {name}"))
+            elif node.attr in HTML_CALLS or re.search(r"components(\.v1)?\.html$", name):
+                found.append((node.lineno, f"raw HTML by {name}"))
+        elif isinstance(node, ast.Call) and _raw_html(node):
+            found.append((node.lineno, f"raw HTML by {ast.unparse(node.func)}"))
     return [f"{line}: {what}" for line, what in dict.fromkeys(sorted(found))]
+
+
+def _whole_random(node: ast.AST, name: str) -> bool:
+    """Whether NumPy's module of random numbers gets another name, under which no rule knows it."""
+    if isinstance(node, ast.ImportFrom):
+        return name == "numpy.random" and node.module == "numpy"
+    return name == "numpy.random"
+
+
+def _raw_html(node: ast.Call) -> bool:
+    """Whether something else than one style sheet is put on the page as HTML."""
+    if ast.unparse(node.func) != "st.html":
+        return False
+    written = ast.unparse(node.args[0]).lstrip("f").strip("'\"")
+    return not (written.startswith("<style>") and written.endswith("</style>"))
 
 
 def _random_allowed(name: str) -> bool:

@@ -111,14 +111,31 @@ def test_no_pickle_raw_html_or_global_random_state() -> None:
         "np.random.seed(1)",
         "numpy.random.rand(3)",
         "from numpy.random import normal",
+        "from numpy import random",
+        "import numpy.random as draws",
+        "import random\nrandom.shuffle(words)",
+        "from random import choice",
+        "pd.read_pickle(p)",
+        "table.to_pickle(p)",
+        "st.html(text)",
+        "st.html(f'<b>{text}</b>')",
+        "st.components.v1.html(text)",
+        "st.iframe(address)",
     ],
 )
 def test_the_rule_finds_what_is_forbidden(source: str) -> None:
     assert len(rules.forbidden(source)) == 1
+    for name, text in SOURCES.items():  # planted anywhere, it is found there
+        planted = f"{text}\n\ndef planted():\n    " + source.replace("\n", "\n    ")
+        if name in {"app.py", "dpcore/noise/radial.py", "pages/rewrite.py"}:
+            assert len(breaches({name: planted}, rules.forbidden)) == 1
 
 
 def test_the_rule_allows_generators_and_safe_loading() -> None:
-    source = "import numpy as np\nr = np.random.default_rng(1)\nnp.load(p, allow_pickle=False)"
+    source = (
+        "import random\nimport numpy as np\nr = np.random.default_rng(1)\nq = random.Random(1)\n"
+        "np.load(p, allow_pickle=False)\nst.html(f'<style>{STYLE}</style>')"
+    )
     assert rules.forbidden(source) == []
 
 
