@@ -86,11 +86,6 @@ class Posterior:
         p = self.probability[self.probability > 0]
         return float(np.exp(-(p * np.log(p)).sum()))
 
-    @property
-    def one_in(self) -> float:
-        """1/max: the best guess is right once in so many times."""
-        return 1.0 / self.success
-
     def candidate(self, word: int) -> Candidate:
         """What the attacker thinks of one word."""
         before, after = float(self.prior.probability[word]), float(self.probability[word])

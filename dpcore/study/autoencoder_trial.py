@@ -45,14 +45,8 @@ if TYPE_CHECKING:
 
 NETWORK, LENGTH = "auto-encoder", "length alone"
 NEAREST, LIKELIEST, ANY = "nearest word", "likeliest word", "any decoder"
-WRITERS = {
-    NETWORK: "the auto-encoder",
-    NEAREST: "the word nearest to each noisy vector",
-    LIKELIEST: "the likeliest word, by one who knows the law of the noise",
-    LENGTH: "the auto-encoder that is given zero vectors: it knows the length alone",
-    ANY: "a bound on every decoder",
-}
-"""Column `learner` of the rows: who wrote what is measured."""
+"""Column `learner` of the rows, who wrote what is measured: the network; the network that is
+given zero vectors; the nearest and the likeliest word of each noisy vector; a bound on all."""
 _END = re.compile(r"(?<=[.!?])\s+")
 _TEXTS = 20_000  # of a split that are read at most
 

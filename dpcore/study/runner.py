@@ -147,15 +147,6 @@ def left(plan: Plan, sources: Sources, folder: Path) -> int:
     return sum(_recall(cell, sources, folder) is None for cell in plan.cells())
 
 
-def time_left(done: int, total: int, seconds: float) -> str:
-    """How far a run is, and the time left at the pace so far, for people."""
-    if not 0 < done < total:
-        return f"{done} of {total}"
-    rest = seconds / done * (total - done)
-    said = f"{rest:.0f} s" if rest < 90 else f"{rest / 60:.0f} min"
-    return f"{done} of {total}, about {said} left"
-
-
 def _begin(plan: Plan, folder: Path) -> None:
     """Write the plan beside its cells, for people and for the record."""
     try:

@@ -51,7 +51,6 @@ def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
         assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)
         assert found.best == int(true.argmax())
         assert found.success == pytest.approx(true.max(), rel=2e-3)
-        assert found.one_in == pytest.approx(1 / true.max(), rel=2e-3)
         assert found.effective == pytest.approx(math.exp(-(true * np.log(true)).sum()), rel=2e-3)
         assert 0 < found.error < 5e-3
 

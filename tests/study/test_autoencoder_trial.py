@@ -11,7 +11,6 @@ from dpcore.study.autoencoder_trial import (
     LIKELIEST,
     NEAREST,
     NETWORK,
-    WRITERS,
     measure,
     sentences_of,
 )
@@ -107,7 +106,7 @@ def test_one_network_serves_every_arm(rows_of, monkeypatch):
     arms = (Arm(""), Arm("laplace", (1.0, 2.0), CLIP), Arm("gaussian", (1.0,), CLIP))
     rows = rows_of(*arms)
     assert trained == [None]
-    assert {row["learner"] for row in rows} == set(WRITERS)
+    assert {row["learner"] for row in rows} == {NETWORK, LENGTH, NEAREST, LIKELIEST, ANY}
     noisy = Arm("laplace", (1.0, 50.0), CLIP, options=(("noise_in_training", True),))
     found = rows_of(noisy, timed=True)
     assert [one is None for one in trained] == [True, False, False]

@@ -10,7 +10,6 @@ import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError, StudyError, TextError
 from dpcore.study import executors
-from dpcore.study.runner import time_left
 from dpcore.study.worker import outcome, perform, request
 from tests.needs import ROOT
 
@@ -148,10 +147,3 @@ def test_a_scheduler_without_dask_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-dask\.txt"):
         executors.of(1, "tcp://127.0.0.1:1")
-
-
-def test_time_left_is_at_the_pace_so_far():
-    assert time_left(1, 4, 20.0) == "1 of 4, about 60 s left"
-    assert time_left(10, 40, 600.0) == "10 of 40, about 30 min left"
-    assert time_left(0, 4, 0.0) == "0 of 4"
-    assert time_left(4, 4, 9.0) == "4 of 4"
