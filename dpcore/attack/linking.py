@@ -65,9 +65,15 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
             holders.setdefault(word, []).append(i)
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
+    choices: dict[int, np.ndarray] = {}
     for i in long:
         own = np.stack([marks[word] for word in sets[i]])
-        chosen = np.array(list(combinations(range(len(own)), known)))
+        holding = np.unpackbits(own, axis=1)
+        # Only a text that shares k words can hold k of them: mostly a few dozen of thousands.
+        own = np.packbits(holding[:, holding.sum(axis=0, dtype=np.int64) >= known], axis=1)
+        if len(own) not in choices:
+            choices[len(own)] = np.array(list(combinations(range(len(own)), known)))
+        chosen = choices[len(own)]
         both = np.bitwise_and.reduce(own[chosen], axis=1)
         counts = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
         alone.append(float((counts == 1).mean()))
