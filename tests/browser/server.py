@@ -32,20 +32,21 @@ class Server:
 
 
 @contextmanager
-def serve(script: Path, home: Path, *options: str) -> Iterator[Server]:
+def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Iterator[Server]:
     """Run `script` on a free loopback port until the block ends.
 
     Args:
         script: the Streamlit script; the repository's configuration applies to it.
         home: an empty folder that stands in for the person's home.
         options: further command-line options of `streamlit run`.
+        at: the port; None for a free one.
 
     Raises:
         RuntimeError: the server ended or did not answer in time; holds what it printed.
     """
     log = home / "server.log"
     for _ in range(PORT_ATTEMPTS):
-        port = _free_port()
+        port = at or _free_port()
         process = _start(script, home, log, port, options)
         server = Server(f"http://127.0.0.1:{port}", log, process.pid)
         try:

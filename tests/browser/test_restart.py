@@ -1,0 +1,46 @@
+"""A server that is killed and started again: the open tab goes on, and links show the same."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
+from tests.browser.server import serve
+from tests.needs import ROOT
+
+LINK = "/rewrite?eps_metric=5&seed=3"
+
+
+def seen(page: Page) -> tuple[str, list[str]]:
+    """The value of the slider, and the words of the grid."""
+    words = page.locator(".grid .word")
+    expect(words.first).to_be_visible(timeout=WAIT_MS)
+    slider = page.locator(".st-key-eps_metric").get_by_role("slider")
+    return slider.get_attribute("aria-valuetext") or "", words.all_inner_texts()
+
+
+def test_the_open_tab_goes_on_and_a_link_shows_the_same(
+    new_page: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    page, watch = new_page()
+    with serve(ROOT / "app.py", tmp_path) as first:
+        open_page(page, first.url + LINK)
+        before = seen(page)
+        os.kill(first.pid, signal.SIGKILL)
+    assert "5" in before[0]
+    assert len(before[1]) > 12
+    with serve(ROOT / "app.py", tmp_path, at=urlsplit(first.url).port) as second:
+        page.locator(".st-key-eps_metric").get_by_role("slider").focus()
+        wait_idle(page, 2 * WAIT_MS)  # the tab finds the server by itself
+        assert seen(page) == before
+        page.keyboard.press("ArrowRight")
+        wait_idle(page)
+        assert seen(page)[0] != before[0]  # and what is done in it is answered
+        open_page(page, first.url + LINK)
+        assert seen(page) == before
+        assert "Traceback" not in second.printed()
+    assert not watch.page_errors
