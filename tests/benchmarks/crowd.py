@@ -31,6 +31,11 @@ class Found:
     answers: dict[str, list[tuple[str, Answer]]] = field(default_factory=lambda: defaultdict(list))
     wrong: list[str] = field(default_factory=list)
 
+    @property
+    def steps(self) -> int:
+        """How many answers there were, of any kind."""
+        return sum(map(len, self.answers.values()))
+
     def milliseconds(self, what: str, page: str | None = None) -> list[float]:
         """Sorted times of one kind of step."""
         return sorted(

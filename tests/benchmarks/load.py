@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests.benchmarks.crowd import SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, saying, slide
-from tests.benchmarks.page_load import memory_megabytes
+from tests.benchmarks.page_load import cpu_seconds, memory_megabytes
 from tests.browser.client import session
 from tests.browser.server import Server, serve
 from tests.needs import ROOT
@@ -106,13 +106,13 @@ def report(what: str, measured: str, goal: str = "") -> None:
     print(f"{what:<46} {measured:<38} {goal}", flush=True)
 
 
-def report_crowd(sessions: int, found: Found) -> None:
-    """The lines of a crowd."""
+def report_crowd(sessions: int, found: Found, cpu: float) -> None:
+    """The lines of a crowd; the CPU is in ms a step, whatever else the machine does."""
     goal = GOALS.get(sessions)
     times = found.milliseconds(SLIDE)
     report(
         f"{sessions} sessions: slider p50/p95",
-        f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms of {len(times)} steps",
+        f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms of {len(times)}, CPU {cpu:.0f} ms a step",
         f"{goal[0]} / {goal[1]} ms" if goal else "",
     )
     for what in (TYPE, SWITCH):
@@ -145,8 +145,11 @@ def measure(server: Server, size: Size) -> list[str]:
     time.sleep(size.settle)
     report("memory, all pages visited", f"{memory_megabytes(server.pid):.0f} MB", "500 MB")
     for sessions in size.sessions:
+        used = cpu_seconds(server.pid)
         found = asyncio.run(crowd(server.url, sessions, size.seconds))
-        report_crowd(sessions, found)
+        used = cpu_seconds(server.pid) - used
+        report_crowd(sessions, found, 1000 * used / max(1, found.steps))
+        report(f"{sessions} sessions: memory", f"{memory_megabytes(server.pid):.0f} MB")
         wrong += found.wrong
     before, after, made = asyncio.run(many_reruns(server, size.reruns))
     report(
