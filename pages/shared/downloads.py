@@ -1,8 +1,10 @@
-"""Downloads: a table as CSV, made when the button is pressed; the figure's own menu."""
+"""Downloads: a table as CSV, made when the button is pressed; a figure as SVG and PNG."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,20 +12,34 @@ import streamlit as st
 if TYPE_CHECKING:
     import pandas as pd
 
+_HERE = Path(__file__).parent
+_FORMATS = {
+    "svg": "Saves the figure as it stands, with its marks, as lines: for print and for editing.",
+    "png": "Saves the figure as it stands, with its marks, as a picture: for slides and letters.",
+}
 
-def figure_menu(name: str) -> dict[str, Any]:
-    """Plotly's menu: download as SVG, no other buttons, no mark of the maker.
+
+@cache
+def _files() -> Callable[..., Any]:
+    css, js = ((_HERE / f"figure_files.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    return st.components.v2.component("word_privacy_lab.figure_files", css=css, js=js)
+
+
+def figure_buttons(name: str) -> None:
+    """Buttons that save a figure in the browser, without a word to the server.
+
+    Plotly's own menu cannot be used: it appears under a pointer only, knows one format, and
+    leaves out the marks that are laid over a figure.
 
     Args:
-        name: of the downloaded file, without its ending.
+        name: of the file, without its ending; the figure has the key `figure_<name>`, and the
+            block of the figure with its marks, if it has any, `still_<name>`.
     """
-    return {
-        "displaylogo": False,
-        "displayModeBar": True,
-        "modeBarButtons": [["toImage"]],
-        "toImageButtonOptions": {"format": "svg", "filename": name},
-        "scrollZoom": False,
-    }
+    _files()(
+        key=f"files_{name}",
+        data={"name": name, "formats": list(_FORMATS.items())},
+        width="content",
+    )
 
 
 def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.downloads import csv_button, figure_menu
+from pages.shared.downloads import csv_button, figure_buttons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
     Returns:
         Where its mark and its caption are to be drawn.
     """
-    with st.container(gap=None):
+    with st.container(gap=None, key=f"still_{name}"):
         _chart(figure, name, alt, None)
         mark = st.container()
     caption = st.container()
@@ -84,11 +84,11 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
 def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
     with st.container(horizontal=True):
         csv_button("Numbers as CSV", name, lambda: table, key=f"csv_{name}")
+        figure_buttons(name)
         shown = st.toggle(
             "Show the numbers",
             key=f"table_{name}",
-            help="Shows the table behind this figure. The figure itself is saved as SVG with the "
-            "camera sign that appears on it.",
+            help="Shows the table behind this figure.",
         )
     if shown:
         st.dataframe(table, hide_index=True, placeholder="", alt=alt)
@@ -98,7 +98,7 @@ def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] 
     st.plotly_chart(
         figure,
         key=f"figure_{name}",
-        config=figure_menu(name),
+        config={"displayModeBar": False, "scrollZoom": False},
         alt=alt,
         on_select=on_click or "ignore",
         selection_mode="points",
