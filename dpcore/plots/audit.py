@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
 _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
+_DELTA = "δ(ε): probability not covered"
 
 
 def profile_figure(table: pd.DataFrame) -> go.Figure:
@@ -39,10 +40,10 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
             height=360,
             showlegend=True,
             legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
-            xaxis=axis("ε", rangemode="tozero"),
-            yaxis=axis("δ(ε)", type="log", exponentformat="power")
+            xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
+            yaxis=axis(_DELTA, type="log", exponentformat="power")
             if logarithm
-            else axis("δ(ε)", rangemode="tozero"),
+            else axis(_DELTA, rangemode="tozero"),
         )
     )
     for name, column, colour, dash, width in curves:
@@ -67,8 +68,8 @@ def profile_caption(table: pd.DataFrame) -> str:
     start = table.iloc[0]
     claim = f"({number(epsilon)}, {number(delta)})" if delta > 0 else f"ε = {number(epsilon)}"
     text = (
-        f"δ(ε) for two clipped vectors as far apart as they can be. The claim is {claim}. At the "
-        f"claimed ε the true δ is "
+        "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
+        f"as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
     )
     if at["high"] <= _ROUNDING and delta == 0:
         text += f"0 within the numerical error {number(float(at['high'] - at['low']))}"
