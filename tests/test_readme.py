@@ -8,16 +8,30 @@ from pathlib import Path
 import pytest
 
 from dpcore import __version__
-from dpcore.cli import main
+from dpcore.cli import _parser, main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared.contents import CONTENTS
+from tests.shell import small_vectors
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-COMMANDS = [
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ALL = [
     line.split("#")[0].strip().removeprefix("python -m dpcore ")
     for line in README.splitlines()
     if line.startswith("python -m dpcore ")
-    and not re.search(r"lexicon (add|fetch|info)|map build|audit --all|privatize|autoencoder", line)
+]
+# What takes long, or needs a network, a cluster or torch, runs smaller in the test that is named.
+ELSEWHERE = {
+    "lexicon fetch": "tests/lexicon/test_fetch.py",
+    "map build": "tests/measure/test_map_cli.py",
+    "audit --all": "tests/audit/test_cli.py",
+    "autoencoder": "tests/study/test_autoencoder_cli.py",
+    "privatize big.parquet": "tests/study/test_cluster.py",
+}
+OWN_FILES = [command for command in ALL if re.search(r"vectors\.txt|reviews\.csv| mine\b", command)]
+COMMANDS = [
+    command for command in ALL if command not in OWN_FILES and not command.startswith((*ELSEWHERE,))
 ]
 
 
@@ -33,8 +47,35 @@ def test_the_shell_examples_run(capsys, command):
     assert capsys.readouterr().out
 
 
+def test_the_examples_with_files_of_ones_own_run_one_after_another(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    small_vectors(tmp_path / "vectors.txt")
+    rows = [f'"{("terrible", "doctor")[i % 2]} weather word{i}",{i % 2}' for i in range(120)]
+    text = "\n".join(["text,stars", *rows, ""])
+    (tmp_path / "reviews.csv").write_text(text, encoding="utf-8")
+    assert len(OWN_FILES) >= 8
+    for command in dict.fromkeys(OWN_FILES):  # what stands there twice is done once
+        assert main(shlex.split(command)) == 0, (command, capsys.readouterr().err)
+    assert capsys.readouterr().out
+    private = (tmp_path / "private.csv").read_text(encoding="utf-8")
+    assert private.count("\n") == text.count("\n")
+    record = json.loads((tmp_path / "private.csv.run.json").read_text(encoding="utf-8"))
+    assert {"guarantee", "longest_document", "released", "fingerprint"} <= set(record)
+
+
+@pytest.mark.parametrize("command", [c for c in ALL if c.startswith((*ELSEWHERE,))])
+def test_the_other_examples_are_accepted_and_run_in_another_test(command):
+    options = _parser().parse_args(shlex.split(command))
+    assert callable(options.handler)
+    (place,) = [place for start, place in ELSEWHERE.items() if command.startswith(start)]
+    assert (ROOT / place).is_file()
+
+
 def test_there_are_examples():
     assert len(COMMANDS) >= 5
+    assert len(COMMANDS) + len(OWN_FILES) + sum(c.startswith((*ELSEWHERE,)) for c in ALL) == len(
+        ALL
+    )
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if "lexicon" not in c])
@@ -56,7 +97,7 @@ def test_the_default_lexicon_is_as_large_as_said():
 
 
 def test_the_changelog_begins_with_this_version():
-    log = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__
 
 
@@ -64,15 +105,19 @@ def test_what_the_readme_points_to_is_there():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
     assert len(targets) >= 4
     for target in targets:
-        assert target.startswith("http") or (Path(__file__).parents[1] / target).is_file(), target
+        assert target.startswith("http") or (ROOT / target).is_file(), target
     for folder in set(re.findall(r"`((?:dpcore|tests|pages|data)(?:/[\w.]+)*)/?`", README)):
-        assert (Path(__file__).parents[1] / folder).exists(), folder
-    assert (Path(__file__).parents[1] / "tests/benchmarks/load.py").is_file()
+        assert (ROOT / folder).exists(), folder
+    assert (ROOT / "tests/benchmarks/load.py").is_file()
 
 
-def test_the_tour_names_every_page():
-    menu = (Path(__file__).parents[1] / "pages/shared/frame.py").read_text(encoding="utf-8")
-    titles = re.findall(r'title="(\w+)"', menu)
-    assert re.findall(r"^\| ([A-Z]\w+) \| .*\|$", README, re.MULTILINE)[: len(set(titles))] == list(
-        dict.fromkeys(titles)
-    )
+def test_the_tour_is_the_list_of_pages():
+    rows = re.findall(r"^\| ([A-Z]\w+) \| (.*) \|$", README, re.MULTILINE)
+    assert rows[: len(CONTENTS)] == [(one.title, one.question) for one in CONTENTS]
+
+
+def test_every_mechanism_has_a_cost_beside_the_first():
+    row = r"^\| [^|]+ \| `[a-z][a-z0-9-]+` \| [^|]+ \| [^|]+ \| ([\d.]+) \|$"
+    costs = [float(cost) for cost in re.findall(row, README, re.MULTILINE)]
+    assert len(costs) == len(MECHANISMS)
+    assert costs[0] == 1
