@@ -6,11 +6,13 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress
+from dpcore.limits import MAX_PAGE_WORK
 from dpcore.mechanisms.registry import create
 from pages.attacking import channels
 from pages.attacking.channels import Opening
 from pages.attacking.listing import LISTS
 from pages.attacking.words import plain_label
+from pages.shared import turn
 from pages.shared.resources import lexicon
 from tests.mechanisms import lexicons
 
@@ -35,6 +37,19 @@ def test_the_lists_of_the_game_are_words_of_the_bundled_lexicon() -> None:
     for text in LISTS.values():
         assert all(word in words for word in text.split())
         assert 2 <= len(set(text.split())) == len(text.split()) <= 12
+
+
+def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "open_channel", lambda mechanism, progress: mechanism)
+    turns = [turn.WORK.join() for _ in range(MAX_PAGE_WORK)]
+    found = Opening("tem")
+    assert found.progress() == (0.0, "Waiting: 1 before you")
+    assert found.channel is None
+    for one in turns:
+        one.leave()
+    found.thread.join(30)
+    assert found.channel == "tem"
+    assert turn.WORK.join().wait(0)
 
 
 def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
