@@ -21,6 +21,7 @@ from dpcore.study.training_record import (
     title_of,
 )
 from dpcore.study.xu2021 import XU_FIRST
+from dpcore.study.xu2021_tables import seeds_of
 from dpcore.study.xu2021_training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER
 
 if TYPE_CHECKING:
@@ -54,10 +55,11 @@ def training_rows(recorded: RecordedExperiment) -> tuple[Row, ...]:
 def _smaller(recorded: RecordedExperiment) -> str:
     """What is smaller here than in the paper."""
     training, words = option(recorded, "train"), option(recorded, "most")
+    seeds = seeds_of(len(recorded.entry.plan["seeds"]))
     cut = f" of at most {words} words" if words else ""
     return (
         f"Here {training:,} training texts{cut} ({SIZES[corpus_of(recorded)]} in the paper), "
-        f"{option(recorded, 'attacked')} attacked ones and one seed."
+        f"{option(recorded, 'attacked')} attacked ones, {seeds}."
     )
 
 

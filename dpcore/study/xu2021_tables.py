@@ -1,4 +1,4 @@
-"""The plans of Xu et al. 2021, Tables 2 and 3: sizes that an hour of one core holds."""
+"""The plans of Xu et al. 2021, Tables 2 and 3: sizes that one core holds in an hour or two."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ SNLI = Plan(
     _arms("snli"),
     ("snli",),
     ("snli_dev_test.parquet",),
-    (0,),
+    (0, 1),
     _options(
-        train=6_000,
+        train=9_000,
         held_out=500,
-        test=2_000,
-        attacked=100,
+        test=3_000,
+        attacked=200,
         splits=("dev", "test"),
         pairs=True,
         most=None,
@@ -86,16 +86,22 @@ _PAPER_SIZES = {
 """Xu et al. 2021, Table 1."""
 
 
+def seeds_of(count: int) -> str:
+    """How many seeds, in words."""
+    return "one seed" if count == 1 else f"each of {count} seeds"
+
+
 def sizes_of(plan: Plan) -> str:
     """How much of the corpus a plan uses, in a sentence."""
     given = dict(plan.options)
     key = plan.name.rsplit("-", 1)[1]
+    seeds = seeds_of(len(plan.seeds))
     cut = f" of at most {given['most']} words" if given["most"] else ""
     kind = "pairs" if given["pairs"] else "texts"
     return (
         f"{given['train']:,} training {kind}{cut}, {given['held_out']:,} held out, "
         f"{given['test']:,} tested on and {given['attacked']:,} attacked (the paper: "
-        f"{_PAPER_SIZES[key]}), one seed; augmented training of {given['epochs']['augmented']} "
+        f"{_PAPER_SIZES[key]}), {seeds}; augmented training of {given['epochs']['augmented']} "
         f"epochs; an attack of {given['population']} texts and {given['generations']} generations, "
         f"{given['draws']} draws of a mechanism a word, and the stronger one the best of "
         f"{given['tries']} words in each place."
