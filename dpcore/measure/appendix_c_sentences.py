@@ -42,7 +42,7 @@ def laplace_sentences(rows: Sequence[Row], at: float, dimension: int) -> list[st
         found.append(
             f"At ε = {number(at)}, “{row['word']}” (δ = {row['nearest']:.3g}): the formula gives "
             f"{row['formula']:.3g}{times}; it stays with probability {row['truth']:.2g} "
-            f"± {2 * row['standard_error']:.1g} (2 s.e.)."
+            f"± {2 * row['standard_error']:.1g} (two standard errors)."
         )
     for word, own in _by_word(rows):
         half = 4.0 * math.log(2.0) / own[0]["nearest"] if own[0]["nearest"] > 0 else math.inf

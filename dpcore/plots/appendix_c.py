@@ -136,7 +136,7 @@ def appendix_caption(table: pd.DataFrame, at_label: str, at: float) -> str:
         error = (
             "exact"
             if row["method"] == "exact"
-            else f"± {2 * float(row['standard_error']):.2g}, 2 s.e."
+            else f"± {2 * float(row['standard_error']):.2g}, two standard errors"
         )
         said.append(
             f"“{word}” (δ = {row['nearest']:.3g}): formula {row['formula']:.3g}, truth "

@@ -79,7 +79,9 @@ def law_caption(table: pd.DataFrame, stay: float, method: str) -> str:
         f"it stays with probability {stay:.3g}"
     )
     rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
-    error = "" if how == "exact" else f", ± {2 * float(table['error'].max()):.2g} (2 s.e.)"
+    error = (
+        "" if how == "exact" else f", ± {2 * float(table['error'].max()):.2g} (two standard errors)"
+    )
     return f"{first}; {rest}. {how.capitalize()}: {method}{error}."
 
 

@@ -57,7 +57,9 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
             said.append(f"{name} is not defined there.")
             continue
         error = (
-            "exact" if row["method"] == "exact" else f"± {2 * row['standard_error']:.2g} (2 s.e.)"
+            "exact"
+            if row["method"] == "exact"
+            else f"± {2 * row['standard_error']:.2g} (two standard errors)"
         )
         said.append(
             f"{name}: mean {row['mean']:.3g} ({error}), 5–95 % of the words {row['q05']:.3g} to "

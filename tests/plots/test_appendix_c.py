@@ -51,7 +51,7 @@ def test_the_axis_of_ln_epsilon_and_the_appendixs_floor() -> None:
 
 def test_the_caption_says_both_words_and_the_largest_gap() -> None:
     said = appendix_caption(TABLE, "ε = 1", 1.0)
-    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (± 0.02, 2 s.e.)" in said
+    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (± 0.02, two standard errors)" in said
     assert "largest gap 0.6, at ε = 10." in said
     assert "“far” (δ = 2.5): formula 0.7, truth 0.2 (exact)" in said
     with pytest.raises(IndexError):

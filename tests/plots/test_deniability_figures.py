@@ -160,7 +160,9 @@ def test_labels_do_not_cover_each_other(wanted: list[float]) -> None:
 def test_the_caption_gives_the_numbers_of_the_chosen_epsilon() -> None:
     said = curves_caption(TABLE, "nw", "ε = 1", 1.0)
     assert said.startswith("Nw, the chance that a word stays, at ε = 1. ")
-    assert "madlib: mean 0.1 (± 0.04 (2 s.e.)), 5–95 % of the words 0.05 to 0.6" in said
+    assert (
+        "madlib: mean 0.1 (± 0.04 (two standard errors)), 5–95 % of the words 0.05 to 0.6" in said
+    )
     assert "tem: mean 0.2 (exact)" in said
     assert "worst 0.9 “<b>far”" in said
     assert "tem is not defined there." in curves_caption(TABLE.iloc[:3], "sw", "ε = 10", 10.0)

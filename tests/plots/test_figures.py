@@ -73,7 +73,7 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     said = law_caption(bars(False), 0.2, "400 draws")
     assert "most likely becomes “town” (0.5, 4 away)" in said
     assert "hold 70.0%" in said
-    assert "Estimated: 400 draws, ± 0.02 (2 s.e.)" in said
+    assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in said
     assert law_caption(bars(True), 0.2, "closed form").endswith("Exact: closed form.")
 
 
