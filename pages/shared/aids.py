@@ -9,7 +9,8 @@ from pages.teaching.steps import BY_PAGE, step
 EXPLAIN, LARGE = "explain", "large"
 
 # Nothing moves for who asked their system for that. Streamlit's light theme writes the letters of
-# charts in a grey of 3.7:1, too faint to read; only that grey is replaced.
+# charts in a grey of 3.7:1, too faint to read; only that grey is replaced. What scrolls the page
+# takes the focus, so that arrow keys scroll it, and Streamlit does not show it.
 _ALWAYS = """
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after {
@@ -19,6 +20,7 @@ _ALWAYS = """
   }
 }
 .js-plotly-plot text[style*="rgb(128, 132, 149)"] { fill: currentColor !important; }
+[data-testid=stMain]:focus-visible { outline: 3px solid currentColor; outline-offset: -3px; }
 """
 _LARGE = """
 html { font-size: 22px; }
