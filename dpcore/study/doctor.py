@@ -34,6 +34,7 @@ PACKAGES = {
     "rouge-score": "app",
     "sacrebleu": "app",
     "scikit-learn": "app",
+    "starlette": "app",
     "streamlit": "app",
     "threadpoolctl": "app",
     "umap-learn": "app",
