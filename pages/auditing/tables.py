@@ -6,25 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcore.audit.overview import REPAIRS, cost, headline, shown
-from dpcore.audit.verdict import Outcome
+from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.audit.verdict import Verdict
 
-_SIGNS = {
-    Outcome.REFUTED: "✘",
-    Outcome.PROVED: "✔",
-    Outcome.CHECKED: "◉",
-    Outcome.NOT_REFUTED: "○",
-}
 OVERVIEW = ("verdict", "claim", "computed", "source", "key")
 
 
 def signed(verdict: Verdict) -> str:
     """The verdict as a sign and words."""
-    return f"{_SIGNS[verdict.outcome]} {verdict.label}"
+    return f"{SIGNS[verdict.outcome]} {verdict.label}"
 
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:

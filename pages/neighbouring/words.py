@@ -171,7 +171,7 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         height=38 + 35 * min(len(table), 8),
         column_config={
             "word": f"near {label}" if label else "word",
-            "distance": st.column_config.NumberColumn("distance", format="%.3f"),
+            "distance": st.column_config.NumberColumn("distance", format="%.4g"),
         },
         on_select=take,
         selection_mode="single-row",

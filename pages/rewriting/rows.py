@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import EpsilonError
 from dpcore.plots.style import style_of
 from dpcore.rewrite.vocabulary import Role
+from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
     from pages.shared.groups import Group
 
-_ICONS = {"proved": "✓", "certified on this lexicon": "✓", "conditional": "?", "refuted": "✕"}
 TOP = 5
 
 
@@ -101,7 +101,7 @@ def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str,
     return {
         "status": {
             "kind": status.split()[0],
-            "icon": _ICONS[status],
+            "icon": SIGNS[status],
             "label": status,
             "line": line,
         },

@@ -21,11 +21,19 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
         seed: of what is shown.
         draws: how many draws the shown numbers come from, in words.
     """
+    provenance(
+        f"Lexicon {words.name}: {len(words):,} words, {words.dimension} dimensions, "
+        f"fingerprint {words.fingerprint[:12]} · seed {seed} · {draws}"
+    )
+
+
+def provenance(made: str) -> None:
+    """Draw the footer of a view without a lexicon of its own.
+
+    Args:
+        made: from what, how and when; as plain text.
+    """
     st.divider()
     # st.text: a lexicon's name is given by whoever added it and is no Markdown.
-    st.text(
-        f"Lexicon {words.name}: {len(words):,} words, {words.dimension} dimensions, "
-        f"fingerprint {words.fingerprint[:12]} · seed {seed} · {draws} · "
-        f"dpcore {dpcore.__version__}"
-    )
+    st.text(f"{made} · dpcore {dpcore.__version__}")
     note("No telemetry, no third-party request, nothing typed is stored.")

@@ -34,13 +34,16 @@ _STYLE = """
 
 
 def page_list() -> list[st.Page]:
-    """All pages in the order of the menu; the first one also has the address `/`.
+    """All pages in the order of the menu.
 
+    The first one has the address `/`, and no other: its name in links is kept by a hidden entry.
     No page has a Material icon: browsers would fetch it from a third party as the tab's icon.
     """
+    first, *others = CONTENTS
     return [
-        st.Page(one.file, title=one.title, url_path=one.address, default=one is CONTENTS[0])
-        for one in CONTENTS
+        st.Page(first.file, title=first.title, default=True, url_path="first"),
+        st.Page(first.file, title=first.title, url_path=first.address, visibility="hidden"),
+        *(st.Page(one.file, title=one.title, url_path=one.address) for one in others),
     ]
 
 

@@ -157,6 +157,7 @@ STEPS = (
 
 BY_PAGE = {
     "": ("names",),
+    "start": ("names",),
     "rewrite": ("draw",),
     "deniability": ("draw", "choose"),
     "neighbourhoods": ("crowd",),

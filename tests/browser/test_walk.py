@@ -1,11 +1,12 @@
 """From page to page in a real Chromium: a choice goes along, and a link of it is whole."""
 
+import re
 from collections.abc import Callable
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Watch, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
 
@@ -24,7 +25,7 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     page.get_by_role("button", name="madlib", exact=True).click()
     wait_idle(page)
     page.get_by_role("link", name="Neighbourhoods").click()
-    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab")
+    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert not pressed(page, "madlib")
     assert pressed(page, "vickrey")
@@ -33,7 +34,7 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     page.get_by_role("button", name="mahalanobis", exact=True).click()
     wait_idle(page)
     page.get_by_role("link", name="Rewrite").click()
-    expect(page).to_have_title("Rewrite – Word Privacy Lab")
+    expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert not pressed(page, "madlib")
     assert not pressed(page, "mahalanobis")
@@ -42,4 +43,31 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     open_page(other, link)
     assert not pressed(other, "madlib")
     assert pressed(other, "vickrey")
+    assert not watch.page_errors
+
+
+def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    chosen = {"eps_metric": "3", "seed": "7", "metric": "vickrey", "preset": "letter"}
+    open_page(page, f"{app_url}/rewrite?log=&local=&{urlencode(chosen)}")
+    page.locator(".grid .word").first.wait_for(timeout=WAIT_MS)
+    wait_idle(page)
+    for name in ("Deniability", "Neighbourhoods", "Rewrite"):
+        page.get_by_role("link", name=name).click()
+        expect(page).to_have_title(f"{name} – Word Privacy Lab", timeout=WAIT_MS)
+        slider = page.locator(".st-key-eps_metric").get_by_role("slider")
+        expect(slider).to_have_attribute("aria-valuetext", "3", timeout=WAIT_MS)
+        wait_idle(page)
+        assert pressed(page, "vickrey")
+        assert not pressed(page, "tem")
+        linked = parse_qs(urlsplit(page.url).query)
+        assert linked["eps_metric"] == ["3"]
+        if name != "Neighbourhoods":  # whose laws are always drawn from one seed
+            assert linked["seed"] == ["7"]
+            expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7", timeout=WAIT_MS)
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(
+        re.compile("Anna"), timeout=WAIT_MS
+    )
     assert not watch.page_errors

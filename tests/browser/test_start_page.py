@@ -1,0 +1,116 @@
+"""The start page in a real Chromium: light, rewritten, and its sentence and links go along."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from tests.browser.pages import WAIT_MS, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.server import Server
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+NewPage = Callable[..., tuple[Page, Watch]]
+MEGABYTES = 3
+OWN = "My secret violin came from Berlin."
+
+
+def grid(page: Page) -> None:
+    page.locator(".grid .word").first.wait_for(timeout=WAIT_MS)
+    wait_idle(page)
+
+
+def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
+    start_server: Callable[..., Server], new_page: NewPage
+) -> None:
+    server = start_server()
+    page, watch = new_page()
+    loaded: list[Response] = []
+    page.on("response", lambda one: loaded.append(one))  # Playwright takes no builtin
+    open_page(page, server.url)
+    grid(page)
+    expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
+    expect(page.locator(".grid .words")).to_have_count(3, timeout=WAIT_MS)
+    expect(page.locator(".grid .changed").first).to_be_visible(timeout=WAIT_MS)
+    assert not [one.url for one in loaded if "plotly" in one.url.lower()]
+    assert sum(len(one.body()) for one in loaded if one.ok) < MEGABYTES * 1e6
+    watch.assert_clean()
+    assert "Traceback" not in server.printed()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "options"), [("light", {}), ("dark", {}), ("light", PHONE), ("dark", PHONE)]
+)
+def test_it_is_accessible_and_fits(
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object]
+) -> None:
+    page, watch = new_page(color_scheme=scheme, **options)
+    open_page(page, f"{app_url}/start?explain=true")
+    grid(page)
+    expect(page.get_by_text("A text without names is not private").first).to_be_visible(
+        timeout=WAIT_MS
+    )
+    page.get_by_text("claims that were not refuted").click()
+    assert_accessible(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+    assert not watch.page_errors
+    assert not watch.foreign_requests
+
+
+def test_a_sentence_goes_along_and_stays_out_of_every_link(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, app_url)
+    grid(page)
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill(OWN)
+    box.press("Control+Enter")
+    expect(page.locator(".grid .source")).to_contain_text("violin", timeout=WAIT_MS)
+    wait_idle(page)
+    shown = page.locator(".grid .words").all_inner_texts()
+    page.get_by_role("link", name="Move ε, draw again").click()
+    expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(OWN, timeout=WAIT_MS)
+    expect(page.locator(".grid .words")).to_have_count(6, timeout=WAIT_MS)
+    wait_idle(page)
+    assert set(shown) <= set(page.locator(".grid .words").all_inner_texts())
+    assert "violin" not in page.url
+    page.get_by_role("link", name="Start", exact=True).click()
+    expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(OWN, timeout=WAIT_MS)
+    assert "violin" not in page.url
+    assert not watch.page_errors
+
+
+def test_two_claims_after_one_another_and_a_step_of_the_lesson(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, app_url)
+    grid(page)
+    for claim, key in (("ADePT, as published", "adept-published"), ("TrLaplace, Theorem 3", "")):
+        page.get_by_role("link", name=claim).click()
+        expect(page.get_by_role("heading", name=f"{claim}: ✘ refuted")).to_be_visible(
+            timeout=WAIT_MS
+        )
+        wait_idle(page)
+        assert key in parse_qs(urlsplit(page.url).query)["claim"][0]
+        page.get_by_role("link", name="Start", exact=True).click()
+        grid(page)
+    page.get_by_role("link", name="6. A promise can be false").click()
+    expect(page.get_by_role("heading", name="6. A promise can be false")).to_be_visible(
+        timeout=WAIT_MS
+    )
+    assert not watch.page_errors
+
+
+def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/?metric=tem&log=&local=&eps_metric=5&preset=letter&seed=7")
+    grid(page)
+    expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
+    expect(page.locator(".grid .words")).to_have_count(1, timeout=WAIT_MS)
+    expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7", timeout=WAIT_MS)
+    slider = page.locator(".st-key-eps_metric").get_by_role("slider")
+    assert slider.get_attribute("aria-valuetext") == "5"
+    assert not watch.page_errors
