@@ -1,0 +1,114 @@
+"""The main path without a pointer: a sentence, ε, a word, the next page, a guess in the lesson."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Error, Page, expect
+
+from tests.browser.pages import Watch, open_page, wait_idle
+
+NewPage = Callable[..., tuple[Page, Watch]]
+MOST = 120  # stops of the Tab key; more would be a page that nobody walks through
+SOON = 10_000
+
+# How an element looks, with what stands around it: a focus that changes nothing is not to be seen.
+WATCH = """() => {
+  const look = node => {
+    const said = [];
+    for (let up = node, i = 0; up && i < 8; up = up.parentElement, i++) {
+      const s = getComputedStyle(up);
+      said.push(s.outlineStyle === 'none' ? '' : s.outlineWidth + s.outlineColor, s.boxShadow,
+        s.borderTopColor, s.backgroundColor, s.transform, s.opacity, s.clipPath, s.top);
+    }
+    return said.join('|');
+  };
+  window.__focused = () => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return node;
+  };
+  window.__seen = () => window.__focused() === document.body
+    || look(window.__focused()) !== window.__plain.get(window.__focused());
+  window.__plain = new WeakMap();
+  const roots = [document];
+  for (const root of roots)
+    for (const node of root.querySelectorAll('*')) {
+      if (node.shadowRoot) roots.push(node.shadowRoot);
+      if (node.tabIndex >= 0 && node !== window.__focused()) window.__plain.set(node, look(node));
+    }
+}"""
+
+
+def go_to(page: Page, wanted: str, key: str = "Tab") -> list[str]:
+    """Press a key until the focus is on an element for which a script holds; every stop is seen.
+
+    Args:
+        wanted: JavaScript about `node`, the element that has the focus.
+        key: that is pressed.
+    """
+    page.evaluate(WATCH)
+    stops: list[str] = []
+    for _ in range(MOST):
+        page.keyboard.press(key)
+        found, name = page.evaluate(
+            f"""() => {{
+              const node = window.__focused();
+              const name = (node.ariaLabel || node.innerText || node.title || node.tagName);
+              return [node !== document.body && Boolean({wanted}), name.slice(0, 50)];
+            }}"""
+        )
+        stops.append(name)
+        try:  # what is drawn at the next frame is seen at once, too
+            page.wait_for_function("window.__seen()", timeout=SOON)
+        except Error as error:
+            raise AssertionError(f"nobody sees the focus on {name!r}, after {stops}") from error
+        if found:
+            return stops
+    raise AssertionError(f"the key {key} does not lead there: {stops}")
+
+
+def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, app_url)
+    expect(page.locator(".grid .words, .stMain textarea").first).to_be_visible(timeout=60_000)
+    wait_idle(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to main content")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert len(go_to(page, "node.matches('textarea')")) <= 10  # past menu and sidebar
+    page.keyboard.press("Control+A")
+    page.keyboard.type("The old doctor bought a violin in winter.")
+    page.keyboard.press("Control+Enter")
+    wait_idle(page)
+    # A key leads out of the field, on to the page where ε moves.
+    go_to(page, "node.matches('a') && node.innerText.includes('the page Rewrite')")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=60_000)
+    expect(page.locator(".grid .word").first).to_be_visible(timeout=60_000)
+    wait_idle(page)
+    expect(page.locator(".source .plain")).to_have_text("The old doctor bought a violin in winter.")
+    go_to(page, "node.matches('[role=slider], input[type=range]')")
+    page.keyboard.press("ArrowLeft")
+    wait_idle(page)
+    assert float(parse_qs(urlsplit(page.url).query)["eps_metric"][0]) < 12
+    go_to(page, "node.matches('.word')")
+    first = int(page.evaluate("window.__focused().dataset.place"))
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    wait_idle(page)
+    chosen = page.locator(".word[aria-pressed=true]")
+    expect(chosen).to_be_focused()
+    assert chosen.get_attribute("data-place") == str(first + 2)
+    # Onward from the grid, and through the end of the page to the menu above.
+    go_to(page, "node.getAttribute('role') === 'tab'")
+    go_to(page, "node.matches('a') && node.innerText.trim() === 'Lesson'")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=60_000)
+    wait_idle(page)
+    go_to(page, "node.matches('input[type=number]')")
+    page.keyboard.type("70")
+    go_to(page, "node.matches('button') && node.innerText.includes('Check')")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 8 guesses made")).to_be_visible(timeout=60_000)
+    assert not watch.page_errors
