@@ -35,6 +35,7 @@ PACKAGES = {
     "sacrebleu": "app",
     "scikit-learn": "app",
     "starlette": "app",
+    "starlette": "app",
     "streamlit": "app",
     "threadpoolctl": "app",
     "umap-learn": "app",
