@@ -35,8 +35,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     with st.expander(f"The {len(others)} claims that were not refuted"):
         _rows(others)
     note(
-        "Recorded on the bundled words at the usual settings; the page Audit shows the same figures "
-        "and computes each again at settings of your own."
+        "Recorded on the bundled words at the usual settings; the page Audit shows the same "
+        "figures and computes each again at settings of your own."
     )
 
 
