@@ -35,7 +35,6 @@ PACKAGES = {
     "sacrebleu": "app",
     "scikit-learn": "app",
     "starlette": "app",
-    "starlette": "app",
     "streamlit": "app",
     "threadpoolctl": "app",
     "umap-learn": "app",
