@@ -1,0 +1,191 @@
+"""Every view of every page, once: axe in both themes, narrow windows, nothing cut, nothing moves.
+
+The first views, and those behind a widget that a test of their page uses, are looked at by axe
+there; here are all others, and the widths of all of them. 640 pixels are a window of 1,280 at a
+zoom of 200 %, 320 the narrowest that WCAG 2.2 names (1.4.10).
+"""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import (
+    Watch,
+    accessibility_faults,
+    assert_accessible,
+    open_page,
+    wait_idle,
+)
+
+NewPage = Callable[..., tuple[Page, Watch]]
+WIDTHS = (640, 320)
+COMPUTED = 180_000  # a fresh server trains its classifiers once
+DRAWN = 300  # milliseconds in which a chart takes the width of a window
+
+# Address, and the tabs that are opened there one after the other; the first one is open.
+FEW = "sample=3&runs=20&curve_metric=tem"
+VIEWS = {
+    "": (),
+    "rewrite": ("One word: strip and odds", "100 draws", "Link, files, command"),
+    "lesson?step=names&explain=true&large=true": (),
+    "lesson?step=draw": (),
+    "lesson?step=crowd": (),
+    "lesson?step=price": (),
+    "lesson?step=claim": (),
+    "lesson?step=proof": (),
+    "lesson?step=choose": (),
+    f"deniability?{FEW}&curve_log=&explain=true": (
+        "Word by word",
+        "Link and command",
+        "The papers' figures",
+        "Appendix C",
+    ),
+    f"deniability?{FEW}&compare=calibrated:+equal+mean+Nw": (),
+    "neighbourhoods?curve_metric=tem&curve_log=": ("How to misread the map", "Link and command"),
+    "utility": ("Frontier", "Membership", "Solve for ε", "Examples", "Link and command"),
+    "utility?experiment=carvalho2021-figure-1": ("Paper against measurement",),
+    "utility?use_source=own": (),
+    "audit?claim=gaussian-classical": (),
+    "audit?claim=xu-theorem-1": (),
+    "audit?claim=carvalho-theorem-2": (),
+    "attacker": ("Guess the word", "A sentence", "Budget", "Least protected"),
+    "robustness": ("One picture", "The slides' condition", "Robust is private"),
+    "robustness?robust_view=Words": ("One text", "Noise on the mean vector"),
+    "robustness?robust_view=Attack": ("A sample of texts",),
+    "robustness?robust_view=Training": None,
+    "robustness?robust_view=Auto-encoders": None,
+    "robustness?robust_view=Noise+in+networks": None,
+}
+"""None: all the tabs that the record has."""
+
+OPEN_ALL = """() => document.querySelectorAll('.stMain details:not([open]) > summary')
+  .forEach(summary => summary.click())"""
+
+# Words that reach beyond the window or are cut off, and words that stand on one another.
+FAULTS = """() => {
+  const faults = [], boxes = [], window_ = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > window_) faults.push('scrolls sideways');
+  for (const node of document.querySelectorAll('.stMain *')) {
+    const own = [...node.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    const seen = node.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    if (!own || !seen) continue;
+    const box = node.getBoundingClientRect();
+    if (box.width <= 1 || box.height <= 1) continue;
+    const words = node.textContent.trim().slice(0, 60);
+    const around = [];
+    for (let up = node; up; up = up.parentElement) around.push(getComputedStyle(up));
+    const rolls = around.some(s => ['auto', 'scroll'].includes(s.overflowX));
+    if (!rolls && (box.right > window_ + 1 || box.left < -1)) faults.push('beyond: ' + words);
+    const hides = ['hidden', 'clip'].includes(around[0].overflowX);
+    if (hides && around[0].display !== 'inline'
+      && node.scrollWidth > node.clientWidth + 1) faults.push('cut off: ' + words);
+    if (!rolls && !node.closest('svg')) boxes.push([node, box, words]);
+  }
+  for (let i = 0; i < boxes.length; i++)
+    for (let j = i + 1; j < boxes.length; j++) {
+      const [a, one, said] = boxes[i], [b, other, heard] = boxes[j];
+      if (a.contains(b) || b.contains(a)) continue;
+      const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const down = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+      if (across > 3 && down > 3) faults.push(`overlap: ${said} / ${heard}`);
+    }
+  return [...new Set(faults)].slice(0, 9);
+}"""
+
+# Letters of charts are no HTML, so axe does not weigh them against the page (WCAG 1.4.3).
+FAINT = """() => {
+  const parts = text => text.match(/[\\d.]+/g).map(Number);
+  const light = rgb => rgb.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = light(parts(getComputedStyle(
+    document.querySelector('[data-testid=stApp]')).backgroundColor));
+  const faint = new Set();
+  for (const text of document.querySelectorAll(
+    '.js-plotly-plot :is([class*=tick], [class*=title], .legend, .annotation) text')) {
+    const own = light(parts(getComputedStyle(text).fill));
+    const ratio = (Math.max(own, ground) + 0.05) / (Math.min(own, ground) + 0.05);
+    if (ratio < 4.5) faint.add(`${text.textContent.slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return [...faint].slice(0, 5);
+}"""
+
+# Durations in seconds; a chart of Plotly's has none of its own.
+MOVING = """() => {
+  const roots = [document], slow = new Set();
+  for (const root of roots)
+    for (const node of root.querySelectorAll('*')) {
+      if (node.shadowRoot) roots.push(node.shadowRoot);
+      const style = getComputedStyle(node);
+      for (const long of [style.transitionDuration, style.animationDuration])
+        if (Math.max(...long.split(',').map(parseFloat)) > 0.01)
+          slow.add(`${node.tagName} ${node.dataset?.testid ?? node.className} ${long}`);
+    }
+  for (const plot of document.querySelectorAll('.js-plotly-plot'))
+    if (plot._fullLayout?.transition?.duration) slow.add('a chart');
+  return [...slow].slice(0, 9);
+}"""
+
+
+def rest(page: Page) -> None:
+    """Wait for the end of what is computed too."""
+    working = page.locator("[data-testid=stSpinner], [data-testid=stProgress]")
+    wait_idle(page, COMPUTED)
+    if working.count():
+        expect(working).to_have_count(0, timeout=COMPUTED)
+        wait_idle(page, COMPUTED)
+
+
+def look(page: Page, scheme: str) -> str:
+    """Fail with what is wrong with the open view, which is in this theme; return the other one."""
+    page.evaluate(OPEN_ALL)
+    rest(page)
+    assert_accessible(page)
+    faint = page.evaluate(FAINT)
+    other = "light" if scheme == "dark" else "dark"
+    page.emulate_media(color_scheme=other, reduced_motion="reduce")
+    rest(page)
+    assert faint + accessibility_faults(page, ["color-contrast"]) + page.evaluate(FAINT) == []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_timeout(DRAWN)
+        assert page.evaluate(FAULTS) == [], width
+    assert page.evaluate(MOVING) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return other
+
+
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: str) -> None:
+    page, watch = new_page(color_scheme="light", reduced_motion="reduce")
+    open_page(page, f"{app_url}/{address}")
+    rest(page)
+    tabs = VIEWS[address]
+    if tabs is None:
+        tabs = tuple(page.locator(".stMain [role=tab]").all_inner_texts())[1:]
+    scheme = look(page, "light")
+    for tab in tabs:
+        page.get_by_role("tab", name=tab, exact=True).click()
+        scheme = look(page, scheme)
+    assert not watch.page_errors
+    assert not watch.foreign_requests
+
+
+def test_the_faults_are_found(page: Page) -> None:
+    """What the checks above look for, on a page that has all of it."""
+    page.set_content(
+        "<!doctype html><body style='margin:0'>"
+        "<div data-testid=stApp class=stMain style='background:#fff'>"
+        "<p style='width:40px;overflow:hidden;white-space:nowrap'>a very long sentence</p>"
+        "<p style='position:absolute;left:1270px;width:60px'>outside</p>"
+        "<p style='position:absolute;top:300px'>one</p>"
+        "<p style='position:absolute;top:305px'>two</p>"
+        "<p style='transition:color 1s'>moves</p>"
+        "<svg class=js-plotly-plot><g class=xtick><text style='fill:#808495'>9</text></g></svg>"
+    )
+    found = " ".join(page.evaluate(FAULTS))
+    for said in ("scrolls sideways", "cut off: a very", "beyond: outside", "overlap: one / two"):
+        assert said in found
+    assert page.evaluate(FAINT) == ["9: 3.72"]
+    assert page.evaluate(MOVING) == ["P  1s"]
