@@ -70,7 +70,8 @@ def _time(recorded: RecordedExperiment) -> Row:
         PAPER,
         "Table 5",
         "seconds an epoch: without noise, and with the noise in training",
-        "wall-clock on a GeForce RTX 3090; 8,539 sentences of Yelp",
+        "wall-clock on a GeForce RTX 3090; 8,539 sentences of Yelp (Section 6.1; Table 4 has them "
+        "under Yahoo)",
         f"without {clean:.3g}; {'; '.join(f'{c} {seconds:.3g}' for c, seconds in means.items())}",
         "",
         f"Ours are processor seconds of one core for {option(recorded, 'train'):,} sentences. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -36,3 +37,10 @@ def signed(difference: float) -> str:
 def estimate(mean: float, error: float) -> str:
     """A number with two standard errors, or alone if it is exact."""
     return f"{mean:.3g} ± {2 * error:.1g}" if error > 0 else f"{mean:.3g}"
+
+
+def rounded(value: float, bound: float) -> str:
+    """What explains a printed number that is not above the bound that it is said to be above."""
+    if value > bound:
+        return ""
+    return f", which is below it: ln ε is printed rounded (ln {bound:g} = {math.log(bound):.4f})"

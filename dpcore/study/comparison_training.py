@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.study.comparison_experiment import lexicon_facts, option, without
-from dpcore.study.comparison_row import Row, signed
+from dpcore.study.comparison_row import Row, rounded, signed
 from dpcore.study.reported import PUBLISHED_BOUND
 from dpcore.study.reported_training import CLEAN_IBP, CLEAN_NORMAL, SIZES
 from dpcore.study.training_record import (
@@ -288,13 +288,14 @@ def _edge(recorded: RecordedExperiment) -> Row:
         _PAPER,
         f"Table 2 and Appendix A ({title_of(recorded)})",
         f"first column, ln ε = {first:g}",
-        f"ε = {math.exp(first):.2f}, “slightly larger” than the lower bound {bound:g}",
+        f"ε = {math.exp(first):.2f}, “slightly larger” than the lower bound {bound:g}"
+        + rounded(math.exp(first), bound),
         f"with the paper's vocabulary ({words:,} words, Δ₀ = {gap:g}) the noise exists from ε = "
         f"{theirs:.2f} on; with ours ({own['words']:,} words, Δ₀ = {own['separation']:.4g}) from "
         f"{ours:.2f} on. At ln ε = {math.log(lowest):.3g}, our edge, a word stays with probability "
         f"{stays:.2f} and certified training keeps {percent(left)}",
         "",
         "The paper's bound makes α positive; b needs ln(αΔ₀) > 0 too, that is ε > (5 + 2 ln n)/Δ₀. "
-        f"Between {bound:g} and {theirs:.2f} Algorithm 2 has a negative b: the first column lies "
-        "in that gap, so its noise is not defined. With our vocabulary the same ε is inside.",
+        f"Below {theirs:.2f} Algorithm 2 has no positive b, so the noise of the first column is "
+        "not defined. With our vocabulary the same ε is inside.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.measure.counting import expected_distinct
 from dpcore.mechanisms.truncated_gumbel_scale import lowest_epsilon, published_condition
 from dpcore.noise.poisson import poisson_weights
-from dpcore.study.comparison_row import Row, estimate, signed
+from dpcore.study.comparison_row import Row, estimate, rounded, signed
 from dpcore.study.reading import beside, counted, crossing, line, value
 from dpcore.study.reported import LARGEST_SW, PUBLISHED_BOUND
 from dpcore.study.xu2021 import XU_FIRST
@@ -94,10 +94,11 @@ def _vocabulary(recorded: Recorded) -> list[Row]:
             _PAPER,
             "Table 2",
             f"first column, ln ε = {first:g}",
-            f'"slightly larger than" the lower bound {said:g}: ε = {epsilon:.2f}',
+            f'"slightly larger than" the lower bound {said:g}: ε = {epsilon:.2f}'
+            + rounded(epsilon, said),
             f"with the paper's n and Δ₀: undefined (ε ≤ {paper_edge:.2f}); {here}",
             "",
-            "The column lies in the gap described above, so Algorithm 2 as printed gives no noise "
+            "The column lies below the edge described above, so Algorithm 2 gives no noise "
             "there. The paper does not say what was run.",
         ),
     ]
