@@ -25,7 +25,7 @@ EQUAL = (0.05, 5.0, 20.0)
 """ε at which Gaussian noise is drawn with the δ that TrLaplace's noise has in truth."""
 _CLIP: Settings = (("clip_norm", HUANG_NORM),)
 _DELTA: Settings = (*_CLIP, ("delta", HUANG_DELTA))
-_SEEDS = (0, 1)
+_SEEDS = (0, 1, 2)
 _OPTIONS: Settings = (
     ("vocabulary", 3_000),
     ("words", (3, 15)),
