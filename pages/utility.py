@@ -5,9 +5,10 @@ import streamlit as st
 from pages.shared.footer import footer
 from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
+from pages.shared.recorded import recorded_footer
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.using.linking import choose_one
-from pages.using.recorded import choose_recorded, recorded_footer
+from pages.using.recorded import choose_recorded
 from pages.using.running import run_of_ones_own
 from pages.using.views import recorded_views, run_views
 

@@ -254,7 +254,7 @@ def _step_by_step(words: Lexicon, document: Document, found: Found) -> None:
         rows,
         hide_index=True,
         placeholder="",
-        column_config={"probability": st.column_config.NumberColumn(format="%.3f")},
+        column_config={"probability": st.column_config.NumberColumn(format="%.4g")},
         alt="The changed words in their order, and the probability after each",
     )
 

@@ -12,7 +12,7 @@ from dpcore.study.autoencoder_examples import read_examples
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
 from pages.proving.latent_view import ADEPT, adept_parts
 from pages.proving.recorded_frame import recorded_view
-from pages.proving.reproducing import nothing_leaves, seeds
+from pages.proving.reproducing import seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
@@ -46,7 +46,7 @@ _READERS = {
     "nearest word": "the word nearest to the noisy vector",
 }
 _LEXICONS = {"bundled": "our vectors", "random": "random vectors"}
-_WHICH = {"words": "Words: a private auto-encoder (Huang 2024)", ADEPT: "Utterances: ADePT"}
+_WHICH = {"words": "Words (Huang 2024)", ADEPT: "Utterances: ADePT"}
 
 
 def autoencoder_view() -> None:
@@ -72,7 +72,6 @@ def autoencoder_view() -> None:
         recorded_view(("adept2021-",), "adept", adept_parts, train)
     else:
         recorded_view(("huang2024-autoencoder-",), "auto", _parts, train)
-    nothing_leaves()
 
 
 def _parts(found: RecordedExperiment) -> Parts:

@@ -156,7 +156,7 @@ def _attack() -> None:
             {
                 "utterance": [made.texts[i] for i in top],
                 "believed": [float(found.probability[i]) for i in top],
-                "true": ["✓" if i == int(number) else "" for i in top],
+                "true": ["✔" if i == int(number) else "" for i in top],
             }
         ),
         hide_index=True,

@@ -10,7 +10,6 @@ import streamlit as st
 from dpcore.plots.robust import certified_caption, ends_caption, lines_figure
 from dpcore.study.pixeldp_summary import costs, summary
 from pages.proving.recorded_frame import recorded_view
-from pages.proving.reproducing import nothing_leaves
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
@@ -53,7 +52,6 @@ def noise_view() -> None:
         "`pip install -r requirements-learn.txt`, then the command above; `dpcore.learn.pixeldp` "
         "trains one network in a few seconds.",
     )
-    nothing_leaves()
 
 
 def _parts(found: RecordedExperiment) -> Parts:

@@ -26,9 +26,10 @@ from pages.proving.pictures_work import (
     is_drawn,
 )
 from pages.proving.renyi_view import renyi_view
-from pages.proving.reproducing import computed_now, digits_command, nothing_leaves
+from pages.proving.reproducing import computed_now, digits_command
 from pages.proving.slides_view import slides_view
 from pages.shared.figure import show_figure
+from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
@@ -62,7 +63,7 @@ def pictures_view() -> None:
     )
     computed_now()
     _board()
-    nothing_leaves()
+    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict · computed now")
 
 
 @st.fragment
@@ -189,7 +190,7 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         note(
             f"**The slides' line is no certificate**: on {int(beyond.sum())} pictures it claims "
             "more than the tight line, which no true statement from these bounds can pass. The "
-            "third part says why."
+            "part “The slides' condition” says why."
         )
     note(
         "Pixels go from 0 (white) to 1 (black). An attack may leave that range. The line “no "

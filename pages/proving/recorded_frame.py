@@ -13,7 +13,7 @@ from pages.proving.reproducing import recorded_mark
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
-from pages.shared.recorded import made_view, papers_view, recorded
+from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
 from pages.shared.tabs import tabs
 from pages.using.linking import choose_one
 
@@ -72,6 +72,7 @@ def recorded_view(
         tabs(views, f"{field}_part")
     except DpcoreError as error:
         refuse("This part cannot be shown.", error)
+    recorded_footer(found)
 
 
 def _made(found: RecordedExperiment, oneself: str) -> None:

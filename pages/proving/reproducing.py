@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-import dpcore
 from pages.proving.victims import NETWORKS
-from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from dpcore.study.experiment_results import RecordedExperiment
@@ -36,13 +34,6 @@ def seeds(found: RecordedExperiment) -> str:
     """Over how many seeds a mean is, in words."""
     count = len(found.entry.plan["seeds"])
     return "one seed" if count == 1 else f"mean over {count} seeds"
-
-
-def nothing_leaves() -> None:
-    """The last line of a view without a lexicon: what does not leave the page."""
-    st.divider()
-    st.text(f"dpcore {dpcore.__version__}")
-    note("No telemetry, no third-party request, nothing typed is stored.")
 
 
 def digits_command(noise: Noise, how: Bounded) -> str:

@@ -63,7 +63,7 @@ def slides_view() -> None:
         hide_index=True,
         placeholder="",
         column_config=dict.fromkeys(
-            table.columns[1:], st.column_config.NumberColumn(format="%.4f")
+            table.columns[1:], st.column_config.NumberColumn(format="%.4g")
         ),
         alt="The predictions of the counterexample at x and at x′",
     )

@@ -12,7 +12,6 @@ from dpcore.plots.robust import ends_caption, lines_figure
 from dpcore.plots.style import SCALES
 from dpcore.study.robust_curves import constant_line, training_curves
 from pages.proving.recorded_frame import recorded_view
-from pages.proving.reproducing import nothing_leaves
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 from pages.using.linking import choose_one
@@ -47,7 +46,6 @@ def training_view() -> None:
         "`pip install -r requirements-learn.txt`, then `python -m dpcore robust train --help` "
         "says how a network is trained on texts of your own.",
     )
-    nothing_leaves()
 
 
 def _parts(found: RecordedExperiment) -> Parts:

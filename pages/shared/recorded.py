@@ -11,6 +11,7 @@ from dpcore.study.comparison_utility import compare_experiment
 from dpcore.study.experiment_results import read_experiment
 from dpcore.study.provenance import experiment_provenance
 from pages.shared.compared import show_compared
+from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
@@ -52,3 +53,12 @@ def made_view(found: RecordedExperiment) -> None:
     st.code(found.entry.command, language=None, wrap_lines=True)
     st.subheader("How it was made", anchor=False)
     st.text("\n".join(experiment_provenance(found.entry)))
+
+
+def recorded_footer(found: RecordedExperiment) -> None:
+    """Draw from what a recorded view is, and what does not leave it."""
+    entry = found.entry
+    seeds = len(entry.plan["seeds"])
+    parts = [entry.title, *(one["title"] for one in entry.lexicons)]
+    parts += ["1 trial" if seeds == 1 else f"{seeds} trials", f"recorded {entry.date}"]
+    provenance(" · ".join(parts))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.guarantee import ApproximateLocalPrivacy
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.captions import epsilon_reading
 from pages.rewriting.rewritten import rewritten
@@ -56,8 +57,11 @@ def _said(bench: Bench, one: Mechanism, value: float, seed: int, draw: int) -> s
         return f"**{one.title}** is not defined at {group.reading(value)}."
     changed, words = bench.draw(one, seed, draw).at(epsilon).changed, bench.sentence.protected
     promise = one.guarantee(epsilon)
+    but = ""
+    if isinstance(promise, ApproximateLocalPrivacy):
+        but = f", up to a probability of δ = {promise.delta_text},"
     return (
         f"**{one.title}** changed {changed} of {words} {'word' if words == 1 else 'words'}. "
-        f"Its promise ({promise.status}): {promise.statement} "
-        f"{epsilon_reading(one.meaning, epsilon, bench.nearest_distance())}"
+        f"{epsilon_reading(one.meaning, epsilon, bench.nearest_distance())} "
+        f"This promise{but} is {promise.status}."
     )

@@ -46,4 +46,4 @@ def _rows(found: Sequence[Verdict]) -> None:
         verdict.text(signed(one))
         claim.page_link("pages/audit.py", label=one.title, query_params={CLAIM: one.key})
         name, value = headline(one)
-        figure.text(f"{name}: {shown(value)}")
+        figure.text(f"Claimed: {one.claim}\nComputed: {name} {shown(value)}")

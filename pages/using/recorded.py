@@ -10,7 +10,6 @@ from dpcore.errors import DpcoreError
 from dpcore.study.experiment_results import read_experiments
 from dpcore.study.experiments import EXPERIMENTS
 from pages.shared import link
-from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import recorded
 from pages.using.evidence import Rows
@@ -60,13 +59,4 @@ def _source(found: RecordedExperiment) -> str:
     source = found.entry.source
     return (
         f"To be compared with {source}." if source else "Our own texts: no paper to compare with."
-    )
-
-
-def recorded_footer(found: RecordedExperiment) -> None:
-    """Draw from what the page is, and what does not leave it."""
-    entry = found.entry
-    provenance(
-        f"{entry.title} · {', '.join(one['title'] for one in entry.lexicons)} · "
-        f"{len(entry.plan['seeds'])} trials · recorded {entry.date} with dpcore {entry.version}"
     )
