@@ -124,7 +124,7 @@ def _noise_in_training() -> Plan:
         ),
         ("yelp",),
         ("yelp_sentences.parquet",),
-        _SEEDS[:1],
+        _SEEDS[:2],
         (*_OPTIONS, ("splits", ("dev", "test")), ("timed", True)),
         together=True,
     )
@@ -138,7 +138,7 @@ YELP = _plan(
     _SEEDS,
 )
 YAHOO = _plan(
-    "huang2024-autoencoder-yahoo", ("yahoo",), "yahoo_2class.parquet", ("train", "test"), _SEEDS[:1]
+    "huang2024-autoencoder-yahoo", ("yahoo",), "yahoo_2class.parquet", ("train", "test"), _SEEDS
 )
 NOISE = _noise_in_training()
 
