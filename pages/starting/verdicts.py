@@ -42,8 +42,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
 
 def _rows(found: Sequence[Verdict]) -> None:
     for one in found:
-        verdict, claim, figure = st.columns((2, 3, 3), vertical_alignment="center", gap="small")
+        verdict, claim, figure = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
         verdict.text(signed(one))
         claim.page_link("pages/audit.py", label=one.title, query_params={CLAIM: one.key})
         name, value = headline(one)
-        figure.text(f"Claimed: {one.claim}\nComputed: {name} {shown(value)}")
+        figure.text(f"Claimed: {one.claim}\nComputed: {name}: {shown(value)}")

@@ -78,7 +78,7 @@ def test_the_verdicts_are_those_of_the_record_and_lead_to_their_claims(fresh: Ap
     links = {link.proto.label: link.proto.query_string for link in fresh.get("page_link")}
     for one in recorded:
         name, value = headline(one)
-        assert f"Claimed: {one.claim}\nComputed: {name} {shown(value)}" in shown_there
+        assert f"Claimed: {one.claim}\nComputed: {name}: {shown(value)}" in shown_there
         assert signed(one) in shown_there
         assert links[one.title] == f"claim={one.key}"
 
