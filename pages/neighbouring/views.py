@@ -46,9 +46,9 @@ def _extremes_view(scene: Scene) -> None:
         return
     note(
         f"Among the ordinary words: alphabetic, of the {min(len(words), 10_000):,} most frequent. "
-        "A click chooses the word that is set above the map under *A click chooses the*."
-        f" Hubness: of how many words it is among the nearest {found.k}. Stratum: in which third of "
-        "the vocabulary it is by the distance to its nearest word."
+        "A click chooses the word that is set above the map under *A click chooses the*. Hubness: "
+        f"of how many words it is among the nearest {found.k}. Stratum: in which third of the "
+        "vocabulary it is by the distance to its nearest word."
     )
     titles = ("Densest: another word is near", "Sparsest: no word is near")
     for end, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
