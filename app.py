@@ -6,9 +6,7 @@ from pages.shared.frame import open_frame
 from pages.shared.warmup import warm_up
 
 page = open_frame()
-if (
-    page.title != CONTENTS[0].title
-):  # the first page is drawn at once; the others need what it makes ready
+if page.title != CONTENTS[0].title:  # which is drawn at once; the others need what is loaded here
     warm_up()
 reading_aids(page.url_path)
 page.run()

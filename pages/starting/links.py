@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared.aids import EXPLAIN, LARGE
 from pages.shared.groups import GROUPS
 
 _OF_REWRITE = frozenset(
@@ -18,7 +19,9 @@ def follow_old_link() -> None:
     """Go on to the page Rewrite, with the whole link, if the link names a control of that page."""
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     if any(_of_rewrite(name) for name in asked):
-        st.switch_page("pages/rewrite.py", query_params=asked)
+        # The reading aids are drawn already: Streamlit takes what they are set to along by itself.
+        free = {name: values for name, values in asked.items() if name not in {EXPLAIN, LARGE}}
+        st.switch_page("pages/rewrite.py", query_params=free)
 
 
 def _of_rewrite(name: str) -> bool:

@@ -1,5 +1,6 @@
 """What a browser test does with a page: open it, wait until it rests, look for faults."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from urllib.parse import urlsplit
@@ -36,6 +37,10 @@ def open_page(page: Page, url: str) -> None:
     wait_idle(page)
 
 
+_PROBED = re.compile(r"//[^/]+/\w+/_stcore/[\w-]+$")
+"""Where a page that is opened by its own address first looks for its server; it is found then."""
+
+
 @dataclass
 class Watch:
     """Faults of a page that nobody sees on the screen, collected while it is used."""
@@ -58,11 +63,12 @@ class Watch:
         assert not found, f"the page was not clean: {found}"
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
-            self.console_errors.append(f"{message.text} ({message.location.get('url', '')})")
+        address = message.location.get("url", "")
+        if message.type == "error" and not _PROBED.search(address):
+            self.console_errors.append(f"{message.text} ({address})")
 
     def _response(self, response: Response) -> None:
-        if response.status >= 400:
+        if response.status >= 400 and not _PROBED.search(response.url):
             self.bad_responses.append(f"{response.status} {response.url}")
 
     def _request(self, request: Request) -> None:

@@ -2,11 +2,12 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocket, expect
 
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import serve
@@ -27,6 +28,8 @@ def test_the_open_tab_goes_on_and_a_link_shows_the_same(
     new_page: Callable[..., tuple[Page, Watch]], tmp_path: Path
 ) -> None:
     page, watch = new_page()
+    sockets: list[WebSocket] = []
+    page.on("websocket", sockets.append)
     with serve(ROOT / "app.py", tmp_path) as first:
         open_page(page, first.url + LINK)
         before = seen(page)
@@ -34,9 +37,13 @@ def test_the_open_tab_goes_on_and_a_link_shows_the_same(
     assert "5" in before[0]
     assert len(before[1]) > 12
     with serve(ROOT / "app.py", tmp_path, at=urlsplit(first.url).port) as second:
-        page.locator(".st-key-eps_metric").get_by_role("slider").focus()
-        wait_idle(page, 2 * WAIT_MS)  # the tab finds the server by itself
+        deadline = time.monotonic() + 2 * WAIT_MS / 1000
+        while len(sockets) < 2:
+            assert time.monotonic() < deadline, "the tab has not found the server by itself"
+            page.wait_for_timeout(100)
+        wait_idle(page)
         assert seen(page) == before
+        page.locator(".st-key-eps_metric").get_by_role("slider").focus()
         page.keyboard.press("ArrowRight")
         wait_idle(page)
         assert seen(page)[0] != before[0]  # and what is done in it is answered

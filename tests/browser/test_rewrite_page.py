@@ -72,6 +72,7 @@ def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page)
     assert page.locator(".grid .changed").count() > 5
     assert not any("plotly" in url.lower() for url in loaded)
     page.get_by_role("tab", name=WORD_VIEW).click()
+    wait_idle(page)  # a fresh server still looks ahead for other pages
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     assert any("plotly" in url.lower() for url in loaded)
 
