@@ -63,7 +63,7 @@ def pictures_view() -> None:
     )
     computed_now()
     _board()
-    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict · computed now")
+    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict")
 
 
 @st.fragment

@@ -29,7 +29,7 @@ def test_the_open_tab_goes_on_and_a_link_shows_the_same(
 ) -> None:
     page, watch = new_page()
     sockets: list[WebSocket] = []
-    page.on("websocket", sockets.append)
+    page.on("websocket", lambda socket: sockets.append(socket))
     with serve(ROOT / "app.py", tmp_path) as first:
         open_page(page, first.url + LINK)
         before = seen(page)
