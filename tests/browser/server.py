@@ -63,8 +63,8 @@ def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Ite
 def _start(
     script: Path, home: Path, log: Path, port: int, options: tuple[str, ...]
 ) -> subprocess.Popen[bytes]:
-    streamlit = {key for key in os.environ if key.startswith("STREAMLIT_")}
-    environment = {key: value for key, value in os.environ.items() if key not in streamlit}
+    own = ("STREAMLIT_", "DPCORE_CACHE")  # settings, and a cache with what other tests added to it
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(own)}
     environment |= {
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),

@@ -33,7 +33,8 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     expect(page.locator(".grid .words")).to_have_count(3, timeout=WAIT_MS)
     expect(page.locator(".grid .changed").first).to_be_visible(timeout=WAIT_MS)
     assert not [one.url for one in loaded if "plotly" in one.url.lower()]
-    assert sum(len(one.body()) for one in loaded if one.ok) < MEGABYTES * 1e6
+    sizes = sorted((len(one.body()), one.url.rsplit("/", 1)[-1]) for one in loaded if one.ok)
+    assert sum(size for size, _ in sizes) < MEGABYTES * 1e6, sizes
     watch.assert_clean()
     assert "Traceback" not in server.printed()
 
