@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError
+from pages.shared.memory import freeze_imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +35,7 @@ def look_ahead(jobs: Sequence[Callable[[], object]]) -> threading.Thread | None:
                 job()
             except DpcoreError:
                 continue
-        # What was imported meanwhile need not be walked over by Streamlit's collection after a run.
-        gc.collect()
-        gc.freeze()
+        freeze_imports()
 
     thread = threading.Thread(target=run, name=AHEAD, daemon=True)
     thread.start()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-
 import streamlit as st
 
 from pages.shared import link
 from pages.shared.ahead import look_ahead
-from pages.shared.memory import give_memory_back
+from pages.shared.memory import freeze_imports, give_memory_back
 from pages.shared.presets import (
     CURVE_MECHANISMS,
     DEFAULT_MECHANISMS,
@@ -25,9 +23,7 @@ _SEED = 0  # of a draw that nobody sees
 def warm_up() -> None:
     """Import, load the bundled lexicon, run one example through the mechanisms, freeze.
 
-    Streamlit collects garbage after every run; freezing what is loaded by now keeps that
-    collection from walking all of it each time. FAISS answers single queries fastest with one
-    thread.
+    FAISS answers single queries fastest with one thread.
     """
     give_memory_back()
     bound_uploads()
@@ -60,8 +56,7 @@ def warm_up() -> None:
         recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do
-    gc.collect()
-    gc.freeze()
+    freeze_imports()
     _look_ahead()
 
 
