@@ -83,7 +83,7 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(np.stack((p, q))), -1e300)
     deltas = tuple(float(hockey_stick(logs[i], logs[j], epsilon)) for i, j in ((0, 1), (1, 0)))
-    margin = float(p[0] - e * e * p[1] - factor * delta)
+    margin = round(float(p[0] - e * e * p[1] - factor * delta), 12)  # the solver knows no better
     return Counterexample(p, q, margin, (deltas[0], deltas[1]))
 
 

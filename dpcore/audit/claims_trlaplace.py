@@ -166,7 +166,7 @@ def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         ),
         repair=f"Of the private ones at the δ below the smallest noise is: {smallest}.",
         numbers={
-            "as published (not private)": own,
+            "deviation/C, as published (not private)": own,
             "Laplace": laplace_,
             "classical Gaussian at the published delta": gaussian_,
             "delta of the next figures": settings.delta,

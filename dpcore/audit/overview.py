@@ -38,7 +38,7 @@ _HEADLINES: dict[str, tuple[str, ...]] = {
     "xu-theorem-1": ("true epsilon, at least", "crafted: true epsilon, at least"),
     "xu-lemma-1": ("share modified, k = 1",),
     "huang-theorem-3": ("true delta",),
-    "huang-theorem-4": ("as published (not private)",),
+    "huang-theorem-4": ("deviation/C, as published (not private)",),
     "adept-published": ("true epsilon",),
     "pixeldp-slides": ("largest margin",),
     "gaussian-classical": ("true delta",),
@@ -74,7 +74,7 @@ REPAIRS: dict[str, tuple[str, ...]] = {
 _COSTS: dict[str, str] = {
     "xu-theorem-1": "b",
     "huang-theorem-3": "deviation/C",
-    "huang-theorem-4": "as published (not private)",
+    "huang-theorem-4": "deviation/C, as published (not private)",
     "adept-published": "deviation/C",
     "gaussian-classical": "sigma/C",
     "truncated-gumbel-repaired": "noise scale b",

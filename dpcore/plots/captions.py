@@ -27,9 +27,10 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."
+    near = float(f"{nearest:.4g}")  # so that the reader's calculator comes to the same
     return (
-        f"ε = {number(epsilon)} promises odds of at most e^({number(epsilon)} × {nearest:.3g}) = "
-        f"{factor_text(epsilon * nearest)} against the nearest neighbour ({nearest:.3g} away)."
+        f"ε = {number(epsilon)} promises odds of at most e^({number(epsilon)} × {near:g}) = "
+        f"{factor_text(epsilon * near)} against the nearest neighbour ({near:g} away)."
     )
 
 

@@ -81,6 +81,9 @@ def factor_label(exponent: int) -> str:
 def factor_text(log_factor: float) -> str:
     """A factor e^log_factor in words that stay readable when it is huge.
 
+    Of a factor beyond 10¹⁰⁰⁰ only the power is said, to three digits: what it was computed from
+    is not known better.
+
     Args:
         log_factor: natural logarithm of the factor; may be infinite.
     """
@@ -89,6 +92,8 @@ def factor_text(log_factor: float) -> str:
     if abs(log_factor) < math.log(1e4):
         return f"{math.exp(log_factor):.3g}"
     exponent = log_factor / math.log(10)
+    if abs(exponent) >= 1000:
+        return f"10{str(int(float(f'{exponent:.3g}'))).translate(_SUPERSCRIPTS)}"
     whole = math.floor(exponent)
     mantissa = 10 ** (exponent - whole)
     shown = f"{mantissa:.1f}"
