@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dpcore.plots.layout import axis, named_layout, plain
@@ -30,7 +31,7 @@ LOOKS = (
     (GREY, "solid", "cross"),
 )
 """Colour, dash and marker of the curves in their order."""
-_HEIGHT, _MARKS, _TICKS = 400, 12, 10
+_HEIGHT, _MARK, _MARKS, _TICKS = 400, 8, 12, 10
 
 
 def lines_figure(
@@ -46,7 +47,7 @@ def lines_figure(
     """Draw a curve a name, with its band where there is one.
 
     Args:
-        table: the columns `COLUMNS`; more curves than `LOOKS` have looks again.
+        table: the columns `COLUMNS`; further curves of one look have open marks.
         x_title: of the x axis.
         y_title: of the y axis.
         logarithm: whether the x axis is logarithmic.
@@ -68,9 +69,12 @@ def lines_figure(
         scale = {"type": "log", "dtick": 1}
     traces: list[Any] = []
     names = list(dict.fromkeys(table["curve"].tolist()))
-    for name, look in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
+    drawn: Counter[tuple[str, str, str]] = Counter()
+    for name, usual in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
         rows = table[table["curve"] == name]
-        traces += _curve(go, str(name), rows, _look(rows, look))
+        look = _look(rows, usual)
+        traces += _curve(go, str(name), rows, look, drawn[look])
+        drawn[look] += 1
     return go.Figure(
         traces,
         named_layout(
@@ -89,8 +93,12 @@ def _look(rows: pd.DataFrame, usual: tuple[str, str, str]) -> tuple[str, str, st
     return style.colour, style.dash, style.marker
 
 
-def _curve(go: Any, name: str, rows: pd.DataFrame, look: tuple[str, str, str]) -> list[Any]:
-    colour, dash, marker = look
+def _curve(
+    go: Any, name: str, rows: pd.DataFrame, look: tuple[str, str, str], before: int
+) -> list[Any]:
+    """A curve; one of a look that was drawn before has open, larger marks, seen around those."""
+    colour, dash, symbol = look
+    marks = {"symbol": f"{symbol}-open" if before else symbol, "size": _MARK + 4 * before}
     traces = []
     banded = rows.dropna(subset=["low", "high"])
     if len(banded) > 1:
@@ -114,7 +122,7 @@ def _curve(go: Any, name: str, rows: pd.DataFrame, look: tuple[str, str, str]) -
             name=plain(name),
             mode="lines+markers",
             line={"color": colour, "dash": dash, "width": 2.5},
-            marker={"symbol": marker, "size": 8, "maxdisplayed": _MARKS},
+            marker=marks | {"maxdisplayed": _MARKS},
             hovertemplate=f"{plain(name)}<br>%{{y:.3f}} at %{{x:.4~g}}<extra></extra>",
         )
     )

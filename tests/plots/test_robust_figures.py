@@ -99,3 +99,16 @@ def test_bounds_of_votes_are_drawn_and_said() -> None:
     assert "The true class (hatched) is 3." in said
     close = VOTES.assign(high=[0.65, 0.8, 0.2])
     assert "it abstains" in votes_caption(close, "3", 0.001)
+
+
+def test_no_two_curves_look_the_same() -> None:
+    """A mechanism at several δ keeps its colour and dash, and more curves than looks go on."""
+    many = pd.concat(
+        CURVES.iloc[:2].assign(curve=f"{name} {number}", mechanism=name)
+        for name, count in (("gaussian", 4), ("", 20))
+        for number in range(count)
+    )
+    lines = [one for one in lines_figure(many, "ε", "accuracy").data if one.name]
+    looks = [(one.line.color, one.line.dash, one.marker.symbol, one.marker.size) for one in lines]
+    assert len(looks) == len(set(looks)) == 24
+    assert len({look[:2] for look in looks[:4]}) == 1
