@@ -93,15 +93,15 @@ def _guess(task: Exercise) -> None:
             help=f"The first guess counts; up to {task.near:g}{task.unit} beside the truth is "
             "right.",
         )
-    if made is None:
-        st.button(
-            "Check",
-            key=f"lesson_check_{task.key}",
-            icon=":material/check:",
-            on_click=take,
-            args=(task.key,),
-            help="Shows what is true, computed by the laboratory.",
-        )
+    if made is None and st.button(
+        "Check",
+        key=f"lesson_check_{task.key}",
+        icon=":material/check:",
+        on_click=take,
+        args=(task.key,),
+        help="Shows what is true, computed by the laboratory.",
+    ):
+        note("Guess first: choose an answer." if task.options else "Guess first: type a number.")
 
 
 def _answer(task: Exercise, guess: float) -> None:

@@ -67,9 +67,11 @@ def test_the_first_guess_counts() -> None:
     assert "Not so." in said(test)
 
 
-def test_checking_without_a_guess_says_nothing() -> None:
-    test = opened(step="price").button(key="lesson_check_price").click().run()
-    assert computed("price").found not in said(test)
+@pytest.mark.parametrize(("step", "asked"), [("price", "type a number"), ("crowd", "choose an")])
+def test_checking_without_a_guess_asks_for_one(step: str, asked: str) -> None:
+    test = opened(step=step).button(key=f"lesson_check_{step}").click().run()
+    assert computed(step).found not in said(test)
+    assert f"Guess first: {asked}" in said(test)
 
 
 @pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
