@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.plots.layout import enlarged
+from pages.shared.aids import LARGE
 from pages.shared.downloads import csv_button, figure_buttons
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:
     st.plotly_chart(
-        figure,
+        enlarged(figure) if st.session_state.get(LARGE) else figure,
         key=f"figure_{name}",
         config={"displayModeBar": False, "scrollZoom": False},
         alt=alt,

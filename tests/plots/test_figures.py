@@ -8,7 +8,7 @@ import pytest
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.plots import law, odds, strip
 from dpcore.plots.captions import epsilon_reading, law_caption, odds_sentence, strip_caption
-from dpcore.plots.layout import factor_text, number, plain, powers_of_ten
+from dpcore.plots.layout import enlarged, factor_text, number, plain, powers_of_ten
 from tests.plots.test_style import contrast
 
 METRIC, LOG = EpsilonMeaning.METRIC, EpsilonMeaning.METRIC_LOG
@@ -151,3 +151,16 @@ def test_the_reading_multiplies_what_it_says() -> None:
     assert math.exp(12 * 4.295) == pytest.approx(2.4e22, rel=0.02)
     assert "e^2 = 7.39" in epsilon_reading(EpsilonMeaning.LOCAL, 2.0, None)
     assert epsilon_reading(METRIC, 3.0, None) == "ε = 3 per unit of distance."
+
+
+def test_large_letters_are_those_of_axes_and_legends() -> None:
+    usual = odds.odds_figure(ODDS)
+    before = usual.to_plotly_json()
+    figure = enlarged(usual)
+    assert usual.to_plotly_json() == before  # it may be kept, and shown to others
+    sizes = figure.layout.font.size, figure.layout.legend.font.size
+    sizes += figure.layout.xaxis.tickfont.size, figure.layout.yaxis.title.font.size
+    assert min(sizes) >= 16
+    assert all(text.font.size < 16 for text in figure.layout.annotations)  # their room is as it was
+    assert figure.layout.height == usual.layout.height
+    assert figure.layout.margin == usual.layout.margin
