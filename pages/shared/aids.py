@@ -26,6 +26,7 @@ _LARGE = """
 html { font-size: 22px; }
 [data-testid=stMarkdownContainer] p, [data-testid=stText], [data-testid=stMarkdownContainer] li
 { font-size: 1.1rem; }
+@media (min-width: 1000px) { [data-collapsed=false]#stSidebar { min-width: 19rem; } }
 """
 
 
@@ -46,7 +47,7 @@ def reading_aids(page: str) -> None:
             "Large letters",
             key=LARGE,
             bind="query-params",
-            help="For a projector, or for tired eyes.",
+            help="For a projector, or for tired eyes. Charts have larger letters too.",
         )
     st.html(f"<style>{_ALWAYS}{_LARGE if large else ''}</style>")
     if explain:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, assert_accessible, open_page, wait_idle
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
@@ -55,3 +55,15 @@ def test_it_is_accessible_and_fits(
     assert width <= page.viewport_size["width"]
     assert not watch.page_errors
     assert not watch.foreign_requests
+
+
+def test_large_letters_cut_no_name_and_enlarge_charts(app_url: str, page: Page) -> None:
+    open_page(page, f"{app_url}/attacker?large=true&mechanism=tem")
+    letters = page.locator(".js-plotly-plot .xtick text").first
+    expect(letters).to_have_css("font-size", "16px", timeout=WAIT_MS)
+    open_page(page, f"{app_url}/rewrite?large=true")
+    wait_idle(page)
+    cut = page.locator("#stSidebar button p").evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+    )
+    assert cut == []
