@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import streamlit as st
 
 from pages.shared import link
@@ -23,13 +25,16 @@ _SEED = 0  # of a draw that nobody sees
 def warm_up() -> None:
     """Import, load the bundled lexicon, run one example through the mechanisms, freeze.
 
-    FAISS answers single queries fastest with one thread.
+    Matrix products and FAISS use one thread each: a sentence took as long with two, and twice the
+    processor, which a class of people has to share.
     """
     give_memory_back()
     bound_uploads()
-    import faiss
-    import pandas  # noqa: F401 - imported here so that no click waits for it
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by FAISS when it is imported
+    import faiss  # noqa: F401 - this one and the next so that no click waits for them
+    import pandas  # noqa: F401
     import plotly.graph_objects  # noqa: F401
+    from threadpoolctl import threadpool_limits
 
     # What other pages consist of is imported here too, so that it is frozen with the rest.
     import pages.denying.board
@@ -45,7 +50,7 @@ def warm_up() -> None:
     from pages.shared.resources import directions
     from pages.using.recorded import recorded_rows
 
-    faiss.omp_set_num_threads(1)
+    threadpool_limits(1, user_api="blas")
     try:
         words = lexicon("default")
         bench = Bench(prepare(PRESETS[DEFAULT_PRESET], words), directions(words.fingerprint))

@@ -1,5 +1,6 @@
 """Memory is given back with glibc; what was imported is not walked over again and again."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -53,6 +54,21 @@ counts.append(gc.get_freeze_count())
 print(*counts)
 """
 
+# Every script run is a thread of its own, and what one thread sets is not always set for others.
+WARM = """
+import threading
+from pages.shared import warmup
+warmup._look_ahead = lambda: None
+warmup.warm_up()
+def run():
+    import faiss, sklearn.cluster
+    from threadpoolctl import threadpool_info
+    print(faiss.omp_get_max_threads(), *{one["num_threads"] for one in threadpool_info()})
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this C library has no such choice")
 def test_what_is_freed_is_given_back() -> None:
@@ -66,10 +82,20 @@ def test_what_was_imported_is_frozen_once() -> None:
     assert later >= first + 10_000
 
 
+def test_products_take_one_thread_in_every_script_run() -> None:
+    assert _printed(WARM).split() == ["1", "1"]
+
+
 def _printed(program: str) -> str:
-    """What a program prints in a process of its own."""
+    """What a program prints in a process of its own, which may use all cores."""
+    free = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+        env=free,
     ).stdout
 
 
