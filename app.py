@@ -3,7 +3,7 @@
 from pages.shared.aids import reading_aids
 from pages.shared.contents import CONTENTS
 from pages.shared.frame import open_frame
-from pages.shared.memory import freeze_imports
+from pages.shared.memory import settle
 from pages.shared.warmup import warm_up
 
 page = open_frame()
@@ -12,4 +12,4 @@ if page.title != CONTENTS[0].title:  # which is drawn at once; the others need w
 reading_aids(page.url_path)
 page.run()
 warm_up()
-freeze_imports()
+settle()

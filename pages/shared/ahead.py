@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError
-from pages.shared.memory import freeze_imports
+from pages.shared.memory import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def look_ahead(jobs: Sequence[Callable[[], object]]) -> threading.Thread | None:
                 job()
             except DpcoreError:
                 continue
-        freeze_imports()
+        settle()
 
     thread = threading.Thread(target=run, name=AHEAD, daemon=True)
     thread.start()

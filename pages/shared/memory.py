@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import sys
+import threading
+import time
 
 _OPTIONS = {-8: 2, -3: 2**18, -1: 2**18}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h, mallopt(3))."""
@@ -24,20 +25,40 @@ def give_memory_back() -> None:
             library.mallopt(option, value)
 
 
-_frozen: set[str] = set()  # names of modules
+_PASS_RUNS, _PASS_SECONDS = 100, 20.0
 
 
-def freeze_imports() -> None:
-    """Keep the garbage collection from walking what was imported since the last call.
+class _Passes:
+    """When everything was last looked through for what can be given back."""
 
-    Streamlit collects after every script run. With every page visited, and only what the start had
-    imported frozen, a step of a slider took twice as long as it does now. What first views leave
-    over is given back to the system on the way: 16 of 528 MB.
+    def __init__(self) -> None:
+        self._busy = threading.Lock()
+        self._runs, self._at = 0, -_PASS_SECONDS
+
+    def due(self) -> bool:
+        """Count a run; whether enough has come together."""
+        with self._busy:
+            self._runs += 1
+            now = time.monotonic()
+            if self._runs < _PASS_RUNS and now < self._at + _PASS_SECONDS:
+                return False
+            self._runs, self._at = 0, now
+            return True
+
+
+_PASSES = _Passes()
+
+
+def settle() -> None:
+    """At the end of a run: keep the collection that Streamlit then makes from walking everything.
+
+    It would walk what all sessions hold, after each run of each of them: more than half of the
+    work for a class of fifty. What is frozen is still freed when nothing refers to it; only cycles
+    wait for a pass over everything, which comes every 20 seconds or 100 runs.
     """
-    now = sys.modules.keys() - _frozen
-    if now:
-        _frozen.update(now)
+    if _PASSES.due():
+        gc.unfreeze()
         gc.collect()
-        gc.freeze()
         with contextlib.suppress(OSError, AttributeError, TypeError):
             ctypes.CDLL(None).malloc_trim(0)
+    gc.freeze()

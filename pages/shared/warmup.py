@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.ahead import look_ahead
-from pages.shared.memory import freeze_imports, give_memory_back
+from pages.shared.memory import give_memory_back, settle
 from pages.shared.presets import (
     CURVE_MECHANISMS,
     DEFAULT_MECHANISMS,
@@ -61,7 +61,7 @@ def warm_up() -> None:
         recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do
-    freeze_imports()
+    settle()
     _look_ahead()
 
 

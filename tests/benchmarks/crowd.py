@@ -1,8 +1,9 @@
 """A crowd: people with a web socket each, who do one thing a second on pages of the menu.
 
-Mostly a person moves a slider, sometimes types a sentence that nobody else types, sometimes goes to
-another page. A step is timed from the request to the end of the script run. No frame that reaches
-a session may hold another's sentence.
+All open the start page at once. Then a person mostly moves a slider, sometimes types a sentence
+that nobody else types, sometimes goes to another page; where there is nothing to move or to type,
+that second is for reading. A step is timed from the request to the end of the script run. No frame
+that reaches a session may hold the sentence of another.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 
 from tests.browser.client import Answer, Session, Shown, session
 
-SLIDE, TYPE, SWITCH = "slider", "sentence", "page"
+OPEN, SLIDE, TYPE, SWITCH = "first view", "slider", "sentence", "page"
 SHARES = {SLIDE: 0.75, TYPE: 0.12, SWITCH: 0.13}
 PATIENCE = 120.0  # seconds for one answer
 WORDS = "good money city doctor happy sister river train winter music green little".split()
@@ -106,25 +107,34 @@ async def act(person: Session, page: str, number: int, turn: int, rng: random.Ra
     """One step of one person; the page that is open after it."""
     (what,) = rng.choices(list(SHARES), list(SHARES.values()))
     boxes = [one for one in person.all("text_area") if one.key == "text"]
+    answer = None
     if what == TYPE and boxes:
         answer = await person.set(boxes[0], sentence(number, turn, rng))
-    elif what == SLIDE and (moved := await slide(person, rng)) is not None:
-        answer = moved
-    else:
-        what = SWITCH
+    elif what == SLIDE:
+        answer = await slide(person, rng)
+    elif what == SWITCH:
         page = rng.choice([one for one in person.pages if one != page])
         answer = await person.switch(page)
+    if answer is None:
+        return page
     found.answers[what].append((page, answer))
     found.wrong += [f"an exception on the page {page!r}" for _ in person.all("exception")]
     return page
 
 
-async def someone(url: str, number: int, seconds: float, found: Found) -> None:
-    """Open a page and do one thing a second."""
+async def someone(
+    url: str, number: int, seconds: float, found: Found, all_open: asyncio.Barrier
+) -> None:
+    """Open a page, wait for the others, and do one thing a second."""
     rng = random.Random(number)
     async with session(url, raw=Listener(number, found), patience=PATIENCE) as person:
         page = ""
-        found.answers["first view"].append(("", await person.open()))
+        try:
+            found.answers[OPEN].append(("", await person.open()))
+            await all_open.wait()
+        except BaseException:
+            await all_open.abort()
+            raise
         await asyncio.sleep(rng.random())
         until, turn = time.perf_counter() + seconds, 0
         while time.perf_counter() < until:
@@ -136,8 +146,8 @@ async def someone(url: str, number: int, seconds: float, found: Found) -> None:
 
 async def crowd(url: str, sessions: int, seconds: float, first: int = 0) -> Found:
     """Many people for some seconds."""
-    found = Found()
-    people = (someone(url, first + number, seconds, found) for number in range(sessions))
+    found, all_open = Found(), asyncio.Barrier(sessions)
+    people = (someone(url, first + number, seconds, found, all_open) for number in range(sessions))
     for error in await asyncio.gather(*people, return_exceptions=True):
         if isinstance(error, BaseException):
             found.wrong.append(f"a session ended: {type(error).__name__}: {error}"[:200])

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tests.benchmarks.crowd import SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, saying, slide
+from tests.benchmarks.crowd import OPEN, SLIDE, SWITCH, TYPE, TYPED, Found, at, crowd, saying, slide
 from tests.benchmarks.page_load import cpu_seconds, memory_megabytes
 from tests.browser.client import session
 from tests.browser.server import Server, serve
@@ -115,7 +115,7 @@ def report_crowd(sessions: int, found: Found, cpu: float) -> None:
         f"{at(times, 0.5):.0f} / {at(times, 0.95):.0f} ms of {len(times)}, CPU {cpu:.0f} ms a step",
         f"{goal[0]} / {goal[1]} ms" if goal else "",
     )
-    for what in (TYPE, SWITCH):
+    for what in (OPEN, TYPE, SWITCH):
         times = found.milliseconds(what)
         report(
             f"{sessions} sessions: {what} p50/p95",
