@@ -146,7 +146,8 @@ def measure(server: Server, size: Size) -> list[str]:
     report("memory, all pages visited", f"{memory_megabytes(server.pid):.0f} MB", "500 MB")
     for sessions in size.sessions:
         used = cpu_seconds(server.pid)
-        found = asyncio.run(crowd(server.url, sessions, size.seconds))
+        longer = 4 if sessions < 10 else 1  # few people do few things
+        found = asyncio.run(crowd(server.url, sessions, longer * size.seconds))
         used = cpu_seconds(server.pid) - used
         report_crowd(sessions, found, 1000 * used / max(1, found.steps))
         report(f"{sessions} sessions: memory", f"{memory_megabytes(server.pid):.0f} MB")
