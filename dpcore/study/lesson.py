@@ -33,7 +33,8 @@ PROOF_SIZE = 0.15
 """As the page Robustness begins, so that its curve shows the same."""
 GOAL = 0.10
 _EPSILONS = (1.0, 4.0)
-_RUNS = 100
+RUNS, REPETITIONS = 100, 20
+"""A hundred draws differ by five percentage points from a hundred others, the mean by one."""
 
 
 @dataclass(frozen=True)
@@ -111,17 +112,18 @@ def _draw(lexicon: Lexicon) -> Exercise:
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
 
-    mechanism = create("madlib", lexicon)
-    found = measure(mechanism, named(lexicon, [DRAW_WORD]), [DRAW_EPSILON], runs=_RUNS)
+    mechanism, word = create("madlib", lexicon), named(lexicon, [DRAW_WORD])
+    found = measure(mechanism, word, [DRAW_EPSILON], runs=RUNS, repetitions=REPETITIONS)
     stays, others = float(found.figures.nw[0, 0]), float(found.figures.sw[0, 0])
     return _percent(
         "draw",
         f"Madlib draws fresh noise for “{DRAW_WORD}” a hundred times at ε = {DRAW_EPSILON:g}. How "
         f"many of the hundred outputs are “{DRAW_WORD}” again?",
         stays,
-        f"{100 * stays:.0f} of a hundred on average; the hundred outputs are about {others:.0f} "
-        "different words. Whoever sees one of them cannot be sure which word was written, and "
-        "neither could you: the noise is drawn once and thrown away.",
+        f"About {100 * stays:.0f} of a hundred, on average over {REPETITIONS} times a hundred; a "
+        f"hundred outputs are about {others:.0f} different words. Whoever sees one of them cannot "
+        "be sure which word was written, and neither could you: the noise is drawn once and "
+        "thrown away.",
     )
 
 
@@ -156,9 +158,8 @@ def _crowd(lexicon: Lexicon) -> Exercise:
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
 
-    found = measure(
-        create("madlib", lexicon), named(lexicon, CROWD_WORDS), [CROWD_EPSILON], runs=_RUNS
-    )
+    mechanism, words = create("madlib", lexicon), named(lexicon, CROWD_WORDS)
+    found = measure(mechanism, words, [CROWD_EPSILON], runs=RUNS, repetitions=REPETITIONS)
     stays = found.figures.nw[:, 0].tolist()
     near = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
     dense, lonely = CROWD_WORDS
@@ -168,9 +169,9 @@ def _crowd(lexicon: Lexicon) -> Exercise:
         "often, and so is protected less?",
         (f"“{dense}”", f"“{lonely}”", "both alike: ε is the same"),
         float(np.argmax(stays)),
-        found=f"“{lonely}” stays in {stays[1]:.0%} of draws, “{dense}” in {stays[0]:.0%}. The "
-        f"nearest word to “{lonely}” is {near[1]:.2f} away, to “{dense}” {near[0]:.2f}: in a crowd "
-        "the same noise lands on somebody else sooner.",
+        found=f"“{lonely}” stays in about {stays[1]:.0%} of draws, “{dense}” in {stays[0]:.0%}. "
+        f"The nearest word to “{lonely}” is {near[1]:.2f} away, to “{dense}” {near[0]:.2f}: in a "
+        "crowd the same noise lands on somebody else sooner.",
     )
 
 

@@ -1,6 +1,7 @@
 """The lesson's answers, each computed a second way."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -65,12 +66,15 @@ def test_draw(tasks):
     madlib = create("madlib", lexicon)
     words = np.full(draws, lexicon.index(lesson.DRAW_WORD))
     stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
-    found = measure(madlib, named(lexicon, [lesson.DRAW_WORD]), [lesson.DRAW_EPSILON], seed=0)
+    word = named(lexicon, [lesson.DRAW_WORD])
+    much = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
+    found = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
     answer = tasks["draw"].answer / 100
     error = math.hypot(
         float(found.figures.nw_error[0, 0]), math.sqrt(answer * (1 - answer) / draws)
     )
     assert abs(stays - answer) < stats.norm.isf(FALSE_ALARM / 2) * error
+    assert error < 0.015
 
 
 def test_odds(tasks):
@@ -89,6 +93,9 @@ def test_crowd(tasks):
     stays = (out == words).reshape(2, draws).mean(axis=1)
     assert int(np.argmax(stays)) == tasks["crowd"].answer
     assert abs(stays[0] - stays[1]) > 0.1  # beyond doubt: seven standard errors
+    lonely, dense = (int(said) for said in re.findall(r"(\d+)%", tasks["crowd"].found))
+    for share, said in zip(stays, (dense, lonely), strict=True):
+        assert abs(100 * share - said) < 7  # five standard errors of the two estimates
 
 
 def test_price(tasks):
