@@ -9,8 +9,9 @@ import streamlit as st
 
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from pages.shared.messages import note
 from pages.shared.session import bench_for
-from pages.shared.sidebar import Choices
+from pages.shared.sidebar import Choices, carried_choices
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.law import IntArray
@@ -28,6 +29,11 @@ def bench_of(scene: Scene, text: str) -> Bench:
         scene.lexicon, UnknownWordPolicy.REPLACE, keep_stop_words=False, case=CasePolicy.KEEP,
         mechanisms=(),
     )  # fmt: skip
+    if options != carried_choices(scene.lexicon):
+        note(
+            "Here every word of the vocabulary is exchanged, any other stands for a random one, "
+            "and capital letters are kept, whatever was chosen on the page Rewrite."
+        )
     return bench_for(text, scene.words, options)
 
 

@@ -23,6 +23,17 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])
+def test_options_of_another_page_are_said_not_to_hold_here(
+    opened: Callable[..., AppTest], view: str
+) -> None:
+    ignored = "whatever was chosen on the page Rewrite"
+    test = opened(view=view)
+    assert ignored not in said(test)
+    test.session_state["stop"] = True
+    assert ignored in said(test.run())
+
+
+@pytest.mark.parametrize("view", [SENTENCE, BUDGET])
 @pytest.mark.parametrize("text", ["", "zzqq!! <b>x</b>", "!!!"])
 def test_a_sentence_without_known_words_is_refused(
     opened: Callable[..., AppTest], view: str, text: str
