@@ -50,7 +50,8 @@ def rewrite_grid(
 
     def heard(name: str, handler: Callable[[str, int], None]) -> Callable[[], None]:
         def hear() -> None:
-            word = st.session_state[key][name]
+            # A glance at a word may arrive when its page was just left, and its state is gone.
+            word = st.session_state.get(key, {}).get(name)
             if word is not None:
                 handler(str(word["mechanism"]), int(word["place"]))
 
