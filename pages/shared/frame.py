@@ -92,6 +92,11 @@ def _take_along(address: str) -> None:
         st.query_params.from_dict(kept | given)
 
 
+def open_address() -> str:
+    """Address of the page that is open."""
+    return str(st.session_state[_OPEN][0])
+
+
 def _shared(name: str) -> bool:
     first, _, rest = name.partition("_")
     own = any(kind.short == first for kind in MECHANISMS.values())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.shared.frame import open_address
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 
 TEXT = "text"
-_PRESET = "preset"
+_PRESET, _PAGE = "preset", "text_box_page"
 
 
 def text_box() -> str:
@@ -38,7 +39,12 @@ def text_box() -> str:
 
 
 def _start() -> None:
+    page = open_address()
+    moved = st.session_state.get(_PAGE) != page
+    st.session_state[_PAGE] = page
     if TEXT in st.session_state:
+        if moved:  # Streamlit does not take along what code put into a box that nobody touched
+            st.session_state[TEXT] = st.session_state[TEXT]
         return
     given = st.query_params.get(TEXT)
     preset = st.query_params.get(_PRESET, DEFAULT_PRESET)

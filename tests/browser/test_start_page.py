@@ -115,3 +115,14 @@ def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: New
     slider = page.locator(".st-key-eps_metric").get_by_role("slider")
     assert slider.get_attribute("aria-valuetext") == "5"
     assert not watch.page_errors
+
+
+def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
+    open_page(page, app_url)
+    grid(page)
+    page.get_by_role("link", name="Rewrite", exact=True).first.click()
+    expect(page).to_have_title("Rewrite – Word Privacy Lab", timeout=WAIT_MS)
+    grid(page)
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value(
+        "My doctor in the city hospital said that my sister needs a new heart medicine."
+    )
