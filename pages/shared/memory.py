@@ -50,15 +50,15 @@ _PASSES = _Passes()
 
 
 def settle() -> None:
-    """At the end of a run: keep the collection that Streamlit then makes from walking everything.
+    """At the end of a run, now and then: give back what nobody can reach any more.
 
-    It would walk what all sessions hold, after each run of each of them: more than half of the
-    work for a class of fifty. What is frozen is still freed when nothing refers to it; only cycles
-    wait for a pass over everything, which comes every 20 seconds or 100 runs.
+    What stays is frozen: the collections that Python makes by itself walk only what is newer. Every
+    run would be too often, since it is what all sessions hold that is walked here.
     """
-    if _PASSES.due():
-        gc.unfreeze()
-        gc.collect()
-        with contextlib.suppress(OSError, AttributeError, TypeError):
-            ctypes.CDLL(None).malloc_trim(0)
+    if not _PASSES.due():
+        return
+    gc.unfreeze()
+    gc.collect()
     gc.freeze()
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
