@@ -36,7 +36,6 @@ _TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 
 _COARSE = 64
 _RULE = np.polynomial.legendre.leggauss(6)
 _PANELS = 20
-_BLOCK = 2048  # words of which the products are held at a time
 _FEW_ERROR = 1e-5  # of a logarithm by quadrature, as the tests find it
 _ZERO = np.zeros(1)
 
@@ -72,7 +71,7 @@ class GumbelColumns(Channel):
         high = min(self.bound, low + self.bound + _DEPTH * b)
         for _ in range(2):  # first roughly, then again between the points that were found
             coarse = np.linspace(low, high, _COARSE, endpoint=False)
-            most = np.concatenate([p.max(axis=0) for p in self._products(b, coarse)])
+            most = np.concatenate([p.max(axis=0) for _, p in self._products(b, coarse)])
             most = most.reshape(-1, _COARSE).max(axis=0)
             high = float(np.append(coarse, high)[min((most > -_DEPTH).sum() + 1, _COARSE)])
         x, w = _RULE
@@ -80,13 +79,12 @@ class GumbelColumns(Channel):
         middles = low + half * (2.0 * np.arange(_PANELS) + 1.0)
         return (middles[:, None] + half * x).ravel(), np.tile(half * w, _PANELS)
 
-    def _products(self, b: float, t: FloatArray) -> Iterator[FloatArray]:
-        """ln Π_j S(t − d_j) over all words j, of a block of words w at a time, shape (·, T)."""
+    def _products(self, b: float, t: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """ln Π_j S(t − d_j) over all words j: some words w, and theirs of shape (words, T)."""
         points = self._log_survival(self.spectrum.points, t, b)
         own = self._log_survival(_ZERO, t, b)
-        for start in range(0, self.words.size, _BLOCK):
-            found = self.spectrum.weights[start : start + _BLOCK] @ points
-            yield np.minimum(found, 0.0) + own
+        for rows, found in self.spectrum.blocks(points):
+            yield rows, np.minimum(found, 0.0) + own
 
     def _log_survival(self, distance: FloatArray, t: FloatArray, b: float) -> FloatArray:
         """ln S(t − d), shape (distances, T)."""
@@ -98,8 +96,7 @@ class GumbelColumns(Channel):
         doubt = self.spectrum.errors(lambda d: self._log_survival(d, t, b))
         found, errors = np.empty(distance.size), np.empty(distance.size)
         peak = math.exp(float(log_survival_and_density(t, b, self.bound)[1].max()))
-        for block, product in enumerate(self._products(b, t)):
-            part = slice(block * _BLOCK, block * _BLOCK + product.shape[0])
+        for part, product in self._products(b, t):
             survival, density = log_survival_and_density(t - distance[part, None], b, self.bound)
             lost = self._lost(distance[part], t, weights, product)
             product += density - survival

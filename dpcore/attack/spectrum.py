@@ -3,14 +3,15 @@
 The normaliser of an exponential mechanism is Σ_y φ(D(w, y)) for a φ that changes with ε, while the
 distances do not. The axis of distances is cut into bins, and in each bin φ is replaced by the
 polynomial through its values at the Chebyshev–Lobatto points: the sum is then Σ_m ω_m(w)·φ(δ_m),
-with points δ that all words share and weights ω that need the distances once. For 25,000 words
-that turns ten seconds for every ε into one product of milliseconds. What the polynomials lose is
-bounded for the very φ that is summed, word by word.
+with points δ that all words share and weights ω that need the distances once; what is held are
+the moments that ω is made of, whole numbers of half the bytes. For 25,000 words that turns ten
+seconds for every ε into one product of milliseconds. What the polynomials lose is bounded for the
+very φ that is summed, word by word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -40,6 +41,7 @@ _ORDER = 4  # points of a bin
 _STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
+_BLOCK = 2048  # words whose moments are floats at a time
 _ROUNDING = 1e-9  # relative, of sums of up to 50,000 terms with weights of both signs
 _ANGLES = np.pi * np.arange(_ORDER) / (_ORDER - 1)
 
@@ -51,16 +53,19 @@ class Spectrum:
     Attributes:
         metric: of the distances.
         points: δ, shape (M,), M = bins · points of a bin.
-        weights: ω, shape (n, M): the weights of a bin sum to the number of its words.
-        counts: words in each bin, shape (n, bins).
+        moments: `rounded_moments`, shape (n, M): those of a bin side by side.
         width: of a bin.
     """
 
     metric: Metric
     points: FloatArray
-    weights: FloatArray
-    counts: FloatArray
+    moments: IntArray
     width: float
+
+    @property
+    def counts(self) -> FloatArray:
+        """Words in each bin, shape (n, bins)."""
+        return self.moments[:, ::_ORDER] / _STEPS
 
     def sums(self, function: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Σ φ(D(w, y)) over all y ≠ w, for every w, and a bound on the error of each.
@@ -71,7 +76,22 @@ class Spectrum:
         Returns:
             Two arrays of shape (n, …).
         """
-        return self.weights @ function(self.points), self.errors(function)
+        blocks = self.blocks(function(self.points))
+        return np.concatenate([found for _, found in blocks]), self.errors(function)
+
+    def blocks(self, values: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """The sums alone, of some thousand words at a time.
+
+        Args:
+            values: φ at `points`, shape (M, …).
+
+        Yields:
+            Which words, and their sums, shape (words, …).
+        """
+        slopes = _slopes(values).reshape(values.shape) / _STEPS
+        for start in range(0, len(self.moments), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(self.moments)))
+            yield rows, self.moments[rows].astype(np.float64) @ slopes
 
     def errors(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """The bound alone: of the polynomials, of the rounded moments, and of float64."""
@@ -80,12 +100,12 @@ class Spectrum:
         true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
         true = true.reshape(_BINS, _PROBES, *true.shape[1:])
         values = function(self.points)
-        values = values.reshape(_BINS, _ORDER, *values.shape[1:])
-        seen = np.einsum("mx,bm...->bx...", _lagrange(x), values)
+        seen = np.einsum("mx,bm...->bx...", _lagrange(x), _by_bin(values))
         each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
-        slopes = np.abs(np.einsum("km,bm...->bk...", _to_weights(), values)[:, 1:]).sum(axis=1)
-        occupied = (self.counts > 0).astype(np.float64)
-        return np.asarray(self.counts @ each + occupied @ slopes * (0.5 / _STEPS))
+        slopes = np.abs(_slopes(values)[:, 1:]).sum(axis=1)
+        counts = self.counts
+        occupied = (counts > 0).astype(np.float64)
+        return np.asarray(counts @ each + occupied @ slopes * (0.5 / _STEPS))
 
 
 def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Spectrum:
@@ -197,16 +217,23 @@ def _enter(tile: Tile, width: float, found: FloatArray) -> None:
 
 
 def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
-    """Weights of the Chebyshev–Lobatto points of every bin from the sums of its polynomials."""
-    # ℓ_m(x) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(x), e = 1/2 at both ends.
-    exact = moments.reshape(-1, _ORDER) / _STEPS
-    weights = exact @ _to_weights()
+    """The spectrum with the Chebyshev–Lobatto points of every bin."""
     places = (np.arange(_BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
-    counts = exact[:, 0].reshape(len(moments), -1).copy()
-    arrays = places.reshape(-1), weights.reshape(len(moments), -1), counts
+    flat = np.ascontiguousarray(moments.reshape(len(moments), -1))
+    arrays = places.reshape(-1), flat
     for array in arrays:
         array.setflags(write=False)
     return Spectrum(metric, *arrays, width)
+
+
+def _by_bin(values: FloatArray) -> FloatArray:
+    """Values at all points, shape (M, …), as (bins, points of a bin, …)."""
+    return values.reshape(_BINS, _ORDER, *values.shape[1:])
+
+
+def _slopes(values: FloatArray) -> FloatArray:
+    """Coefficients of the bins' polynomials in T_k, shape (bins, order, …), from their values."""
+    return np.asarray(np.einsum("km,bm...->bk...", _to_weights(), _by_bin(values)))
 
 
 def _to_weights() -> FloatArray:

@@ -79,8 +79,8 @@ def test_it_is_kept_and_recalled() -> None:
     calls.clear()
     again = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
     assert not calls
-    assert np.array_equal(first.weights, again.weights)
-    assert not again.weights.flags.writeable
+    assert np.array_equal(first.moments, again.moments)
+    assert not again.moments.flags.writeable
 
 
 def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
@@ -90,12 +90,12 @@ def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("dpcore.attack.spectrum.bundled_folder", lambda: tmp_path)
     monkeypatch.setattr("dpcore.attack.spectrum.recall", lambda *_: pytest.fail("was not read"))
     bundled = spectrum_of(lexicon, Metric.EUCLIDEAN)
-    assert np.array_equal(bundled.weights, computed.weights)
+    assert np.array_equal(bundled.moments, computed.moments)
     monkeypatch.setattr("dpcore.attack.spectrum.recall", lambda *_: None)
     other = lexicons.cloud(90, 5)
     assert len(spectrum_of(other, Metric.EUCLIDEAN).counts) == 90  # another lexicon's is not read
     (tmp_path / BUNDLE).write_bytes(b"PK no archive")
-    assert np.array_equal(spectrum_of(lexicon, Metric.EUCLIDEAN).weights, computed.weights)
+    assert np.array_equal(spectrum_of(lexicon, Metric.EUCLIDEAN).moments, computed.moments)
 
 
 def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
