@@ -57,7 +57,14 @@ def rank(
     step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))
     found: list[Ranking] = []
     for start in range(0, len(points), step):
-        for row in distances(vectors, points[start : start + step], metric):
-            order = np.argsort(row, kind="stable")
-            found.append(Ranking(order.astype(np.int64, copy=False), row[order]))
+        found += map(_sorted, distances(vectors, points[start : start + step], metric))
     return tuple(found)
+
+
+def _sorted(row: NDArray[np.float64]) -> Ranking:
+    # A stable sort takes five times as long, and is needed where distances are equal.
+    order = np.argsort(row)
+    ascending = row[order]
+    if (ascending[1:] == ascending[:-1]).any():
+        order = np.argsort(row, kind="stable")
+    return Ranking(order.astype(np.int64, copy=False), ascending)

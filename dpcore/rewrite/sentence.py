@@ -90,14 +90,18 @@ class Sentence:
 
     def rankings(self, words: IntArray) -> list[Ranking]:
         """The vocabulary by Euclidean distance from each word; computed once for each."""
-        new = np.array([w for w in np.unique(words) if int(w) not in self._rankings], np.int64)
-        if new.size:
-            if len(self._rankings) + new.size > _REMEMBERED:
+        distinct = np.unique(words).tolist()
+        # Looked up once: another session may clear them meanwhile.
+        held = {w: found for w in distinct if (found := self._rankings.get(w)) is not None}
+        new = [w for w in distinct if w not in held]
+        if new:
+            if len(self._rankings) + len(new) > _REMEMBERED:
                 self._rankings.clear()
-                new = np.unique(words)
-            found = rank(self.lexicon.vectors, self.lexicon.vectors[new])
-            self._rankings.update(zip(new.tolist(), found, strict=True))
-        return [self._rankings[int(w)] for w in words]
+            ranked = rank(self.lexicon.vectors, self.lexicon.vectors[new])
+            made = dict(zip(new, ranked, strict=True))
+            held |= made
+            self._rankings.update(made)
+        return [held[int(w)] for w in words]
 
     def inputs(self, seed: int | None, number: int = 0) -> IntArray:
         """The mechanism's input at each open slot: an unknown word has a random stand-in."""

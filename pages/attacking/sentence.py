@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from dpcore.rewrite.casing import CasePolicy
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from pages.shared.messages import note
 from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices, carried_choices
@@ -25,10 +23,7 @@ def bench_of(scene: Scene, text: str) -> Bench:
     Raises:
         TextError: the text cannot be rewritten.
     """
-    options = Choices(
-        scene.lexicon, UnknownWordPolicy.REPLACE, keep_stop_words=False, case=CasePolicy.KEEP,
-        mechanisms=(),
-    )  # fmt: skip
+    options = Choices(scene.lexicon)
     if options != carried_choices(scene.lexicon):
         note(
             "Here every word of the vocabulary is exchanged, any other stands for a random one, "

@@ -1,10 +1,12 @@
 """What one session holds for one text: draws, laws and promises, computed once and looked up.
 
-A bench lives in the session state and nowhere else: nothing in it is shared between people.
+The bench of what a person typed lives in the session state and nowhere else: nothing in it is
+shared between people. That of the first example is one for all, in several sessions at once.
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
+_KEEPING = threading.Lock()
 _KEPT = 200  # entries of a memo; the oldest goes first
 _KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
 _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
@@ -169,8 +172,11 @@ def _law_key(mechanism: Mechanism, epsilon: float) -> float:
 
 def memo(held: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
     """The value under a key, computed if it is not held; past `kept` the oldest go first."""
-    if key not in held:
+    try:
+        return held[key]
+    except KeyError:
+        made = compute()
+    with _KEEPING:
         while len(held) >= kept:
             held.pop(next(iter(held)))
-        held[key] = compute()
-    return held[key]
+        return held.setdefault(key, made)

@@ -25,7 +25,7 @@ def give_memory_back() -> None:
             library.mallopt(option, value)
 
 
-_PASS_RUNS, _PASS_SECONDS = 100, 20.0
+_PASS_SECONDS = 20.0
 
 
 class _Passes:
@@ -33,16 +33,15 @@ class _Passes:
 
     def __init__(self) -> None:
         self._busy = threading.Lock()
-        self._runs, self._at = 0, -_PASS_SECONDS
+        self._at = -_PASS_SECONDS
 
     def due(self) -> bool:
-        """Count a run; whether enough has come together."""
+        """Whether it is time for another one, which the caller then makes."""
         with self._busy:
-            self._runs += 1
             now = time.monotonic()
-            if self._runs < _PASS_RUNS and now < self._at + _PASS_SECONDS:
+            if now < self._at + _PASS_SECONDS:
                 return False
-            self._runs, self._at = 0, now
+            self._at = now
             return True
 
 

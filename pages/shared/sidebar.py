@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
 
+Reading = tuple[UnknownWordPolicy, bool, CasePolicy]
+
 START_MECHANISM = "tem"
 """Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
 _CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
@@ -40,10 +42,15 @@ class Choices:
     """
 
     lexicon: str
-    policy: UnknownWordPolicy
-    keep_stop_words: bool
-    case: CasePolicy
-    mechanisms: tuple[tuple[str, Settings], ...]
+    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE
+    keep_stop_words: bool = False
+    case: CasePolicy = CasePolicy.KEEP
+    mechanisms: tuple[tuple[str, Settings], ...] = ()
+
+    @property
+    def reading(self) -> Reading:
+        """How a text is read: all but the lexicon and the mechanisms."""
+        return self.policy, self.keep_stop_words, self.case
 
 
 def sidebar() -> Choices:
@@ -86,10 +93,11 @@ def carried_choices(lexicon: str) -> Choices:
     Args:
         lexicon: name in the catalogue.
     """
-    policy = st.session_state.get("unknown", UnknownWordPolicy.REPLACE)
-    case = st.session_state.get("case", CasePolicy.KEEP)
-    keep = bool(st.session_state.get("stop", False))
-    return Choices(lexicon, UnknownWordPolicy(policy), keep, CasePolicy(case), ())
+    first = Choices(lexicon)
+    policy = st.session_state.get("unknown", first.policy)
+    case = st.session_state.get("case", first.case)
+    keep = bool(st.session_state.get("stop", first.keep_stop_words))
+    return Choices(lexicon, UnknownWordPolicy(policy), keep, CasePolicy(case))
 
 
 def choose_lexicon() -> str:

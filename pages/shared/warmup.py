@@ -9,21 +9,14 @@ import streamlit as st
 from pages.shared import link
 from pages.shared.ahead import look_ahead
 from pages.shared.memory import give_memory_back, settle
-from pages.shared.presets import (
-    CURVE_MECHANISMS,
-    DEFAULT_MECHANISMS,
-    DEFAULT_PRESET,
-    PRESETS,
-)
+from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.uploads import bound_uploads
-
-_SEED = 0  # of a draw that nobody sees
 
 
 @st.cache_resource(show_spinner="Starting the laboratory: loading words and mechanisms…")
 def warm_up() -> None:
-    """Import, load the bundled lexicon, run one example through the mechanisms, freeze.
+    """Import, load the bundled lexicon, draw the first example, freeze.
 
     Matrix products and FAISS use one thread each: a sentence took as long with two, and twice the
     processor, which a class of people has to share.
@@ -44,20 +37,19 @@ def warm_up() -> None:
     import pages.using.views  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
-    from dpcore.rewrite.sentence import prepare
     from dpcore.study.experiments import EXPERIMENTS
-    from pages.shared.bench import Bench
-    from pages.shared.resources import directions
+    from pages.shared.session import first_bench
+    from pages.shared.sidebar import Choices
     from pages.using.recorded import recorded_rows
 
     threadpool_limits(1, user_api="blas")
     try:
         words = lexicon("default")
-        bench = Bench(prepare(PRESETS[DEFAULT_PRESET], words), directions(words.fingerprint))
+        bench = first_bench(words.fingerprint, Choices("default").reading, words)
         known = {kind.short for kind in MECHANISMS.values()}
         for short in DEFAULT_MECHANISMS:
             if short in known:
-                bench.draw(mechanism(words, resolve(short).key), _SEED, 0)
+                bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
         recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do

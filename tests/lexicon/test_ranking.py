@@ -28,6 +28,13 @@ def test_ties_take_the_lowest_index_and_a_word_comes_first_in_its_own_ranking():
     assert corner.order.tolist() == [0, 4, 2, 3, 1]
 
 
+def test_many_ties_among_many_words_take_the_lowest_index_too(rng):
+    rows = rng().integers(0, 4, (5_000, 3)).astype(np.float32)
+    (ranking,) = rank(rows, rows[:1])
+    assert np.array_equal(ranking.order, np.argsort(distances(rows, rows[:1])[0], kind="stable"))
+    assert np.all(np.diff(ranking.distances) >= 0)
+
+
 def test_rankings_are_read_only_and_none_for_no_origin():
     (ranking,) = rank(np.eye(3, dtype=np.float32), np.eye(3)[:1])
     with pytest.raises(ValueError, match="read-only"):

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import resources
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+from pages.shared.session import first_bench
+from pages.shared.sidebar import Choices
 from tests.needs import ROOT
 
 VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
@@ -213,7 +215,8 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     assert secret in json.dumps(grid(test)["source"])
     assert strings_of(resources.lexicon("default"))
     words = resources.lexicon("default")
-    shared = [words, resources.directions(words.fingerprint)]
+    first = first_bench(words.fingerprint, Choices("default").reading, words)
+    shared = [words, resources.directions(words.fingerprint), first]
     shared += [resources.mechanism(words, key) for key in rows(test)]
     for thing in (*shared, resources.lexicon_names()):
         assert not any(secret in text for text in strings_of(thing))

@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import streamlit as st
 
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.sentence import prepare
 from pages.shared import progress, resources
-from pages.shared.bench import Bench, admissible
+from pages.shared.bench import Bench, admissible, memo
 from pages.shared.groups import GROUPS, admissible_grid, group_of
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+from pages.shared.session import bench_for
+from pages.shared.sidebar import Choices
 
 
 def test_every_meaning_has_one_group_and_its_grid_ascends() -> None:
@@ -65,6 +69,34 @@ def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
     assert not bench.has_law(tem, bench.word(2), 5.0)
     (distance,) = bench.distance(bench.word(2), [bench.neighbours(bench.word(2), 1)[0]])
     assert distance > 0
+
+
+def test_only_the_first_example_has_one_bench_for_all_sessions() -> None:
+    words = resources.lexicon("default")
+
+    def bench(text: str, choices: Choices) -> Bench:
+        st.session_state.clear()  # a session of its own
+        return bench_for(text, words, choices)
+
+    choices, public = Choices("default"), PRESETS[DEFAULT_PRESET]
+    assert bench(public, choices) is bench(public, choices)
+    assert bench(public, choices) is not bench(public, Choices("default", keep_stop_words=True))
+    assert [token.text for token in bench(public, choices).sentence.tokens][:2] == ["My", "doctor"]
+    for typed in (public + " ", "a small dog"):
+        assert bench(typed, choices) is not bench(typed, choices)
+        assert bench_for(typed, words, choices) is bench_for(typed, words, choices)
+
+
+def test_a_bench_of_several_sessions_at_once_forgets_without_an_error() -> None:
+    held: dict[int, int] = {}
+
+    def run(number: int) -> list[int]:
+        return [memo(held, (number * i) % 13, lambda: 7, kept=5) for i in range(3_000)]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(run, range(1, 9)))
+    assert all(value == 7 for values in found for value in values)
+    assert len(held) <= 5
 
 
 def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
