@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.tem import TruncatedExponential
     from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 
+_KEPT = 8  # η whose normalisers a channel keeps
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
 
 
@@ -54,15 +56,11 @@ class ExponentialColumns(Channel):
         self.mechanism: TruncatedExponential = mechanism
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, Metric.parse(mechanism.metric), progress)
-        self._last: tuple[float, FloatArray, FloatArray] | None = None
+        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=mechanism.cap))
 
     def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
-        """`log_normalisers` at η; those of the last η are kept."""
-        last = self._last
-        if last is None or last[0] != strength:
-            found = log_normalisers(self.spectrum, strength, self.mechanism.cap)
-            last = self._last = (strength, *found)
-        return last[1:]
+        """`log_normalisers` at η; those of the last few η are kept."""
+        return self._kept(strength)
 
     def strength(self, epsilon: float) -> float:
         """η at ε."""

@@ -62,9 +62,10 @@ class GumbelColumns(Channel):
 
     def nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
         """Places t and weights of the integrals with K = n; those of the last b are kept."""
-        if self._last is None or self._last[0] != b:
-            self._last = (b, *self._nodes(b))
-        return self._last[1:]
+        last = self._last  # looked up once: other sessions ask the same channel for their own b
+        if last is None or last[0] != b:
+            last = self._last = (b, *self._nodes(b))
+        return last[1:]
 
     def _nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
         low = max(-self.bound, -b * math.log(_TAIL))

@@ -40,9 +40,10 @@ class Rows(Channel):
     def laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
         """ln P(y | w) for all outputs, shape (m, n), bounds on its errors, and the method."""
         value = self.mechanism.check_epsilon(epsilon)
-        if self._last is None or self._last[0] != value:
-            self._last = (value, *self._laws(value))
-        return self._last[1:]
+        last = self._last
+        if last is None or last[0] != value:
+            last = self._last = (value, *self._laws(value))
+        return last[1:]
 
     def _laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
         mechanism = self.mechanism

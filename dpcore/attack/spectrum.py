@@ -41,7 +41,7 @@ _ORDER = 4  # points of a bin
 _STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
-_BLOCK = 2048  # words whose moments are floats at a time
+_BLOCK = 1024  # words whose moments are floats at a time
 _ROUNDING = 1e-9  # relative, of sums of up to 50,000 terms with weights of both signs
 _ANGLES = np.pi * np.arange(_ORDER) / (_ORDER - 1)
 
@@ -89,9 +89,8 @@ class Spectrum:
             Which words, and their sums, shape (words, …).
         """
         slopes = _slopes(values).reshape(values.shape) / _STEPS
-        for start in range(0, len(self.moments), _BLOCK):
-            rows = slice(start, min(start + _BLOCK, len(self.moments)))
-            yield rows, self.moments[rows].astype(np.float64) @ slopes
+        for rows, moments in self._floats(1):
+            yield rows, moments @ slopes
 
     def errors(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """The bound alone: of the polynomials, of the rounded moments, and of float64."""
@@ -103,9 +102,21 @@ class Spectrum:
         seen = np.einsum("mx,bm...->bx...", _lagrange(x), _by_bin(values))
         each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
         slopes = np.abs(_slopes(values)[:, 1:]).sum(axis=1)
-        counts = self.counts
-        occupied = (counts > 0).astype(np.float64)
-        return np.asarray(counts @ each + occupied @ slopes * (0.5 / _STEPS))
+        found = [
+            (counts @ each + (counts > 0).astype(np.float64) @ slopes * 0.5) / _STEPS
+            for _, counts in self._floats(_ORDER)
+        ]
+        return np.concatenate(found)
+
+    def _floats(self, every: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Every so many columns of the moments, of some words at a time, in one place of memory."""
+        columns = self.moments[:, ::every]
+        held = np.empty((_BLOCK, columns.shape[1]))
+        for start in range(0, len(columns), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(columns)))
+            part = held[: rows.stop - start]
+            part[:] = columns[rows]
+            yield rows, part
 
 
 def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Spectrum:

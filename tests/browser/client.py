@@ -200,6 +200,8 @@ class Session:
             state.bool_value = bool(value)
         elif widget.kind == "slider" and not getattr(widget.message, "options", ()):
             state.double_array_value.data.append(float(str(value)))
+        elif widget.kind == "number_input":
+            state.double_value = float(str(value))
         elif widget.kind in {"slider", "button_group"}:
             state.string_array_value.data.append(str(value))
         else:
