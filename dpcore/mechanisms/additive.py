@@ -10,13 +10,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.lexicon.neighbours import NearestSearch, NeighbourIndex
+from dpcore.lexicon.neighbours import NeighbourIndex
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms import rays
 from dpcore.mechanisms.envelope import (
@@ -30,6 +29,7 @@ from dpcore.mechanisms.envelope import (
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.mechanisms.points import Points, own
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
 
@@ -57,9 +57,14 @@ class RadialMechanism(Mechanism):
         """The ε with this scale, elementwise (the inverse of `scale`)."""
 
     @property
+    def points(self) -> Points:
+        """The targets, with what is computed of them once."""
+        return own(self.lexicon)
+
+    @property
     def targets(self) -> Float32Array:
         """The public points that the noisy vector is compared with, shape (n, p)."""
-        return self.lexicon.vectors
+        return self.points.vectors
 
     @property
     def origins(self) -> Float32Array:
@@ -108,7 +113,7 @@ class RadialMechanism(Mechanism):
         self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
     ) -> IntArray:
         """The output for each noisy vector: the nearest target."""
-        return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
     # -- the protocol
 
@@ -122,15 +127,10 @@ class RadialMechanism(Mechanism):
         """Dimension p of the noise."""
         return int(self.targets.shape[1])
 
-    @cached_property
+    @property
     def norm(self) -> float:
         """Largest norm of a target."""
-        return rays.largest_norm(self.targets)
-
-    @cached_property
-    def _search(self) -> NearestSearch:
-        """The nearest target to a point; it keeps the lengths of the targets."""
-        return NearestSearch(self.targets)
+        return self.points.norm
 
     @property
     def in_lexicon_space(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from dpcore.mechanisms.gaussian import (
     gaussian_log_delta,
 )
 from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.mechanisms.points import Points, derived, own
 from dpcore.noise.radial import Radial
 
 
@@ -73,19 +73,25 @@ class ClippedMechanism(Mechanism):
         """C, in the unit of the vectors."""
         return self.lexicon.largest_norm if self.clip_norm is None else float(self.clip_norm)
 
-    @cached_property
-    def _clipped(self) -> Float32Array:
-        return clip(self.lexicon.vectors, self.bound)
+    @property
+    def _clipped(self) -> Points:
+        bound, vectors = self.bound, self.lexicon.vectors
+        return derived(self.lexicon, ("clipped", bound), lambda: clip(vectors, bound))
+
+    @property
+    def points(self) -> Points:
+        """The targets, with what is computed of them once."""
+        return self._clipped if self.compare_with == "clipped" else own(self.lexicon)
 
     @property
     def origins(self) -> Float32Array:
         """The clipped vectors, shape (n, d)."""
-        return self._clipped
+        return self._clipped.vectors
 
     @property
     def targets(self) -> Float32Array:
         """What the noisy vector is compared with, shape (n, d)."""
-        return self._clipped if self.compare_with == "clipped" else self.lexicon.vectors
+        return self.points.vectors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,6 +19,7 @@ from dpcore.lexicon.stretch import largest_stretch
 from dpcore.mechanisms.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.mechanism import parameter
 from dpcore.mechanisms.multivariate import MultivariateLaplace
+from dpcore.mechanisms.points import Points, derived
 
 
 def projection_matrix(dimension: int, onto: int, seed: int) -> FloatArray:
@@ -68,8 +69,14 @@ class RandomProjection(MultivariateLaplace):
         1e-6, low=1e-300, high=0.5, help="δ of the paper's form: share of matrices that fail"
     )
 
-    @cached_property
-    def _projected(self) -> Float32Array:
+    @property
+    def points(self) -> Points:
+        """The projected vocabulary, with what is computed of it once."""
+        return derived(
+            self.lexicon, ("projected", self.dimensions, self.matrix_seed), self._project
+        )
+
+    def _project(self) -> Float32Array:
         matrix = projection_matrix(self.lexicon.dimension, self.dimensions, self.matrix_seed)
         # Rounded to a public grid, far finer than any distance and far coarser than the rounding
         # of the product, so that every machine has the same points and the same stretch.
@@ -79,20 +86,15 @@ class RandomProjection(MultivariateLaplace):
         return projected
 
     @property
-    def targets(self) -> Float32Array:
-        """The projected vocabulary, shape (n, m)."""
-        return self._projected
-
-    @property
     def origins(self) -> Float32Array:
         """The projected vocabulary, shape (n, m)."""
-        return self._projected
+        return self.targets
 
     @cached_property
     def stretch(self) -> float:
         """L = max ‖Φ(φ_w − φ_w′)‖/‖φ_w − φ_w′‖ over all pairs of the vocabulary."""
         label = f"projection-{self.dimensions}-{self.matrix_seed}"
-        return largest_stretch(self.lexicon, self._projected, label)
+        return largest_stretch(self.lexicon, self.targets, label)
 
     @property
     def _factor(self) -> float:

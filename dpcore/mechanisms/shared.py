@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.rays import Bundle
 
+_KEPT = 3  # sets of directions: those of a page with every mechanism at its first settings
 _PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
 
 
@@ -27,15 +30,22 @@ class SharedDirections:
     """
 
     effort: Effort = field(default_factory=Effort)
-    _bundles: dict[tuple[object, ...], Bundle] = field(default_factory=dict, repr=False)
+    _bundles: OrderedDict[tuple[object, ...], Bundle] = field(
+        default_factory=OrderedDict, repr=False
+    )
+    _busy: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def bundle(self, mechanism: RadialMechanism) -> Bundle:
-        """The directions of this mechanism, made at the first call."""
+        """The directions of this mechanism; the last few are kept, for they are large."""
         key = mechanism.direction_key
-        if key not in self._bundles:
-            rng = generator(_PUBLIC_SEED, "directions")
-            self._bundles[key] = mechanism.bundle(rng, self.effort.directions)
-        return self._bundles[key]
+        with self._busy:
+            if key not in self._bundles:
+                rng = generator(_PUBLIC_SEED, "directions")
+                self._bundles[key] = mechanism.bundle(rng, self.effort.directions)
+            self._bundles.move_to_end(key)
+            while len(self._bundles) > _KEPT:
+                self._bundles.popitem(last=False)
+            return self._bundles[key]
 
     def law(
         self,

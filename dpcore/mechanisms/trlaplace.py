@@ -12,14 +12,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Status
-from dpcore.lexicon.neighbours import NearestSearch, NeighbourIndex
+from dpcore.lexicon.neighbours import NeighbourIndex
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.envelope import FloatArray, IntArray
@@ -61,12 +60,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
 
     def choose(self, noisy: FloatArray, index: NeighbourIndex | None) -> IntArray:
         """The nearest target to each noisy vector."""
-        return self._search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
-
-    @cached_property
-    def _search(self) -> NearestSearch:
-        """The nearest target to a point; it keeps the lengths of the targets."""
-        return NearestSearch(self.targets)
+        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
 
     @property
     def dimension(self) -> int:
@@ -117,7 +111,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             noisy = np.stack(
                 [self.origins[words] + quantile(u, noise.alpha, noise.mass) for noise in noises]
             )
-            found = self._search(noisy.reshape(-1, self.dimension))
+            found = self.points.search(noisy.reshape(-1, self.dimension))
             outputs[:, e : e + step] = found.reshape(len(noises), words.size).T
         return EpsilonPaths.of_grid(words, grid, outputs)
 
