@@ -35,6 +35,7 @@ from pages.shared.reproducing import link_and_command
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+    import pyarrow as pa
 
     from pages.attacking.believing import Belief
     from pages.attacking.scene import Scene
@@ -43,12 +44,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Figures and tables of one look, so that a second look at an ε only shows them."""
+    """Figures and tables of one look, so that a second look at an ε only shows them.
+
+    What is listed is as it is sent: to make that of a DataFrame took longer than to draw a figure.
+    """
 
     icons: go.Figure
     icons_caption: str
     numbers: pd.DataFrame
-    listed: pd.DataFrame
+    listed: pa.Table
     odds: go.Figure | None
     ratio: pd.DataFrame
 
@@ -101,13 +105,15 @@ def output_view(scene: Scene) -> None:
 def _drawn(scene: Scene, found: Look, seen: str) -> _Drawn:
     words = scene.words
 
+    import pyarrow as pa
+
     def draw() -> _Drawn:
         icons, ratio = belief_icons(words, found), odds_table(scene, found)
         return _Drawn(
             icons=icon_figure(icons),
             icons_caption=icon_caption(icons, f"“{seen}”"),
             numbers=belief_table(words, found),
-            listed=listed_table(words, found),
+            listed=pa.Table.from_pandas(listed_table(words, found)),
             odds=odds_figure(ratio) if len(ratio) else None,
             ratio=ratio,
         )
