@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import streamlit as st
 
@@ -64,7 +65,7 @@ def _look_ahead() -> None:
     from pages.denying.choosing import START_RUNS, first_selection
     from pages.denying.measuring import Work, measure_ahead
     from pages.neighbouring.measuring import measure_ahead as measure_pair
-    from pages.proving.pictures_work import Bounded, Noise, accuracy_table
+    from pages.proving.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.proving.words_work import Rules, share_table
 
     known = {kind.short for kind in MECHANISMS.values()}
@@ -81,5 +82,7 @@ def _look_ahead() -> None:
             lambda: measure_pair(words, mechanisms),
             lambda: accuracy_table(Noise(), Bounded()),
             lambda: share_table(words, Rules()),
+            # A step of that slider trains a classifier: half a second, once for all sessions.
+            *(partial(accuracy_table, Noise(scale=scale), Bounded()) for scale in SCALES),
         ]
     )
