@@ -11,6 +11,7 @@ from pages.shared import link
 from pages.shared.ahead import look_ahead
 from pages.shared.memory import give_memory_back, settle
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
+from pages.shared.promptness import send_at_once
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.uploads import bound_uploads
 
@@ -22,6 +23,7 @@ def warm_up() -> None:
     Matrix products and FAISS use one thread each: a sentence took as long with two, and twice the
     processor, which a class of people has to share.
     """
+    send_at_once()
     give_memory_back()
     bound_uploads()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by FAISS when it is imported
