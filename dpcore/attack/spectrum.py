@@ -248,6 +248,8 @@ def _slopes(values: FloatArray) -> FloatArray:
 
 
 def _to_weights() -> FloatArray:
+    """Entry k, m is what T_k has of ℓ_m, the polynomial that is 1 at the m-th point alone."""
+    # ℓ_m(x) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(x), e = 1/2 at both ends.
     ends = np.ones(_ORDER)
     ends[[0, -1]] = 0.5
     basis = np.cos(np.multiply.outer(np.arange(_ORDER), _ANGLES))
