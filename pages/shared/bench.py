@@ -7,6 +7,7 @@ shared between people. That of the first example is one for all, in several sess
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -172,10 +173,9 @@ def _law_key(mechanism: Mechanism, epsilon: float) -> float:
 
 def memo(held: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
     """The value under a key, computed if it is not held; past `kept` the oldest go first."""
-    try:
+    with suppress(KeyError):  # not asked first whether it is there: it may go meanwhile
         return held[key]
-    except KeyError:
-        made = compute()
+    made = compute()
     with _KEEPING:
         while len(held) >= kept:
             held.pop(next(iter(held)))
