@@ -19,12 +19,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.attack.distance_moments import BINS, ORDER, STEPS, bin_width, rounded_moments
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
 from dpcore.lexicon.damage import ARRAYS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.all_pairs import AllPairs, Tile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,14 +36,11 @@ IntArray = NDArray[np.int32]
 
 BUNDLE = "spectrum.npz"
 
-_BINS = 40
-_ORDER = 4  # points of a bin
-_STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
 _BLOCK = 1024  # words whose moments are floats at a time
 _ROUNDING = 1e-9  # relative, of sums of up to 50,000 terms with weights of both signs
-_ANGLES = np.pi * np.arange(_ORDER) / (_ORDER - 1)
+_ANGLES = np.pi * np.arange(ORDER) / (ORDER - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class Spectrum:
     @property
     def counts(self) -> FloatArray:
         """Words in each bin, shape (n, bins)."""
-        return self.moments[:, ::_ORDER] / _STEPS
+        return self.moments[:, ::ORDER] / STEPS
 
     def sums(self, function: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Σ φ(D(w, y)) over all y ≠ w, for every w, and a bound on the error of each.
@@ -88,23 +85,23 @@ class Spectrum:
         Yields:
             Which words, and their sums, shape (words, …).
         """
-        slopes = _slopes(values).reshape(values.shape) / _STEPS
+        slopes = _slopes(values).reshape(values.shape) / STEPS
         for rows, moments in self._floats(1):
             yield rows, moments @ slopes
 
     def errors(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """The bound alone: of the polynomials, of the rounded moments, and of float64."""
         x = np.linspace(-1.0, 1.0, _PROBES)
-        middles = (np.arange(_BINS) + 0.5) * self.width
+        middles = (np.arange(BINS) + 0.5) * self.width
         true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
-        true = true.reshape(_BINS, _PROBES, *true.shape[1:])
+        true = true.reshape(BINS, _PROBES, *true.shape[1:])
         values = function(self.points)
         seen = np.einsum("mx,bm...->bx...", _lagrange(x), _by_bin(values))
         each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
         slopes = np.abs(_slopes(values)[:, 1:]).sum(axis=1)
         found = [
-            (counts @ each + (counts > 0).astype(np.float64) @ slopes * 0.5) / _STEPS
-            for _, counts in self._floats(_ORDER)
+            (counts @ each + (counts > 0).astype(np.float64) @ slopes * 0.5) / STEPS
+            for _, counts in self._floats(ORDER)
         ]
         return np.concatenate(found)
 
@@ -141,10 +138,10 @@ _shared: WeakValueDictionary[tuple[str, str], Spectrum] = WeakValueDictionary()
 
 
 def _read(lexicon: Lexicon, metric: Metric, progress: Progress) -> Spectrum:
-    width = _width(lexicon, metric)
+    width = bin_width(lexicon, metric)
     moments = _bundled(lexicon, metric)
     if moments is None:
-        kind = f"spectrum-{metric}-{_BINS}-{_ORDER}-{_STEPS}"
+        kind = f"spectrum-{metric}-{BINS}-{ORDER}-{STEPS}"
         kept = recall(lexicon.fingerprint, kind)
         if kept is None:
             kept = Kept({"moments": rounded_moments(lexicon, metric, progress)}, {})
@@ -153,18 +150,12 @@ def _read(lexicon: Lexicon, metric: Metric, progress: Progress) -> Spectrum:
     return _from_moments(metric, moments, width)
 
 
-def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> IntArray:
-    """64·Σ_y T_k(x_y) of the words of each bin, rounded, int32, shape (n, bins, order)."""
-    found = np.round(_STEPS * _moments(lexicon, metric, _width(lexicon, metric), progress))
-    return np.asarray(found.astype(np.int32))
-
-
 def write_bundle(lexicon: Lexicon, path: Path, progress: Progress = silent) -> None:
     """Compute the Euclidean moments of a lexicon and write the file that `spectrum_of` reads."""
     moments = rounded_moments(lexicon, Metric.EUCLIDEAN, progress)
     # Bytes of one significance side by side are alike, and pack into half the space.
     planes = np.ascontiguousarray(moments.transpose(1, 2, 0)).astype("<i4").view(np.uint8)
-    planes = planes.reshape(_BINS, _ORDER, len(lexicon), 4).transpose(3, 0, 1, 2)
+    planes = planes.reshape(BINS, ORDER, len(lexicon), 4).transpose(3, 0, 1, 2)
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(
             file, fingerprint=np.array(lexicon.fingerprint), planes=np.ascontiguousarray(planes)
@@ -187,49 +178,9 @@ def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 
 
-def _width(lexicon: Lexicon, metric: Metric) -> float:
-    """Such that the diameter, or a bound of it, lies inside the last bin."""
-    return lexicon.with_metric(metric).extent.diameter * (1.0 + 1e-9) / _BINS
-
-
-def _moments(lexicon: Lexicon, metric: Metric, width: float, progress: Progress) -> FloatArray:
-    """Σ_y T_k(x_y) of the words of each bin, x their place in it: shape (n, bins, order)."""
-    found = np.zeros((len(lexicon), _BINS, _ORDER))
-    pairs = AllPairs(lexicon.vectors, metric)
-    for done, tile in enumerate(pairs, start=1):
-        _enter(tile, width, found)
-        progress("distances", done, pairs.count)
-    return found
-
-
-def _enter(tile: Tile, width: float, found: FloatArray) -> None:
-    """Add the pairs of a tile to the moments of its rows and of its columns."""
-    place = tile.distances / width
-    cell = place.astype(np.int64)
-    np.minimum(cell, _BINS - 1, out=cell)
-    x = 2.0 * (place - cell) - 1.0
-    height, breadth = cell.shape
-    ways = [(tile.rows, cell + _BINS * np.arange(height)[:, None], height)]
-    if not tile.diagonal:
-        ways.append((tile.columns, cell + _BINS * np.arange(breadth), breadth))
-    slots = [(rows, slot.reshape(-1), size) for rows, slot, size in ways]
-    previous, current = np.ones_like(x), x
-    if tile.diagonal:  # a word is not one of the others
-        np.fill_diagonal(previous, 0.0)
-        np.fill_diagonal(current, 0.0)
-    for k in range(_ORDER):
-        values = previous.reshape(-1)
-        for rows, slot, size in slots:
-            sums = np.bincount(slot, values, minlength=size * _BINS)
-            found[rows, :, k] += sums.reshape(size, _BINS)
-        previous, current = current, 2.0 * x * current - previous
-        if tile.diagonal:
-            np.fill_diagonal(current, 0.0)
-
-
 def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
     """The spectrum with the Chebyshev–Lobatto points of every bin."""
-    places = (np.arange(_BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
+    places = (np.arange(BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
     flat = np.ascontiguousarray(moments.reshape(len(moments), -1))
     arrays = places.reshape(-1), flat
     for array in arrays:
@@ -239,7 +190,7 @@ def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
 
 def _by_bin(values: FloatArray) -> FloatArray:
     """Values at all points, shape (M, …), as (bins, points of a bin, …)."""
-    return values.reshape(_BINS, _ORDER, *values.shape[1:])
+    return values.reshape(BINS, ORDER, *values.shape[1:])
 
 
 def _slopes(values: FloatArray) -> FloatArray:
@@ -250,13 +201,13 @@ def _slopes(values: FloatArray) -> FloatArray:
 def _to_weights() -> FloatArray:
     """Entry k, m is what T_k has of ℓ_m, the polynomial that is 1 at the m-th point alone."""
     # ℓ_m(x) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(x), e = 1/2 at both ends.
-    ends = np.ones(_ORDER)
+    ends = np.ones(ORDER)
     ends[[0, -1]] = 0.5
-    basis = np.cos(np.multiply.outer(np.arange(_ORDER), _ANGLES))
-    return np.asarray((2.0 / (_ORDER - 1)) * ends[:, None] * basis * ends)
+    basis = np.cos(np.multiply.outer(np.arange(ORDER), _ANGLES))
+    return np.asarray((2.0 / (ORDER - 1)) * ends[:, None] * basis * ends)
 
 
 def _lagrange(x: FloatArray) -> FloatArray:
     """ℓ_m(x) of every point of a bin, shape (order, x)."""
-    values = np.cos(np.multiply.outer(np.arange(_ORDER), np.arccos(np.clip(x, -1.0, 1.0))))
+    values = np.cos(np.multiply.outer(np.arange(ORDER), np.arccos(np.clip(x, -1.0, 1.0))))
     return np.asarray(_to_weights().T @ values)

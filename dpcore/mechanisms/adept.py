@@ -22,7 +22,6 @@ from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.clipped import ClippedLaplace
 from dpcore.mechanisms.envelope import Float32Array
 from dpcore.mechanisms.mechanism import parameter
-from dpcore.mechanisms.points import Points, derived
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,10 +130,8 @@ class AdeptManhattan(ClippedLaplace):
         """C, an L1 norm."""
         return self._largest if self.clip_norm is None else float(self.clip_norm)
 
-    @property
-    def _clipped(self) -> Points:
-        bound, vectors = self.bound, self.lexicon.vectors
-        return derived(self.lexicon, ("clipped L1", bound), lambda: clip_manhattan(vectors, bound))
+    def _clip(self) -> Float32Array:
+        return clip_manhattan(self.lexicon.vectors, self.bound)
 
     @property
     def sensitivity(self) -> float:

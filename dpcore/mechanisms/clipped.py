@@ -73,10 +73,13 @@ class ClippedMechanism(Mechanism):
         """C, in the unit of the vectors."""
         return self.lexicon.largest_norm if self.clip_norm is None else float(self.clip_norm)
 
+    def _clip(self) -> Float32Array:
+        return clip(self.lexicon.vectors, self.bound)
+
     @property
     def _clipped(self) -> Points:
-        bound, vectors = self.bound, self.lexicon.vectors
-        return derived(self.lexicon, ("clipped", bound), lambda: clip(vectors, bound))
+        how = self._clip.__qualname__  # in which norm
+        return derived(self.lexicon, (how, self.bound), self._clip)
 
     @property
     def points(self) -> Points:
