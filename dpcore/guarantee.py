@@ -46,6 +46,45 @@ class EpsilonMeaning(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """How far the law that floating point samples may lie from the law that is stated.
+
+    Attributes:
+        relative: bound on |ln(sampled probability / stated probability)| of every output of every
+            word; it adds 2·relative to the loss between any two words.
+        total_variation: bound on the total variation between the two laws of any word, beyond
+            `relative`; it is a probability with which nothing is promised.
+        reason: one sentence that says what was bounded, and how.
+    """
+
+    relative: float = 0.0
+    total_variation: float = 0.0
+    reason: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no bound."""
+        if not (0 <= self.relative < math.inf and 0 <= self.total_variation <= 1):
+            raise ParameterError(
+                "a rounding needs a finite relative error >= 0 and a total variation in [0, 1], "
+                f"got {self.relative} and {self.total_variation}"
+            )
+
+    @property
+    def loss(self) -> float:
+        """What rounding may add to the privacy loss between two words, in nats."""
+        return 2.0 * self.relative
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form."""
+        return {
+            "relative": self.relative,
+            "loss": self.loss,
+            "total_variation": self.total_variation,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee(ABC):
     """A bound on the privacy loss between two words of one lexicon.
 
@@ -54,6 +93,8 @@ class Guarantee(ABC):
         status: proved, certified on this lexicon, conditional or refuted.
         reason: one sentence that says why.
         source: where the claim or its proof stands, with the number of the theorem.
+        rounding: how far what is sampled may lie from the law that the bound speaks of; None
+            where that is not bounded.
     """
 
     kind: ClassVar[str]
@@ -61,6 +102,7 @@ class Guarantee(ABC):
     status: Status
     reason: str
     source: str
+    rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
         """Refuse a parameter that is not a finite positive number."""
@@ -94,6 +136,7 @@ class Guarantee(ABC):
             "reason": self.reason,
             "source": self.source,
             "statement": self.statement,
+            "rounding": None if self.rounding is None else self.rounding.to_dict(),
         }
 
 
