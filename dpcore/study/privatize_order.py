@@ -126,5 +126,5 @@ def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
         "columns": state["columns"],
         "documents": sum(int(mark["documents"]) for mark in marks),
         "protected_words": sum(int(mark["words"]) for mark in marks),
-        "noise": "HMAC-SHA256 of the document's number under the run's secret keys Philox 4x64",
+        "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",
     } | ({"seed": order.seed} if order.seed is not None else {})

@@ -1,9 +1,16 @@
-"""Keyed random streams."""
+"""Random streams: what keys them, and that those of a release are ChaCha20."""
+
+import hashlib
+import hmac
+import multiprocessing
+import struct
 
 import numpy as np
 import pytest
+from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError
+from dpcore.noise import streams
 from dpcore.noise.streams import document_generator, generator
 from tests.chance import assert_distribution
 
@@ -45,3 +52,92 @@ def test_documents_have_independent_noise():
 def test_a_short_secret_is_refused():
     with pytest.raises(ParameterError, match="at least 32 bytes"):
         document_generator(b"secret", 1)
+
+
+def quarter_round(x, a, b, c, d):
+    """RFC 8439, section 2.1."""
+    for i, j, k, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        x[i] = (x[i] + x[j]) & 0xFFFFFFFF
+        x[k] ^= x[i]
+        x[k] = (x[k] << turn | x[k] >> 32 - turn) & 0xFFFFFFFF
+
+
+def chacha20_block(key, counter):
+    """One block of the key stream with nonce 0 (RFC 8439, section 2.3)."""
+    start = [
+        *struct.unpack("<4I", b"expand 32-byte k"),
+        *struct.unpack("<8I", key),
+        counter,
+        0,
+        0,
+        0,
+    ]
+    x = list(start)
+    for _ in range(10):
+        for places in ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)):
+            quarter_round(x, *places)
+        for places in ((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)):
+            quarter_round(x, *places)
+    return struct.pack("<16I", *((i + j) & 0xFFFFFFFF for i, j in zip(x, start, strict=True)))
+
+
+def test_the_plain_cipher_gives_the_vectors_of_the_standard():
+    """RFC 8439, appendix A.1, test vectors 1 to 3."""
+    vectors = {
+        (0, 0): "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586",
+        (0, 1): "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f",
+        (1, 1): "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"
+        "8eca00bbb4a73bdad192b5c42f73f2fd4e273644c8b36125a64addeb006c13a0",
+    }
+    for (key, counter), expected in vectors.items():
+        assert chacha20_block(key.to_bytes(32, "big"), counter).hex() == expected
+
+
+@pytest.mark.parametrize("key", [bytes(32), bytes(range(32)), bytes(range(255, 223, -1))])
+def test_a_stream_of_a_release_is_the_key_stream_of_chacha20(key):
+    """All 32 bytes of the key are the key: no seed sequence stands before the cipher."""
+    expected = b"".join(chacha20_block(key, counter) for counter in range(20))
+    found = streams._chacha20(key).integers(2**64, size=160, dtype=np.uint64)
+    assert found.astype("<u8").tobytes() == expected
+
+
+def test_the_noise_of_a_document_is_keyed_by_all_of_its_hash():
+    secret = bytes(range(32))
+    key = hmac.digest(secret, b"7", hashlib.sha256)
+    found = document_generator(secret, 7).integers(2**64, size=8, dtype=np.uint64)
+    assert found.astype("<u8").tobytes() == chacha20_block(key, 0)
+
+
+def test_a_release_takes_its_key_from_the_operating_system(monkeypatch):
+    asked = []
+    monkeypatch.setattr(streams.secrets, "token_bytes", lambda n: asked.append(n) or bytes(n))
+    found = generator(None, "anything").integers(2**64, size=8, dtype=np.uint64)
+    assert asked == [32]
+    assert found.astype("<u8").tobytes() == chacha20_block(bytes(32), 0)
+
+
+def test_streams_of_a_release_are_of_the_cipher_and_others_are_not():
+    for rng in (generator(None), document_generator(bytes(32), 1)):
+        assert isinstance(rng.bit_generator, ChaCha)
+        assert rng.bit_generator.state["state"]["rounds"] == 20
+    assert not isinstance(generator(1).bit_generator, ChaCha)
+
+
+def _first_numbers(queue):
+    queue.put(generator(None).random(4).tolist())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+def test_forked_processes_do_not_share_a_stream():
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    generator(None).random(4)  # the parent has used the cipher before
+    children = [context.Process(target=_first_numbers, args=(queue,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    drawn = [queue.get(timeout=60) for _ in children] + [generator(None).random(4).tolist()]
+    for child in children:
+        child.join()
+    assert len({tuple(numbers) for numbers in drawn}) == 3
