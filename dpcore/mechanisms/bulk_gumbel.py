@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms.bulk_kept import Kept, by_word, uniforms
+from dpcore.mechanisms.bulk_kept import Kept, first_words, settle
+from dpcore.mechanisms.distance_blocks import by_word
 from dpcore.mechanisms.truncated_gumbel_draws import smallest_sums
+from dpcore.noise.inversion import decided, scaled
 from dpcore.noise.poisson import truncated_poisson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
     from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
+    from dpcore.noise.inversion import Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time
 _NEAR = 64  # nearest words that are kept; a Poisson count of ln n hardly ever asks for more
@@ -32,44 +37,44 @@ class RepairedBulk:
     def __init__(self, mechanism: TruncatedGumbelRepaired, epsilon: float) -> None:
         """Fix the law at this ε."""
         self._mechanism = mechanism
-        self._strength = np.array([mechanism.strength(epsilon)])
-        self._kept: Kept[tuple[IntArray, FloatArray, float]] = Kept(16 * mechanism.heads + 8)
+        self._strength = mechanism.strength(epsilon)
+        self._kept: Kept[tuple[IntArray, Words, np.uint64]] = Kept(16 * mechanism.heads + 8)
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
     ) -> IntArray:
         """See `dpcore.mechanisms.bulk.Bulk`."""
-        uniform = uniforms(rngs, np.diff(offsets))
+        first = first_words(rngs, np.diff(offsets))
         if not words.size:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
-        outputs = np.empty(words.size, dtype=np.int64)
+        outputs, sure = np.empty(words.size, dtype=np.int64), np.empty(words.size, dtype=bool)
         distinct, places = by_word(entries)
         step = max(1, _ROWS_BYTES // (8 * len(self._mechanism.lexicon)))
-        found = self._kept.each(distinct, self._laws, step)
-        for word, members, (order, steps, total) in zip(distinct, places, found, strict=True):
-            aim = uniform[members] * total
-            place = np.searchsorted(steps, aim, side="right")
-            outputs[members] = order[np.minimum(place, order.size - 1)]
-            far = np.flatnonzero(place >= order.size)
+        kept = self._kept.each(distinct, self._laws, step)
+        for word, members, (order, steps, total) in zip(distinct, places, kept, strict=True):
+            where = scaled(first[members], total)
+            place = np.searchsorted(steps, where, side="right")
+            near = np.minimum(place, order.size - 1)
+            outputs[members], sure[members] = order[near], decided(where, steps[near])
+            far = members[place >= order.size]
             if far.size:
-                outputs[members[far]] = self._among_all(word, aim[far])
-        return outputs
+                outputs[far], sure[far] = self._among_all(word, first[far])
+        rows = self._mechanism.rows(self._strength)
+        return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
-    def _laws(self, words: list[int]) -> Iterator[tuple[IntArray, FloatArray, float]]:
-        """The nearest words, the cumulated weights up to each, and the weight of all."""
+    def _laws(self, words: list[int]) -> Iterator[tuple[IntArray, Words, np.uint64]]:
+        """The nearest words, the cumulated units up to each, and the units of all."""
         vectors, heads = self._mechanism.lexicon.vectors, self._mechanism.heads
         for row in distances(vectors, vectors[words]):
-            order, steps = self._mechanism.cumulated(row, self._strength)
-            yield order[:heads].copy(), steps[:heads].copy(), float(steps[-1])
+            weights = self._mechanism.weights(row, self._strength)
+            yield weights.outcomes[:heads].copy(), weights.steps[:heads].copy(), weights.steps[-1]
 
-    def _among_all(self, word: int, aim: FloatArray) -> IntArray:
-        """The words at these cumulated weights, which may be any of the vocabulary."""
+    def _among_all(self, word: int, first: Words) -> tuple[IntArray, NDArray[np.bool_]]:
+        """As `Weights.look_up`, where any word of the vocabulary may come out."""
         vectors = self._mechanism.lexicon.vectors
         row = distances(vectors, vectors[[word]])[0]
-        order, steps = self._mechanism.cumulated(row, self._strength)
-        place = np.searchsorted(steps, aim, side="right")
-        return np.asarray(order[np.minimum(place, steps.size - 1)])
+        return self._mechanism.weights(row, self._strength).look_up(first)
 
 
 class TruncatedGumbelBulk:

@@ -1,4 +1,4 @@
-"""What the bulk samplers share: uniform numbers by document, places by word, a bounded memory."""
+"""What the bulk samplers share: a bounded memory, random digits by document, the rare draws."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from dpcore.noise.inversion import Digits, draws, random_words
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dpcore.mechanisms.law import FloatArray, IntArray
+    from numpy.typing import NDArray
+
+    from dpcore.mechanisms.law import IntArray
+    from dpcore.noise.inversion import Rows, Words
 
 KEPT_BYTES = 256 * 2**20
 """Memory for what is kept of words, in one process."""
@@ -55,14 +60,35 @@ class Kept(Generic[T]):
             yield from (found[word] for word in part)
 
 
-def uniforms(rngs: Sequence[np.random.Generator], sizes: IntArray) -> FloatArray:
-    """As many uniform numbers for each document as it needs, each from its generator."""
-    parts = [rng.random(size) for rng, size in zip(rngs, sizes.tolist(), strict=True) if size]
-    return np.concatenate(parts) if parts else np.empty(0)
+def first_words(rngs: Sequence[np.random.Generator], sizes: IntArray) -> Words:
+    """The first word of digits of every draw, each document's from its generator."""
+    parts = [random_words(rng, size) for rng, size in zip(rngs, sizes.tolist(), strict=True)]
+    return np.concatenate([np.empty(0, dtype=np.uint64), *parts])
 
 
-def by_word(words: IntArray) -> tuple[list[int], list[IntArray]]:
-    """The distinct words, and the places of each."""
-    distinct, inverse, counts = np.unique(words, return_inverse=True, return_counts=True)
-    order = np.argsort(inverse, kind="stable")
-    return distinct.tolist(), np.split(order, np.cumsum(counts)[:-1])
+def settle(
+    outputs: IntArray,
+    decided: NDArray[np.bool_],
+    rngs: Sequence[np.random.Generator],
+    words: Words,
+    entries: IntArray,
+    offsets: IntArray,
+    rows: Rows,
+) -> IntArray:
+    """Draw the documents again in which a first word did not decide, one draw after the other.
+
+    Args:
+        outputs: shape (k,); changed.
+        decided: whether the first word of a draw decided it, shape (k,).
+        rngs: one generator a document.
+        words: what `first_words` took from them.
+        entries: input words, shape (k,).
+        offsets: as in `dpcore.mechanisms.bulk.Bulk`.
+        rows: the weights of inputs.
+    """
+    doubtful = np.searchsorted(offsets, np.flatnonzero(~decided), side="right") - 1
+    for document in np.unique(doubtful).tolist():
+        part = slice(int(offsets[document]), int(offsets[document + 1]))
+        digits = Digits(rngs[document], words[part])
+        outputs[part] = draws(digits, entries[part], rows)
+    return outputs

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.lexicon.metric import distances
+from dpcore.lexicon.metric import Metric, distances
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,6 +31,24 @@ def distance_blocks(
         part = slice(start, min(start + step, words.size))
         distinct, inverse = np.unique(words[part], return_inverse=True)
         yield part, distances(vectors, vectors[distinct])[inverse]
+
+
+def distances_by_word(
+    vectors: NDArray[np.float32], words: IntArray, metric: Metric = Metric.EUCLIDEAN
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each distinct word: its positions in `words`, and its distances to all, shape (n,)."""
+    distinct, positions = by_word(words)
+    step = max(1, _BLOCK_ENTRIES // len(vectors))
+    for start in range(0, len(distinct), step):
+        rows = distances(vectors, vectors[distinct[start : start + step]], metric)
+        yield from zip(positions[start : start + step], rows, strict=True)
+
+
+def by_word(words: IntArray) -> tuple[list[int], list[IntArray]]:
+    """The distinct words, and the places of each."""
+    distinct, inverse, counts = np.unique(words, return_inverse=True, return_counts=True)
+    order = np.argsort(inverse, kind="stable")
+    return distinct.tolist(), np.split(order, np.cumsum(counts)[:-1])
 
 
 def nearest_words(

@@ -6,7 +6,8 @@ distances,
 
     P(y | w) = exp(−(ε/2)·min(D(w, y), γ)) / Z_w,
 
-a closed form, so that sampling is one inversion. With the γ of Theorem 3,
+a closed form, so that sampling is one inversion, in integers: the law is kept to the last bit of
+the weights. With the γ of Theorem 3,
 
     γ = (2/ε)·ln((1 − β)(n − 1)/β),
 
@@ -29,16 +30,19 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.tem_path import gumbel_paths, joined
 from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.inversion import Digits, Weights, draws
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.noise.inversion import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 
@@ -125,32 +129,26 @@ class TruncatedExponential(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by inversion of the closed form in float64.
+        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
 
-        One uniform number an entry; the work beyond that is per distinct word. An exact index is
-        accepted and not needed: every word of the vocabulary has positive probability.
+        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
+        An exact index is accepted and not needed: every word has positive probability.
         """
         self.check_index(index)
-        epsilon = self.check_epsilon(epsilon)
-        entries = self.check_words(words)
-        uniform = rng.random(entries.size)
-        outputs = np.empty(entries.size, dtype=np.int64)
-        for members, distance in self._groups(entries):
-            weights = np.exp(capped(distance, np.array([epsilon]), self.cap)[0])
-            steps = np.cumsum(weights)
-            # A product that rounds up to the last step must not leave the vocabulary.
-            inverse = np.searchsorted(steps, uniform[members] * steps[-1], side="right")
-            outputs[members] = np.minimum(inverse, steps.size - 1)
-        return outputs
+        nominal = self.nominal(epsilon)
+        return draws(Digits(rng), self.check_words(words), self.rows(nominal))
 
-    def _groups(self, entries: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
-        """For each distinct word: its positions in `entries`, and its distances, shape (n,)."""
-        distinct, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
-        positions = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
-        step = max(1, _BLOCK_ENTRIES // len(self.lexicon))
-        for start in range(0, distinct.size, step):
-            rows = self._distances(distinct[start : start + step])
-            yield from zip(positions[start : start + step], rows, strict=True)
+    def rows(self, nominal: float) -> Rows:
+        """The weights of all outputs for each distinct entry, at this `nominal` parameter."""
+        vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
+        outputs, epsilons = np.arange(len(vectors)), np.array([nominal])
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for members, distance in distances_by_word(vectors, entries, metric):
+                logs = capped(distance, epsilons, self.cap)[0]
+                yield members, Weights(np.exp(logs), logs.item, outputs)
+
+        return weights
 
     def _distances(self, words: IntArray) -> FloatArray:
         vectors = self.lexicon.vectors

@@ -23,7 +23,6 @@ from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.tem_certificate import tem_certificate
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.certificate import Certificate
@@ -77,17 +76,6 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
             metric=self.metric,
             euclidean_factor=self._euclidean_factor,
         )
-
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by inversion of the closed form."""
-        return super().sample(rng, words, self.nominal(epsilon), index=index)
 
     def paths(
         self,

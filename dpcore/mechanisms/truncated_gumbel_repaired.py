@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.calibrated import CalibratedMechanism
+from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange
 from dpcore.mechanisms.path import EpsilonPaths
@@ -34,12 +35,14 @@ from dpcore.mechanisms.truncated_gumbel_repaired_law import (
     proved_strength,
 )
 from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.inversion import Digits, Weights, draws
 from dpcore.noise.poisson import poisson_quantile
 
 if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.certificate import Certificate
+    from dpcore.noise.inversion import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 _FEW = 64  # candidates that may be padded
@@ -125,32 +128,35 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by inversion of the closed form in float64.
+        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
 
-        One uniform number an entry; the work beyond that is per distinct word. An exact index is
-        accepted and not needed: every word of the vocabulary has positive probability.
+        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
+        An exact index is accepted and not needed: every word has positive probability.
         """
         self.check_index(index)
-        strength = np.array([self.strength(epsilon)])
-        entries = self.check_words(words)
-        uniform = rng.random(entries.size)
-        outputs = np.empty(entries.size, dtype=np.int64)
-        for members, row in self._groups(entries):
-            order, steps = self.cumulated(row, strength)
-            place = np.searchsorted(steps, uniform[members] * steps[-1], side="right")
-            # A product that rounds up to the last step must not leave the vocabulary.
-            outputs[members] = order[np.minimum(place, steps.size - 1)]
-        return outputs
+        strength = self.strength(epsilon)
+        return draws(Digits(rng), self.check_words(words), self.rows(strength))
 
-    def cumulated(self, row: FloatArray, strength: FloatArray) -> tuple[IntArray, FloatArray]:
-        """All words, the nearest first, and the cumulated law in that order.
+    def rows(self, strength: float) -> Rows:
+        """The weights of all outputs for each distinct entry, at s = `strength`."""
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for members, row in distances_by_word(self.lexicon.vectors, entries):
+                yield members, self.weights(row, strength)
+
+        return weights
+
+    def weights(self, row: FloatArray, strength: float) -> Weights:
+        """The law of all words, the nearest first.
 
         Args:
             row: distances of all words, shape (n,).
-            strength: s, shape (1,).
+            strength: s.
         """
         order = self._nearest_first(row)
-        return order, np.cumsum(law_of(row[order[: self.heads]], row[order], strength)[0])
+        near, ordered = row[order[: self.heads]], row[order]
+        law = law_of(near, ordered, np.array([strength]))[0]
+        return Weights(law, lambda i: float(log_law_of(near, ordered, strength)[i]), order)
 
     @cached_property
     def heads(self) -> int:
@@ -165,16 +171,6 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         rest = np.ones(row.size, dtype=bool)
         rest[inside] = False
         return np.concatenate((inside, np.flatnonzero(rest)))
-
-    def _groups(self, entries: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
-        """For each distinct word: its positions in `entries`, and its distances, shape (n,)."""
-        distinct, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
-        positions = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
-        vectors = self.lexicon.vectors
-        step = max(1, _BLOCK_ENTRIES // len(self.lexicon))
-        for start in range(0, distinct.size, step):
-            rows = distances(vectors, vectors[distinct[start : start + step]])
-            yield from zip(positions[start : start + step], rows, strict=True)
 
     # -- looking --------------------------------------------------------------------------------
 
