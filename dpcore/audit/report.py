@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import a_number
 from dpcore.audit.claims_gumbel import certify_triple
 from dpcore.audit.claims_noise import noise_report
 from dpcore.audit.laws import audit_mechanism
@@ -83,6 +84,16 @@ class AuditReport:
     worst: Worst | None
     method: str
     resolution: float | None
+
+    def __post_init__(self) -> None:
+        """Refuse NaN: it would compare as if the claim held.
+
+        Raises:
+            ComputationError: ε, δ or the error is NaN.
+        """
+        a_number(self.epsilon_effective, "the true ε")
+        a_number(self.delta_true, "the true δ")
+        a_number(self.error, "the error of the true ε")
 
 
 def audit_report(

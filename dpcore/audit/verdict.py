@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dpcore.arrays import a_number
 from dpcore.errors import ParameterError
 from dpcore.lexicon.damage import FIELDS, brief
 
@@ -122,10 +123,10 @@ class Verdict:
 def _plain(value: object) -> Number:
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
-    number = float(value)  # type: ignore[arg-type]
+    number = a_number(float(value), "a figure of a verdict")  # type: ignore[arg-type]
     if math.isfinite(number):
         return number
-    return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+    return "∞" if number > 0 else "−∞"
 
 
 def to_json(verdicts: Sequence[Verdict]) -> str:

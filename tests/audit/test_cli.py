@@ -47,6 +47,20 @@ def test_every_mechanism_can_be_audited(capsys, vectors, name):
         assert found["delta_true"] <= found["claimed_delta"] + 1e-8
 
 
+@pytest.mark.parametrize("name", ["tem", "tem-calibrated"])
+@pytest.mark.parametrize("sample", [[], ["--words", "4"], ["--pairs", "30"]])
+def test_parallel_vectors_are_audited_under_the_angle(capsys, tmp_path, monkeypatch, name, sample):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "parallel.txt"
+    path.write_text("a 1 0 0\nb 2 0 0\nc 0 1 0\nd 0 0 1\ne 1 1 1\n", encoding="utf-8")
+    found = result(
+        capsys, "audit", "--mechanism", name, "--epsilon", "1", "--set", "metric=angular",
+        "--lexicon", str(path), *sample,
+    )  # fmt: skip
+    assert 0.5 < found["epsilon_effective"] <= 1.0
+    assert found["worst"]["distance"] > 0
+
+
 def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(capsys, vectors):
     _, out, _ = run(
         capsys, "audit", "--mechanism", "trlaplace", "--epsilon", "0.1", "--lexicon", vectors
