@@ -13,6 +13,10 @@ class EpsilonError(ParameterError):
     """A privacy parameter outside the mechanism's admissible range."""
 
 
+class ComputationError(DpcoreError):
+    """A number that a statement rests on came out as NaN: nothing may be concluded."""
+
+
 class UnknownWordError(DpcoreError):
     """A word that the lexicon does not hold."""
 

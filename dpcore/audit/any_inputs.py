@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import largest
 from dpcore.audit.noise import pair_profile
 from dpcore.audit.profile import searched_shares, spread_shift
 from dpcore.audit.report import AuditReport, Worst, audit_report
@@ -81,7 +82,8 @@ def any_inputs_report(mechanism: Mechanism, epsilon: float) -> AuditReport:
     report = audit_report(mechanism, value)
     firsts = range(0, len(mechanism.lexicon), 2)
     deltas = [pair_profile(mechanism, value, i, i + 1).delta(value)[0] for i in firsts]
-    at = int(np.argmax(np.array(deltas) >= (1.0 - _ALIKE) * max(deltas)))
+    most = largest(np.array(deltas), "a δ")[1]
+    at = int(np.argmax(np.array(deltas) >= (1.0 - _ALIKE) * most))
     first, second = mechanism.lexicon.words[2 * at : 2 * at + 2]
     return dataclasses.replace(
         report,

@@ -135,7 +135,8 @@ def _gaussian(mechanism: ClippedGaussian, settings: AuditSettings, key: str, tit
     best = analytic_sigma(epsilon, math.log(mechanism.delta), width)
     holds = true <= mechanism.delta * (1 + 1e-9)
     classical = isinstance(mechanism, ClippedGaussianClassical)
-    conditions = (Condition("ε ≤ 1, as the theorem asks", epsilon <= 1),) if classical else ()
+    asked = "ε ≤ 1, as the theorem asks, or the exact δ of this σ is no more than the claimed"
+    conditions = (Condition(asked, epsilon <= 1 or holds),) if classical else ()
     return clipped_verdict(
         key,
         mechanism,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.montecarlo import epsilon_lower_bound
+from dpcore.audit.montecarlo import DEFAULT_ERROR, epsilon_lower_bound
 from dpcore.audit.noise import elliptical, pair_profile, whitening
-from dpcore.audit.samplers import SamplerReport, check_noise
+from dpcore.audit.samplers import Check, SamplerReport, check_noise
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import paired_distances
@@ -75,16 +75,22 @@ def _sampler_verdict(
     conditions: tuple[Condition, ...],
     proof: str,
     numbers: dict[str, Number],
+    outputs: Check | None = None,
 ) -> Verdict:
+    """What the proof says of the law, and what tests say of the sampler (and of its outputs)."""
     report = noise_report(mechanism, settings.epsilon, settings.draws, settings.seed)
-    worst = min(report.checks, key=lambda check: check.p_value)
+    if outputs is not None:
+        report = report.extended(outputs, DEFAULT_ERROR)
+    test = report.test
     found: dict[str, Number] = {
-        "noise draws": report.draws,
-        "checks": len(report.checks),
-        "smallest p-value": worst.p_value,
-        "threshold": worst.threshold,
+        "noise draws": test.draws,
+        "checks": test.tests,
+        "smallest p-value": test.p_value,
+        "threshold": test.threshold,
     }
-    state = "all pass" if report.passed else f"these fail: {', '.join(report.failed)}"
+    # Two findings: the proof is about the law, and needs its conditions; draws are the sampler's.
+    met = all(condition.met for condition in conditions)
+    law = Outcome.PROVED if met else Outcome.CONDITIONAL
     return Verdict(
         key=key,
         title=title,
@@ -95,13 +101,15 @@ def _sampler_verdict(
         fingerprint=mechanism.lexicon.fingerprint,
         settings={"epsilon": settings.epsilon, **mechanism.settings()},
         conditions=conditions,
-        computed=(
-            f"{len(report.checks)} tests of length, projections and independence of "
-            f"{report.draws:,} noise vectors: {state}. Correct noise fails one of them "
-            f"with probability {report.error:g}."
+        computed=report.sentence,
+        outcome=test.judged(law),
+        law=law,
+        sampler=test,
+        failing_step=(
+            ""
+            if report.passed
+            else "The sampler does not draw from the density of the proof; the proof is untouched."
         ),
-        outcome=Outcome.PROVED if report.passed else Outcome.REFUTED,
-        failing_step="" if report.passed else "The sampler does not have the density of the proof.",
         repair=proof,
         numbers=found | numbers,
         command=settings.command(key, mechanism.lexicon, "epsilon", "draws", "seed"),
@@ -193,6 +201,12 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
             "largest loss that as many draws can show": bound.resolution,
             "draws of a word": count,
         },
+        outputs=Check(
+            "outputs of two near words",
+            bound.epsilon,
+            0.0 if bound.refutes(allowed) else 1.0,
+            bound.error,
+        ),
     )
 
 

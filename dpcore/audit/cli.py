@@ -98,7 +98,11 @@ def _mechanism(options: argparse.Namespace, progress: Progress) -> int:
     print(f"{mechanism.title}: {report.label}")
     print(f"  claimed   ε = {report.claimed_epsilon:.6g}{_delta(report)}")
     shown = f"{effective:.6g}" if math.isfinite(effective) else "none is true"
-    print(f"  true      ε = {shown}, δ at the claimed ε = {report.delta_true:.6g}")
+    if report.sampler is None:
+        print(f"  true      ε = {shown}, δ at the claimed ε = {report.delta_true:.6g}")
+    else:
+        print(f"  true      ε ≤ {shown} by the proof, for the law; not computed")
+        print(f"  sampler   {report.sampler.outcome}")
     if report.worst is not None:
         worst = report.worst
         if worst.output is not None:
@@ -180,6 +184,7 @@ def _fields(report: AuditReport) -> dict[str, Any]:
         "worst": None if report.worst is None else dataclasses.asdict(report.worst),
         "method": report.method,
         "resolution": report.resolution,
+        "sampler": None if report.sampler is None else report.sampler.to_dict(),
     }
 
 

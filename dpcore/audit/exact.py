@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import largest
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_DELTA_PAIRS
@@ -135,14 +136,16 @@ def audit_laws(
 
     Args:
         logs: ln P(y|w), shape (m, n).
-        distances: d(w, w′), shape (m, m), symmetric; None for a claim between any two words.
+        distances: d(w, w′), shape (m, m), symmetric; None for a claim between any two words. Two
+            words at distance 0 need one law: if theirs differ, ε_eff is ∞.
         epsilon: the claimed ε, per unit of distance.
         floor: see `check_logs`.
         progress: called with ("losses", rows done, m) and ("delta", pairs done, pairs).
 
     Raises:
         ParameterError: as `check_logs`; or ε is not finite and positive, or the distances do not
-            fit or are zero between two words whose laws differ.
+            fit.
+        ComputationError: a distance is NaN.
     """
     if not 0 < epsilon < math.inf:
         raise ParameterError(f"epsilon must be a finite number > 0, got {epsilon}")
@@ -161,9 +164,9 @@ def audit_laws(
         later = np.arange(m - start) > np.arange(stop - start)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(later & (loss > 0), loss / apart, 0.0)
-        at = int(ratio.argmax())
-        if ratio.flat[at] > best:
-            best = float(ratio.flat[at])
+        at, most = largest(ratio, "a privacy loss")
+        if most > best:
+            best = most
             i, j = divmod(at, m - start)
             worst = _triple(rows, start + i, start + j, float(apart[i, j]))
         beyond = _furthest(beyond, loss - epsilon * apart, ratio > epsilon * (1 + _ROUNDING), start)
@@ -246,8 +249,8 @@ def _largest_delta(
         exponent = epsilon * (np.ones(i.size) if distances is None else distances[i, j])
         for w, other in ((i, j), (j, i)):
             found = hockey_stick(rows[w], rows[other], exponent)
-            at = int(found.argmax())
-            if found[at] > best:
-                best, pair = float(found[at]), (int(w[at]), int(other[at]))
+            at, most = largest(found, "a δ")
+            if most > best:
+                best, pair = most, (int(w[at]), int(other[at]))
         progress("delta", min(start + step, left.size), left.size)
     return best, pair

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import largest
 from dpcore.audit.profile import (
     Curve,
     Profile,
@@ -182,7 +183,7 @@ def worst_pair(
     laplace = _rate_and_cut(mechanism, value)
     apart = pdist(rows, "euclidean" if laplace is None else "cityblock")
     if laplace is None or math.isinf(laplace[1]):
-        most, far = 1, np.array([apart.argmax()])
+        most, far = 1, np.array([largest(apart, "a distance")[0]])
     else:
         most = min(_EXAMINED, apart.size)
         far = np.argpartition(-apart, most - 1)[:most]
@@ -194,7 +195,7 @@ def worst_pair(
     if most > 1 and laplace is not None:
         outside = np.minimum(shifted_out(rows[left] - rows[right], *laplace), 1.0)
         with np.errstate(divide="ignore"):
-            at = int(np.log1p(-outside).sum(axis=1).argmin())
+            at = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
     i, j = int(left[at]), int(right[at])
     return WorstPair(int(chosen[i]), int(chosen[j]), count, count == n)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import largest
 from dpcore.audit.coordinates import product_loss
 from dpcore.audit.spherical import spherical_delta
 from dpcore.errors import ParameterError
@@ -202,7 +203,9 @@ def _supremum(shares: FloatArray, up: FloatArray, down: FloatArray, kept: FloatA
     """max over the grid of the two lines, and 0, for each share, shape (A,)."""
     best = np.zeros(shares.size)
     for i, a in enumerate(shares):
+        # e^ε·a is 0 for a = 0 also where e^ε overflows.
         with np.errstate(over="ignore"):
-            lines = np.maximum(kept - np.exp(up) * a, np.exp(-down) * (kept - a))
-        best[i] = max(0.0, float(np.nanmax(lines)))
+            first = kept - np.exp(up) * a if a > 0 else kept
+        lines = np.maximum(first, np.exp(-down) * (kept - a))
+        best[i] = max(0.0, largest(lines, "a share of misses")[1])
     return best

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import a_number
 from dpcore.audit.claims_gumbel import certify_triple
 from dpcore.audit.claims_noise import noise_report
 from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.montecarlo import resolution
 from dpcore.audit.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
-from dpcore.audit.verdict import Outcome
+from dpcore.audit.verdict import Outcome, SamplerTest
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Status
 from dpcore.lexicon.progress import Progress, silent
@@ -71,6 +72,8 @@ class AuditReport:
         worst: who is least protected, if that was asked.
         method: how it was computed, in words.
         resolution: the largest ε that the draws could have shown; None if nothing was drawn.
+        sampler: the test of the sampler, where a proof decides about the law; then
+            `epsilon_effective` is the ε of that proof, an upper bound of the smallest.
     """
 
     claimed_epsilon: float
@@ -83,6 +86,17 @@ class AuditReport:
     worst: Worst | None
     method: str
     resolution: float | None
+    sampler: SamplerTest | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse NaN: it would compare as if the claim held.
+
+        Raises:
+            ComputationError: ε, δ or the error is NaN.
+        """
+        a_number(self.epsilon_effective, "the true ε")
+        a_number(self.delta_true, "the true δ")
+        a_number(self.error, "the error of the true ε")
 
 
 def audit_report(
@@ -222,20 +236,21 @@ def _profile(
 def _sampler(mechanism: MultivariateLaplace, epsilon: float, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
     report = noise_report(mechanism, epsilon, _NOISE_DRAWS, seed)
-    outcome, label = _judge(guarantee, report.passed, False, f"{report.draws:,} noise draws")
-    state = "all pass" if report.passed else f"these fail: {', '.join(report.failed)}"
+    test = report.test
+    law = Outcome.PROVED if guarantee.status is Status.PROVED else Outcome.CONDITIONAL
     return AuditReport(
         claimed_epsilon=guarantee.epsilon,
         claimed_log_delta=-math.inf,
-        epsilon_effective=guarantee.epsilon if report.passed else math.inf,
-        delta_true=0.0 if report.passed else 1.0,
+        epsilon_effective=guarantee.epsilon,
+        delta_true=0.0,
         error=0.0,
-        outcome=outcome,
-        label=label,
+        outcome=test.judged(law),
+        label=test.label(str(law)),
         worst=None,
         method=(
-            f"the proof, and {len(report.checks)} tests of {report.draws:,} noise vectors "
-            f"(false alarm {report.error:g}): {state}; draws of words could not show such an ε"
+            f"the proof, for the law ({guarantee.reason}); for the sampler {report.sentence} "
+            "Draws of words could not show such an ε."
         ),
         resolution=resolution(report.draws),
+        sampler=test,
     )

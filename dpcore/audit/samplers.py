@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.audit.verdict import SamplerTest
 from dpcore.errors import ParameterError
 from dpcore.noise.radial import Radial, radius_cdf
 from dpcore.noise.streams import generator
@@ -71,6 +72,33 @@ class SamplerReport:
     def failed(self) -> tuple[str, ...]:
         """Names of the checks that failed."""
         return tuple(check.name for check in self.checks if not check.passed)
+
+    def extended(self, check: Check, error: float) -> SamplerReport:
+        """With one check more, which a correct sampler fails with at most this probability."""
+        return SamplerReport((*self.checks, check), self.draws, self.error + error)
+
+    @property
+    def test(self) -> SamplerTest:
+        """All checks as one finding."""
+        worst = min(self.checks, key=lambda check: check.p_value)
+        return SamplerTest(
+            tests=len(self.checks),
+            draws=self.draws,
+            p_value=worst.p_value,
+            threshold=worst.threshold,
+            error=self.error,
+            failed=self.failed,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What was tested, and what came of it."""
+        state = "all pass" if self.passed else f"these fail: {', '.join(self.failed)}"
+        return (
+            f"{len(self.checks)} tests of {self.draws:,} noise vectors (length, projections, "
+            f"independence) and what comes of them: {state}. A correct sampler fails one of them "
+            f"with probability {self.error:g}."
+        )
 
 
 def check_noise(

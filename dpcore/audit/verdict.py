@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dpcore.arrays import a_number
 from dpcore.errors import ParameterError
 from dpcore.lexicon.damage import FIELDS, brief
 
@@ -21,7 +22,11 @@ class Outcome(StrEnum):
 
     PROVED = "proved"
     CHECKED = "checked exactly on this vocabulary"
+    CONDITIONAL = "conditional"
+    """It holds under a condition that these settings do not meet, or that was not computed."""
     NOT_REFUTED = "not refuted"
+    DISAGREES = "the sampler disagrees with its law"
+    """The proof speaks of a law, and draws contradict that law: a fault of the sampler."""
     REFUTED = "refuted"
 
 
@@ -31,6 +36,54 @@ class Condition:
 
     text: str
     met: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplerTest:
+    """Does a sampler have the law that a proof speaks of? It says nothing of the proof.
+
+    Attributes:
+        tests: how many statistics were tested, each at its share of `error`.
+        draws: of the sampler.
+        p_value: the smallest of all tests.
+        threshold: a test fails below this p-value.
+        error: a correct sampler fails some test with at most about this probability.
+        failed: names of the tests that failed.
+    """
+
+    tests: int
+    draws: int
+    p_value: float
+    threshold: float
+    error: float
+    failed: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no test failed."""
+        return not self.failed
+
+    @property
+    def outcome(self) -> str:
+        """The finding in a few words, with the smallest p-value."""
+        if self.agrees:
+            return "no test tells the sampler from its law"
+        return f"{Outcome.DISAGREES} (p = {self.p_value:.2g})"
+
+    def judged(self, claim: Outcome) -> Outcome:
+        """The outcome of an audit whose claim about the law has this one.
+
+        What draws say of the sampler proves nothing about the law, and refutes nothing.
+        """
+        return claim if self.agrees else Outcome.DISAGREES
+
+    def label(self, claim: str) -> str:
+        """The outcome as a table shows it: both findings, if the sampler fails."""
+        return claim if self.agrees else f"{self.outcome}; of the law: {claim}"
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON form."""
+        return {**dataclasses.asdict(self), "failed": list(self.failed)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +100,9 @@ class Verdict:
         settings: the parameters of this check.
         conditions: what the claim needs, checked for these settings.
         computed: what was computed, in one or two sentences.
-        outcome: what is known now.
+        outcome: what is known of the claim now; `DISAGREES` where a test of the sampler failed.
+        sampler: that test, where there was one.
+        law: what is known of the claim about the law, where there was one.
         extent: of a check that proves nothing: how much was looked at ("1,770 pairs of words").
         failing_step: the step of the published proof that does not hold; empty if none.
         repair: what to use instead, or what the proof is; one sentence.
@@ -71,9 +126,11 @@ class Verdict:
     failing_step: str = ""
     repair: str = ""
     numbers: dict[str, Number] = dataclasses.field(default_factory=dict)
+    sampler: SamplerTest | None = None
+    law: Outcome | None = None
 
     def __post_init__(self) -> None:
-        """Keep numbers that JSON cannot hold as text; a refuted claim names what refutes it."""
+        """Keep numbers that JSON cannot hold as text; an outcome needs what it rests on."""
         for name in ("settings", "numbers"):
             given = getattr(self, name)
             object.__setattr__(self, name, {key: _plain(value) for key, value in given.items()})
@@ -83,10 +140,19 @@ class Verdict:
             )
         if self.outcome is Outcome.REFUTED and not self.numbers:
             raise ParameterError(f"verdict {self.key}: 'refuted' needs the numbers that refute it")
+        unmet = [condition.text for condition in self.conditions if not condition.met]
+        if (self.law or self.outcome) is Outcome.PROVED and unmet:
+            raise ParameterError(f"verdict {self.key}: not 'proved' unless {unmet[0]}")
+        if self.outcome is Outcome.CONDITIONAL and not unmet:
+            raise ParameterError(f"verdict {self.key}: 'conditional' needs a condition not met")
+        if (self.outcome is Outcome.DISAGREES) == (self.sampler is None or self.sampler.agrees):
+            raise ParameterError(f"verdict {self.key}: a sampler disagrees if its test fails")
 
     @property
     def label(self) -> str:
         """The outcome as a table shows it."""
+        if self.sampler is not None and self.law is not None:
+            return self.sampler.label(str(self.law))
         if self.outcome is Outcome.NOT_REFUTED:
             return f"not refuted ({self.extent})"
         return str(self.outcome)
@@ -96,6 +162,8 @@ class Verdict:
         found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         found["outcome"] = str(self.outcome)
         found["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
+        found["sampler"] = None if self.sampler is None else self.sampler.to_dict()
+        found["law"] = None if self.law is None else str(self.law)
         return found | {"label": self.label}
 
     @classmethod
@@ -114,6 +182,10 @@ class Verdict:
             values["conditions"] = tuple(
                 Condition(text=str(one["text"]), met=bool(one["met"])) for one in conditions
             )
+            if isinstance(test := values.get("sampler"), dict):
+                values["sampler"] = SamplerTest(**test | {"failed": tuple(test["failed"])})
+            if values.get("law") is not None:
+                values["law"] = Outcome(str(values["law"]))
             return cls(**values)  # type: ignore[arg-type]
         except FIELDS as error:
             raise ParameterError(f"this is no verdict: {brief(error)}") from None
@@ -122,10 +194,10 @@ class Verdict:
 def _plain(value: object) -> Number:
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
-    number = float(value)  # type: ignore[arg-type]
+    number = a_number(float(value), "a figure of a verdict")  # type: ignore[arg-type]
     if math.isfinite(number):
         return number
-    return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+    return "∞" if number > 0 else "−∞"
 
 
 def to_json(verdicts: Sequence[Verdict]) -> str:

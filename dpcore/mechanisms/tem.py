@@ -80,6 +80,11 @@ class TruncatedExponential(Mechanism):
                 f"got {self.beta}"
             )
             raise ParameterError(msg)
+        if self.metric == Metric.ANGULAR and not self.lexicon.vectors.any(axis=1).all():
+            raise ParameterError(
+                "metric of tem cannot be angular for this lexicon: a word has the zero vector, "
+                "which has no angle; use another metric"
+            )
 
     @property
     def cap(self) -> float:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import ParameterError
+from dpcore.arrays import largest
+from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs, FloatArray, IntArray, Tile
@@ -60,7 +61,7 @@ class Normalisers:
 
     Attributes:
         logs: ln Z_w at each of K exponents, shape (K, n).
-        nearest: the nearest other word of each, shape (n,).
+        nearest: the nearest word at a distance above 0 of each, shape (n,).
         distances: its distance, shape (n,).
     """
 
@@ -87,6 +88,7 @@ def effective_epsilon(
 
     Raises:
         ParameterError: η or γ is outside its range.
+        LexiconError: the metric is the angle, and all words are parallel.
     """
     return effective_epsilons(lexicon, metric, [eta], [gamma], progress)[0]
 
@@ -149,9 +151,11 @@ def log_normalisers(
 
 
 def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
-    """Take the nearest other words of a tile where they are nearer than those known."""
-    if tile.diagonal:
-        np.fill_diagonal(tile.distances, math.inf)
+    """Take the nearest other words of a tile where they are nearer than those known.
+
+    Pairs at distance 0 are put at ∞ in the tile.
+    """
+    _set_apart(tile)
     ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
         ways.append((tile.columns, tile.rows, 0))
@@ -162,6 +166,21 @@ def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
             found = tile.distances if axis else tile.distances.T
             nearest[own.start + better] = found[better].argmin(axis=1) + others.start
             gaps[own.start + better] = least[better]
+
+
+def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
+    """Put pairs at distance 0 at ∞, and return those of two words.
+
+    A word and itself are no pair. Two words are at distance 0 under the angle if they are
+    parallel: they have the same distances to all others, so no output tells them apart, and a loss
+    per distance would be 0/0.
+    """
+    together = tile.distances == 0.0
+    tile.distances[together] = math.inf
+    if tile.diagonal:
+        np.fill_diagonal(together, False)
+    left, right = np.nonzero(together)
+    return left + tile.rows.start, right + tile.columns.start
 
 
 class _Best:
@@ -186,19 +205,33 @@ class _Best:
         change = np.abs(self.logs[left] - self.logs[right])
         # Rounding must not break the inequality that |ln Z − ln Z′| obeys.
         values = (own + np.minimum(change, own)) / distance
-        at = int(values.argmax())
-        if values[at] > self.value:
-            self.value, self.distance = float(values[at]), float(distance[at])
+        at, value = largest(values, "a privacy loss")
+        if value > self.value:
+            self.value, self.distance = value, float(distance[at])
             self.pair = int(left[at]), int(right[at])
+
+    def offer_together(self, left: IntArray, right: IntArray) -> None:
+        """Look at pairs at distance 0: one law, or no ε is true."""
+        change = np.abs(self.logs[left] - self.logs[right])
+        differ = np.flatnonzero(~(change <= self.rounding))
+        if differ.size:
+            self.value, self.distance = math.inf, 0.0
+            self.pair = int(left[differ[0]]), int(right[differ[0]])
+
+    @property
+    def rounding(self) -> float:
+        """By how much rounding may change a loss.
+
+        A relative error of a distance moves an exponent by at most that times its own size, and
+        ln Z no more: no exponent exceeds 750 before its weight is lost.
+        """
+        return 4.0 * min(self.cap, 750.0) * RELATIVE_ERROR + 1e-14
 
     def loss(self, separation: float) -> Loss:
         """The result; of the two words the output is the one with the smaller normaliser."""
         word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
         own = min(self.eta * self.distance, self.cap)
-        # A relative error of a distance moves an exponent by at most that times its own size,
-        # and ln Z no more: no exponent exceeds 750 before its weight is lost.
-        exponent = min(self.cap, 750.0)
-        error = (4.0 * exponent * RELATIVE_ERROR + 1e-14) / separation
+        error = min(self.rounding / separation, self.value) + 2.0 * RELATIVE_ERROR * self.value
         return Loss(
             epsilon=self.value,
             word=word,
@@ -207,7 +240,7 @@ class _Best:
             distance=self.distance,
             log_word=-float(self.logs[word]),
             log_other=-own - float(self.logs[other]),
-            error=min(error, self.value) + 2.0 * RELATIVE_ERROR * self.value,
+            error=error if self.value < math.inf else 0.0,
         )
 
 
@@ -228,13 +261,15 @@ def _worst(
         for eta, cap, logs in zip(etas, caps, normalisers.logs, strict=True)
     ]
     everyone = np.arange(len(lexicon))
+    separation = float(normalisers.distances.min())
+    if not separation < math.inf:
+        raise LexiconError("all words are parallel: under the angle none is apart from another")
     for best in bests:
         best.offer(everyone, normalisers.nearest, normalisers.distances)
     sorted_logs = normalisers.logs[:, order]
     pairs = AllPairs(lexicon.vectors, metric, order)
     for done, tile in enumerate(pairs, start=1):
-        if tile.diagonal:
-            np.fill_diagonal(tile.distances, math.inf)
+        left, right = _set_apart(tile)
         nearest = float(tile.distances.min())
         for best, logs in zip(bests, sorted_logs, strict=True):
             rows, columns = logs[tile.rows], logs[tile.columns]
@@ -242,8 +277,9 @@ def _worst(
             reach = best.reach(spread)
             if nearest < reach:
                 _offer(best, tile, order, reach)
+            if left.size:
+                best.offer_together(order[left], order[right])
         progress("comparing", done, pairs.count)
-    separation = float(normalisers.distances.min())
     return [best.loss(separation) for best in bests]
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import largest
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import Progress, silent
@@ -45,6 +46,7 @@ _SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, a
 _ROUNDS = 8  # how often
 _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
 _START = 24
+_LOSS = "a privacy loss"
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,8 @@ class _Evaluation:
             whole = whole_vocabulary_weight(len(self.near)) * np.exp(-logs)
             table[words, :-1] = np.log(self.few[words] + whole[:, None])
             table[words, -1] = np.log(whole)
+            # Every loss is made of these, and a comparison with NaN would leave its pair out.
+            largest(table[words, -1], "a normaliser")
 
     def _settle(self, words: IntArray) -> None:
         """Compute Z of these words in float64."""
@@ -193,15 +197,15 @@ class _Evaluation:
             part = open_[np.argsort(-values[open_], kind="stable")[: _SETTLED << turn]]
             self._compute(words[part], others[part])
             values[part] = 0.0
-        worst = int(values.argmax())  # so many are alike: its bound is nearly its loss
-        self._offer(float(values[worst]), int(words[worst]), int(others[worst]), int(words[worst]))
+        worst, value = largest(values, _LOSS)  # so many are alike: its bound is nearly its loss
+        self._offer(value, int(words[worst]), int(others[worst]), int(words[worst]))
 
     def _compute(self, words: IntArray, others: IntArray) -> None:
         """The exact losses of a few pairs at every output."""
         self._settle(np.concatenate((words, others)))
         values, outputs = self._losses(words, others, np.float64)
-        at = int(values.argmax())
-        self._offer(float(values[at]), int(words[at]), int(others[at]), int(outputs[at]))
+        at, value = largest(values, _LOSS)
+        self._offer(value, int(words[at]), int(others[at]), int(outputs[at]))
 
     def _offer(self, value: float, word: int, other: int, output: int) -> None:
         if value > self.best:
@@ -260,11 +264,11 @@ class _Evaluation:
         for other in np.flatnonzero(bound > self.best).tolist():
             row = distances(self.vectors, self.vectors[[other]])[0]
             row[self.order[other]] = np.inf
-            word = -1
+            word, value = -1, 0.0
             for _ in range(_SETTLED):  # until the worst word of this row is known exactly
                 values = self.s + (self.high[:, 0] - self.low[other, -1]) / row
-                word = int(values.argmax())
-                if not values[word] > self.best or self.settled[[word, other]].all():
+                word, value = largest(values, _LOSS)
+                if not value > self.best or self.settled[[word, other]].all():
                     break
                 self._settle(np.array([word, other]))
-            self._offer(float(values[word]), word, other, word)
+            self._offer(value, word, other, word)

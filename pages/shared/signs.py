@@ -11,6 +11,7 @@ SIGNS: dict[str, str] = {
     Status.CONDITIONAL: "?",
     Status.REFUTED: "✘",
     Outcome.CHECKED: "◉",
+    Outcome.DISAGREES: "⚠",
     Outcome.NOT_REFUTED: "○",
 }
 """Status of a guarantee or outcome of an audit -> its sign; both can be proved or refuted."""

@@ -12,7 +12,7 @@ from tests.shell import result, run, small_vectors
 FIELDS = {
     "mechanism", "parameters", "lexicon", "fingerprint", "version", "claimed_epsilon",
     "claimed_delta", "claimed_log_delta", "epsilon_effective", "delta_true", "error", "outcome",
-    "verdict", "worst", "method", "resolution",
+    "verdict", "worst", "method", "resolution", "sampler",
 }  # fmt: skip
 REFUTED = {"truncated-gumbel", "trlaplace", "adept"}
 
@@ -45,6 +45,20 @@ def test_every_mechanism_can_be_audited(capsys, vectors, name):
         assert found["outcome"] in {"proved", "checked exactly on this vocabulary"}
         assert found["epsilon_effective"] <= found["claimed_epsilon"] * (1 + 1e-6)
         assert found["delta_true"] <= found["claimed_delta"] + 1e-8
+
+
+@pytest.mark.parametrize("name", ["tem", "tem-calibrated"])
+@pytest.mark.parametrize("sample", [[], ["--words", "4"], ["--pairs", "30"]])
+def test_parallel_vectors_are_audited_under_the_angle(capsys, tmp_path, monkeypatch, name, sample):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "parallel.txt"
+    path.write_text("a 1 0 0\nb 2 0 0\nc 0 1 0\nd 0 0 1\ne 1 1 1\n", encoding="utf-8")
+    found = result(
+        capsys, "audit", "--mechanism", name, "--epsilon", "1", "--set", "metric=angular",
+        "--lexicon", str(path), *sample,
+    )  # fmt: skip
+    assert 0.5 < found["epsilon_effective"] <= 1.0
+    assert found["worst"]["distance"] > 0
 
 
 def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(capsys, vectors):

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from dpcore.audit import exact
 from dpcore.audit.exact import audit_laws, hockey_stick
-from dpcore.errors import ParameterError
+from dpcore.errors import ComputationError, ParameterError
 from dpcore.mechanisms.tem_law import tem_gamma
 from tests.audit import canaries
 
@@ -92,6 +92,24 @@ def test_randomised_response_is_exactly_ln_3():
     one = audit_laws(logs, None, 1.0)
     assert not one.holds
     assert one.delta == pytest.approx(0.75 - math.e * 0.25, rel=1e-12)
+
+
+def test_words_at_distance_0_have_one_law_or_an_infinite_loss():
+    logs = np.log([[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]])
+    distance = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    assert audit_laws(logs, distance, 1.0).epsilon_effective == pytest.approx(math.log(2.0))
+    logs[1] = np.log([0.5 + 1e-9, 0.5 - 1e-9])
+    found = audit_laws(logs, distance, 1.0)
+    assert (found.epsilon_effective, found.worst.distance) == (math.inf, 0.0)
+    assert not found.holds
+
+
+def test_a_distance_that_is_nan_hides_no_loss():
+    logs = canaries.randomised_response(3, math.log(9.0))
+    distance = 1.0 - np.eye(3)
+    distance[1, 2] = distance[2, 1] = math.nan
+    with pytest.raises(ComputationError, match="NaN"):
+        audit_laws(logs, distance, 1.0)
 
 
 def test_an_output_that_is_impossible_for_both_words_says_nothing():

@@ -198,3 +198,13 @@ def test_no_words_give_no_outputs(rng, small):
     nothing = np.empty(0, dtype=np.int64)
     assert mechanism.sample(rng(), nothing, 1.0).shape == (0,)
     assert mechanism.paths(rng(), nothing).at(np.array([1.0, 2.0])).shape == (0, 2)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_a_zero_vector_has_no_angle(metric):
+    lexicon = lexicons.lexicon([[0, 0], [1, 0], [1, 1], [0, -2]])
+    if metric is Metric.ANGULAR:
+        with pytest.raises(ParameterError, match="zero vector"):
+            TruncatedExponential(lexicon=lexicon, metric=str(metric))
+        return
+    assert TruncatedExponential(lexicon=lexicon, metric=str(metric)).guarantee(1.0).epsilon == 1.0

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import ParameterError
+from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import all_pairs
@@ -60,6 +60,57 @@ def test_other_metrics(metric):
     lexicon = lexicons.cloud(45, 4)
     wanted, _, _ = brute(lexicon, metric, 1.3, 2.0)
     assert effective_epsilon(lexicon, metric, 1.3, 2.0).epsilon == pytest.approx(wanted, rel=1e-9)
+
+
+def parallel():
+    """Words in five directions, some at several lengths, one of them against another."""
+    rows = [[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [3, 3, 3], [-1, -0.0, 0.0]]
+    return lexicons.lexicon([*rows, [7e-45, 0, 0], [2, 4, 6], [3, 6, 9]])
+
+
+@pytest.mark.parametrize("tile", [2, 512])
+@pytest.mark.parametrize("gamma", [0.9, math.inf])
+def test_parallel_words_have_one_law_and_no_loss(tile, gamma, monkeypatch):
+    """The angle between them is 0, and so is their loss: 0/0 is left out, and hides no other."""
+    monkeypatch.setattr(all_pairs, "TILE", tile)
+    lexicon = parallel()
+    wanted, apart, logs = brute(lexicon, Metric.ANGULAR, 1.3, gamma)
+    assert (apart == 0).sum() > len(lexicon)
+    assert np.abs(logs[0] - logs[1]).max() == 0
+    found = effective_epsilon(lexicon, "angular", 1.3, gamma)
+    assert found.epsilon == pytest.approx(wanted, rel=1e-9)
+    assert found.distance > 0
+    assert found.error < 1e-7
+
+
+def test_words_that_are_all_parallel_are_refused():
+    with pytest.raises(LexiconError, match="all words are parallel"):
+        effective_epsilon(lexicons.lexicon([[1, 2], [2, 4], [3, 6]]), "angular", 1.0)
+
+
+def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch):
+    """Where a metric says 0 of words with different distances to others, the loss is infinite."""
+
+    def wrong(vectors, origins, metric):
+        found = distances(vectors, origins, Metric.EUCLIDEAN)
+        return np.where(found < 1.01, 0.0, found)
+
+    monkeypatch.setattr(all_pairs, "distances", wrong)
+    lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
+    found = effective_epsilon(lexicon, "manhattan", 0.5)
+    assert (found.epsilon, found.error) == (math.inf, 0.0)
+    assert {found.word, found.other} == {0, 1}
+
+
+def test_nan_among_the_losses_is_an_error(monkeypatch):
+    def broken(vectors, origins, metric):
+        found = distances(vectors, origins, metric)
+        found[found == found.max()] = math.nan
+        return found
+
+    monkeypatch.setattr(all_pairs, "distances", broken)
+    with pytest.raises(ComputationError, match="NaN"):
+        effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
 
 
 def test_progress_ends_at_the_whole():
