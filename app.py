@@ -1,15 +1,22 @@
-"""Word Privacy Lab: `streamlit run app.py`. The router; what a page shows is in `pages/`."""
+"""Word Privacy Lab: `streamlit run app.py`. The server and the router; pages are in `pages/`."""
 
-from pages.shared.aids import reading_aids
-from pages.shared.contents import CONTENTS
-from pages.shared.frame import open_frame
-from pages.shared.memory import settle
-from pages.shared.warmup import warm_up
+from streamlit.starlette import App
 
-page = open_frame()
-if page.title != CONTENTS[0].title:  # which is drawn at once; the others need what is loaded here
+from pages.shared.gate import guards
+
+if __name__ == "__main__":  # run by Streamlit, for a visitor
+    from pages.shared.aids import reading_aids
+    from pages.shared.contents import CONTENTS
+    from pages.shared.frame import open_frame
+    from pages.shared.memory import settle
+    from pages.shared.warmup import warm_up
+
+    page = open_frame()
+    if page.title != CONTENTS[0].title:  # which is drawn at once; the others need what is loaded
+        warm_up()
+    reading_aids(page.url_path)
+    page.run()
     warm_up()
-reading_aids(page.url_path)
-page.run()
-warm_up()
-settle()
+    settle()
+else:  # imported by the server, once
+    app = App(__file__, middleware=guards())

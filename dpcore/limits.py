@@ -80,3 +80,16 @@ MAX_PAGE_WORK = 2  # long computations at a time in the process of the pages; ot
 MAX_UPLOAD_MEGABYTES = 10  # of one file
 MAX_SESSION_FILES = 10  # that one session holds
 MAX_SESSION_MEGABYTES = 20  # of all files that one session holds
+
+# Server: of one process of the pages
+REQUESTS_A_SECOND = 20  # of one tab; more wait, in their order
+MAX_REQUESTS_AT_ONCE = 10  # of one tab, before they wait
+REQUEST_BYTES = 50_000  # that count as one request; a longer one counts as several
+MAX_REQUEST_BYTES = 1_000_000
+MAX_TABS = 200  # that are open at a time
+MAX_ADDRESS_TABS = 120  # of them at one network address, behind which a whole class may sit
+MAX_OPENING = 3  # tabs of one address whose first page is drawn at a time; others wait
+OPENING_SECONDS = 10  # after which one counts as drawn
+LEFT_SECONDS = 2  # for which it counts when its tab leaves before: its work still goes on
+MAX_UPLOADS = 4  # that are received at a time; others wait
+MAX_UPLOAD_SECONDS = 60  # of one of them

@@ -1,0 +1,217 @@
+"""What one visitor may ask for: no more at once, no more a second, and the others' turn comes."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from dpcore import limits
+from pages.shared import pace
+from pages.shared.pace import Pace
+
+DRAWN = ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY).SerializeToString()
+LEFT = {"type": "websocket.disconnect", "code": 1001}
+
+
+class Line:
+    """A web socket as uvicorn hands it over, and an app that notes what it reads from it."""
+
+    def __init__(self, guard: Pace, address: str = "192.0.2.1") -> None:
+        self.guard, self.address = guard, address
+        self.arriving: asyncio.Queue[dict] = asyncio.Queue()
+        self.sent: list[dict] = []
+
+    def ask(self, *sizes: int) -> None:
+        for size in sizes:
+            self.arriving.put_nowait({"type": "websocket.receive", "bytes": bytes(size)})
+
+    async def run(self) -> None:
+        async def send(message: dict) -> None:
+            self.sent.append(message)
+
+        scope = {"type": "websocket", "client": (self.address, 1), "path": "/", "line": self}
+        await self.guard(scope, self.arriving.get, send)
+
+
+class App:
+    """Reads all, and may say after each request that the page is drawn."""
+
+    def __init__(self, draws: bool = True) -> None:
+        self.draws = draws
+        self.read: dict[Line, list[float]] = {}
+        self.ended: dict[Line, int] = {}
+
+    async def __call__(self, scope: dict, receive: Callable, send: Callable) -> None:
+        line = scope["line"]
+        times = self.read.setdefault(line, [])
+        while (message := await receive())["type"] == "websocket.receive":
+            times.append(time.monotonic())
+            if self.draws:
+                await send({"type": "websocket.send", "bytes": DRAWN})
+        self.ended[line] = message["code"]
+
+
+@asynccontextmanager
+async def open_lines(lines: Iterable[Line]):
+    tasks = [asyncio.create_task(line.run()) for line in lines]
+    await asyncio.sleep(0.01)
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def run(work: Awaitable[None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 20))
+
+
+def test_a_flood_is_read_at_the_pace_in_its_order_and_nothing_is_lost() -> None:
+    async def work() -> None:
+        app = App()
+        line = Line(Pace(app))
+        async with open_lines([line]):
+            begin = time.monotonic()
+            more = limits.REQUESTS_A_SECOND // 2
+            line.ask(*[10] * (limits.MAX_REQUESTS_AT_ONCE + more))
+            while len(app.read[line]) < limits.MAX_REQUESTS_AT_ONCE + more:
+                await asyncio.sleep(0.01)
+        # A clock that lags lets requests through later, never earlier.
+        for number, moment in enumerate(app.read[line]):
+            earliest = (number - limits.MAX_REQUESTS_AT_ONCE) / limits.REQUESTS_A_SECOND
+            assert moment - begin >= earliest - 1e-6
+
+    run(work())
+
+
+def test_a_long_request_costs_as_several_and_a_longer_one_ends_the_tab() -> None:
+    async def work() -> None:
+        app = App()
+        line = Line(Pace(app))
+        async with open_lines([line]):
+            begin = time.monotonic()
+            line.ask(limits.MAX_REQUEST_BYTES, 10)
+            while len(app.read[line]) < 2:
+                await asyncio.sleep(0.01)
+            cost = 1 + limits.MAX_REQUEST_BYTES / limits.REQUEST_BYTES
+            debt = cost - limits.MAX_REQUESTS_AT_ONCE
+            assert app.read[line][1] - begin >= debt / limits.REQUESTS_A_SECOND > 0
+            line.ask(limits.MAX_REQUEST_BYTES + 1)
+            while line not in app.ended:
+                await asyncio.sleep(0.01)
+        assert app.ended[line] == 1009
+        assert {"type": "websocket.close", "code": 1009} in line.sent
+        assert len(app.read[line]) == 2
+
+    run(work())
+
+
+def test_tabs_of_an_address_open_a_few_at_a_time_and_other_addresses_at_once() -> None:
+    async def work() -> None:
+        app = App(draws=False)
+        guard = Pace(app)
+        crowd = [Line(guard) for _ in range(limits.MAX_OPENING + 2)]
+        stranger = Line(guard, "192.0.2.2")
+        async with open_lines([*crowd, stranger]):
+            for line in [*crowd, stranger]:
+                line.ask(10)
+            await asyncio.sleep(0.1)
+            assert [len(app.read[line]) for line in crowd] == [1] * limits.MAX_OPENING + [0, 0]
+            assert len(app.read[stranger]) == 1
+            crowd[-2].arriving.put_nowait(LEFT)  # who does not wait is never drawn
+            await asyncio.sleep(0.1)
+            assert app.ended == {crowd[-2]: 1001}
+            assert app.read[crowd[-2]] == []
+
+    run(work())
+
+
+@pytest.mark.parametrize("seconds", ["OPENING_SECONDS", "LEFT_SECONDS"])
+def test_a_turn_ends_when_the_page_is_drawn_or_after_a_while(
+    seconds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, seconds, 0.3)
+
+    async def work() -> None:
+        app = App(draws=False)
+        guard = Pace(app)
+        first = [Line(guard) for _ in range(limits.MAX_OPENING)]
+        last = Line(guard)
+        async with open_lines([*first, last]):
+            begin = time.monotonic()
+            for line in [*first, last]:
+                line.ask(10)
+            if seconds == "LEFT_SECONDS":
+                first[0].arriving.put_nowait(LEFT)
+            while not app.read[last]:
+                await asyncio.sleep(0.01)
+            assert time.monotonic() - begin >= 0.3
+
+    run(work())
+
+
+def test_a_drawn_page_gives_its_turn_on() -> None:
+    async def work() -> None:
+        app = App()
+        guard = Pace(app)
+        crowd = [Line(guard) for _ in range(4 * limits.MAX_OPENING)]
+        async with open_lines(crowd):
+            for line in crowd:
+                line.ask(10, 10)
+            while any(len(app.read[line]) < 2 for line in crowd):  # sooner than any turn ends
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(work(), min(limits.OPENING_SECONDS, limits.LEFT_SECONDS)))
+
+
+def test_more_tabs_than_a_process_serves_are_told_to_come_again() -> None:
+    async def work() -> None:
+        app = App()
+        guard = Pace(app)
+        tabs = [Line(guard) for _ in range(limits.MAX_ADDRESS_TABS + 1)]
+        rest = limits.MAX_TABS - limits.MAX_ADDRESS_TABS
+        others = [Line(guard, f"192.0.2.{n % 250}") for n in range(2, rest + 3)]
+        async with open_lines(tabs), open_lines(others):
+            refused = [line for line in [*tabs, *others] if line not in app.read]
+            assert refused == [tabs[-1], others[-1]]
+            for line in refused:
+                assert line.sent[0]["type"] == "websocket.http.response.start"
+                assert line.sent[0]["status"] == 503
+            tabs[0].arriving.put_nowait(LEFT)
+            await asyncio.sleep(0.05)
+            again = Line(guard)
+            async with open_lines([again]):
+                assert again in app.read
+        await asyncio.sleep(0)
+        assert not guard._tabs
+
+    run(work())
+
+
+def test_uploads_take_turns_and_a_slow_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "MAX_UPLOAD_SECONDS", 0.2)
+    scope = {"type": "http", "method": "PUT"}
+    running, most, statuses = 0, 0, []
+
+    async def stalled(scope: dict, receive: Callable, send: Callable) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            await receive()
+        finally:
+            running -= 1
+
+    async def send(message: dict) -> None:
+        statuses.append(message.get("status"))
+
+    async def work() -> None:
+        guard = Pace(stalled)
+        uploads = limits.MAX_UPLOADS + 1
+        await asyncio.gather(*(guard(scope, asyncio.Event().wait, send) for _ in range(uploads)))
+        assert most == limits.MAX_UPLOADS
+        assert statuses.count(408) == uploads
+
+    run(work())
