@@ -14,6 +14,7 @@ MAX_BLANK_LINES = 1_000  # in a text file of vectors: a packed one may hold any 
 MAX_LEXICON_NUMBERS = 1_500_000_000  # words × dimension: 6 GB (GoogleNews holds 900,000,000)
 MAX_EXACT_EXTENT_WORDS = 50_000  # above this the extent is a bound until it is built on request
 NEIGHBOUR_TABLE_WIDTH = 128
+SEPARATED_AT_ONCE_WORDS = 2_000  # above this the least distance of derived points is not computed
 CERTIFIED_AT_ONCE_WORDS = 1_000  # above this a certificate of noise is computed on request only
 MAX_MAP_WORDS = 50_000  # on the map of a whole lexicon: the most frequent ones
 MAX_MAP_NEIGHBOURS = 500  # of a word, on the map of its neighbourhood

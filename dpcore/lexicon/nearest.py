@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.rounding import gamma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,7 @@ def product_error(dimension: int) -> float:
     more roundings are allowed for, so that y may itself be rounded to float32 and the product
     may be added to another term.
     """
-    terms = (dimension + 4) * _FLOAT32_UNIT
-    return terms / (1.0 - terms)
+    return gamma(dimension + 4, _FLOAT32_UNIT)
 
 
 def nearest(

@@ -1,4 +1,4 @@
-"""How much a public map of the vectors stretches the vocabulary: exact, over all pairs."""
+"""What a public map does to distances of the vocabulary: exact, over all pairs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 
 from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.extent_exact import exact_extent
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
@@ -39,17 +43,48 @@ def largest_stretch(
     Returns:
         The exact value (to float64 rounding); looked up if it is known for this map.
     """
+    return _fact(
+        lexicon,
+        mapped,
+        label,
+        "stretch",
+        lambda: compute_stretch(lexicon.vectors, mapped, progress),
+    )
+
+
+def image_separation(
+    lexicon: Lexicon,
+    mapped: NDArray[np.float32],
+    label: str,
+    progress: Progress = silent,
+) -> float:
+    """Smallest distance above 0 between two rows of `mapped`; arguments as `largest_stretch`."""
+    return _fact(
+        lexicon,
+        mapped,
+        label,
+        "separation",
+        lambda: exact_extent(mapped, Metric.EUCLIDEAN, progress)[1],
+    )
+
+
+def _fact(
+    lexicon: Lexicon,
+    mapped: NDArray[np.float32],
+    label: str,
+    name: str,
+    compute: Callable[[], float],
+) -> float:
+    """What is bundled or kept of this map under a name, else computed and kept."""
     digest = hashlib.sha256(np.ascontiguousarray(mapped, dtype="<f4").data).hexdigest()
-    known = bundled_stretch(lexicon.fingerprint, label)
-    if known is None:
+    known = bundled_stretch(lexicon.fingerprint, label) or {}
+    if known.get("mapped") != digest or name not in known:
         kept = recall(lexicon.fingerprint, f"stretch-{label}")
-        known = dict(kept.facts) if kept else {}
-    if known.get("mapped") == digest:
-        return float(known["stretch"])
-    found = compute_stretch(lexicon.vectors, mapped, progress)
-    facts = {"mapped": digest, "stretch": found}
-    keep(lexicon.fingerprint, f"stretch-{label}", Kept({}, facts))
-    return found
+        known = dict(kept.facts) if kept and kept.facts.get("mapped") == digest else {}
+    if name not in known:
+        known |= {"mapped": digest, name: compute()}
+        keep(lexicon.fingerprint, f"stretch-{label}", Kept({}, known))
+    return float(known[name])
 
 
 def compute_stretch(

@@ -15,9 +15,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
+from dpcore.guarantee import Rounding
 from dpcore.lexicon.neighbours import NeighbourIndex
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms import rays
+from dpcore.mechanisms.decoding import Decoding, Noise, decoding_of, radial_noise
 from dpcore.mechanisms.envelope import (
     Float32Array,
     FloatArray,
@@ -29,7 +31,7 @@ from dpcore.mechanisms.envelope import (
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
-from dpcore.mechanisms.points import Points, own
+from dpcore.mechanisms.points import Points, least_distance, own
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
 
@@ -114,6 +116,33 @@ class RadialMechanism(Mechanism):
     ) -> IntArray:
         """The output for each noisy vector: the nearest target."""
         return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+
+    @property
+    def separation(self) -> float | None:
+        """Least distance above 0 of two targets, or a lower bound; None if it is not known."""
+        return least_distance(self.lexicon, self.points)
+
+    @property
+    def offset(self) -> float:
+        """Bound on the distance of an origin from its own target."""
+        return 0.0
+
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """What the bound of its rounding needs to know of the noise at ε."""
+        return radial_noise(self.family, self.dimension, self.scale(epsilon))
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """How far floating point moves the law at ε (see `mechanisms.decoding`).
+
+        None where no bound is known: of points other than the lexicon's own in a large vocabulary
+        the least distance is not computed for it, and two points may be too close.
+        """
+        decoding = self.decoding(epsilon)
+        return None if decoding is None else decoding.rounding()
+
+    def decoding(self, epsilon: float) -> Decoding | None:
+        """The noise at ε and the targets, for bounds; None where the targets' are not known."""
+        return decoding_of(self.points, self.separation, self.offset, self.noise_bounds(epsilon))
 
     # -- the protocol
 

@@ -82,6 +82,7 @@ class Adept(ClippedLaplace):
             status=status,
             reason=reason,
             source=f"{self.source}; Habernal 2021",
+            rounding=self.rounding(value),
         )
 
 

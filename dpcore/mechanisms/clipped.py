@@ -92,6 +92,11 @@ class ClippedMechanism(Mechanism):
         return self._clipped.vectors
 
     @property
+    def offset(self) -> float:
+        """Bound on the distance of a clipped vector from its own target."""
+        return 0.0 if self.targets is self.origins else self.lexicon.largest_norm
+
+    @property
     def targets(self) -> Float32Array:
         """What the noisy vector is compared with, shape (n, d)."""
         return self.points.vectors
@@ -124,14 +129,16 @@ class ClippedLaplace(ClippedMechanism, RadialMechanism):
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Pure local privacy, proved."""
+        value = self.check_epsilon(epsilon)
         return PureLocalPrivacy(
-            epsilon=self.check_epsilon(epsilon),
+            epsilon=value,
             status=Status.PROVED,
             reason=(
                 f"Clipped vectors differ by at most {self.sensitivity:.4g} in the norm of the "
                 "noise, and its scale is that over ε."
             ),
             source=self.source,
+            rounding=self.rounding(value),
         )
 
 
@@ -202,6 +209,7 @@ class ClippedGaussian(ClippedMechanism, RadialMechanism):
                 + ("." if holds else f", above the claimed {self.delta:.3g}.")
             ),
             source=self.source,
+            rounding=self.rounding(value),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,7 +11,9 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.rounding import gamma
 from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.decoding import Noise, radial_noise
 from dpcore.mechanisms.envelope import FloatArray
 from dpcore.mechanisms.mechanism import parameter
 from dpcore.noise.radial import Radial
@@ -38,11 +41,13 @@ class MultivariateLaplace(RadialMechanism):
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy, proved: the triangle inequality on the log-density."""
+        value = self.check_epsilon(epsilon)
         return MetricPrivacy(
-            epsilon=self.check_epsilon(epsilon),
+            epsilon=value,
             status=Status.PROVED,
             reason="The log-density of the noise changes by at most ε times the distance moved.",
             source=self.source,
+            rounding=self.rounding(value),
         )
 
 
@@ -89,6 +94,24 @@ class Mahalanobis(MultivariateLaplace):
         """λ_min(S): the Euclidean guarantee is ε/√λ_min(S)."""
         return float(self._spectrum[0][0])
 
+    @property
+    def _stretches(self) -> tuple[float, float]:
+        """√λ of S, the smallest rounded down and the largest rounded up.
+
+        A computed eigenvalue is off by a modest multiple of u‖S‖ (LAPACK Users' Guide, 3rd ed.,
+        section 4.7): 10d is taken, which is assumed and not proved.
+        """
+        values = self._spectrum[0]
+        error = gamma(10.0 * values.size) * float(values[-1])
+        return math.sqrt(float(values[0]) - error), math.sqrt(float(values[-1]) + error)
+
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """As for round noise, stretched by the square roots of the eigenvalues of S."""
+        if self.lam == 0:
+            return super().noise_bounds(epsilon)
+        least, most = self._stretches
+        return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
+
     def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
         """S^{1/2} u with u on the unit sphere, not normalised again, shape (count, d)."""
         unit = super().directions(rng, count)
@@ -105,7 +128,7 @@ class Mahalanobis(MultivariateLaplace):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy in the regularised Mahalanobis metric, proved."""
         value = self.check_epsilon(epsilon)
-        factor = 1.0 if self.lam == 0 else 1.0 / np.sqrt(self.smallest_eigenvalue)
+        factor = 1.0 if self.lam == 0 else 1.0 / self._stretches[0]
         return MetricPrivacy(
             epsilon=value,
             metric="regularised Mahalanobis",
@@ -116,4 +139,5 @@ class Mahalanobis(MultivariateLaplace):
                 f"distance its parameter is {value * factor:.4g}."
             ),
             source=self.source,
+            rounding=self.rounding(value),
         )

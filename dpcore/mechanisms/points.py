@@ -16,7 +16,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.lexicon.extent_exact import exact_extent
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.progress import silent
+from dpcore.limits import SEPARATED_AT_ONCE_WORDS
 from dpcore.mechanisms.rays import largest_norm
 
 if TYPE_CHECKING:
@@ -44,6 +48,13 @@ class Points:
     def norm(self) -> float:
         """Largest Euclidean norm of a point."""
         return largest_norm(self.vectors)
+
+    @cached_property
+    def separation(self) -> float | None:
+        """Smallest distance above 0 of two points; None if there are too many for a wait."""
+        if len(self.vectors) > SEPARATED_AT_ONCE_WORDS:
+            return None
+        return exact_extent(self.vectors, Metric.EUCLIDEAN, silent)[1]
 
     @cached_property
     def search(self) -> NearestSearch:
@@ -92,6 +103,13 @@ def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -
     with _opening:
         held = _held.setdefault(lexicon, _Held())
     return held.get(key, make, lexicon.vectors)
+
+
+def least_distance(lexicon: Lexicon, points: Points) -> float | None:
+    """Δ₀ of points of a lexicon, or a lower bound; None if it would have to be waited for."""
+    if points.vectors is lexicon.vectors:
+        return lexicon.with_metric(Metric.EUCLIDEAN).extent.separation
+    return points.separation
 
 
 def own(lexicon: Lexicon) -> Points:

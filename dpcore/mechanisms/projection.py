@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
-from dpcore.lexicon.stretch import largest_stretch
+from dpcore.lexicon.rounding import gamma
+from dpcore.lexicon.stretch import image_separation, largest_stretch
 from dpcore.mechanisms.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.mechanism import parameter
 from dpcore.mechanisms.multivariate import MultivariateLaplace
@@ -92,9 +93,19 @@ class RandomProjection(MultivariateLaplace):
 
     @cached_property
     def stretch(self) -> float:
-        """L = max ‖Φ(φ_w − φ_w′)‖/‖φ_w − φ_w′‖ over all pairs of the vocabulary."""
-        label = f"projection-{self.dimensions}-{self.matrix_seed}"
-        return largest_stretch(self.lexicon, self.targets, label)
+        """L = max ‖Φ(φ_w − φ_w′)‖/‖φ_w − φ_w′‖ over all pairs of the vocabulary, rounded up."""
+        # Two sums of squares, the differences in them, two roots, a quotient.
+        terms = self.lexicon.dimension + self.dimensions + 8.0
+        return largest_stretch(self.lexicon, self.targets, self._label) * (1.0 + gamma(terms))
+
+    @cached_property
+    def separation(self) -> float | None:
+        """Least distance above 0 of two projected words, from all pairs, as the stretch."""
+        return image_separation(self.lexicon, self.targets, self._label)
+
+    @property
+    def _label(self) -> str:
+        return f"projection-{self.dimensions}-{self.matrix_seed}"
 
     @property
     def _factor(self) -> float:
@@ -120,6 +131,7 @@ class RandomProjection(MultivariateLaplace):
                     f"pairs of words, {self.stretch:.4g}."
                 ),
                 source=f"{self.source}; stretch computed",
+                rounding=self.rounding(value),
             )
         bound = stretch_quantile(len(self.lexicon), self.dimensions, self.delta)
         return MetricPrivacy(
@@ -130,4 +142,5 @@ class RandomProjection(MultivariateLaplace):
                 f"fails for a share of at most {self.delta:.3g} of all matrices."
             ),
             source=f"{self.source}, with β from the exact law of one stretch",
+            rounding=self.rounding(value),
         )

@@ -17,14 +17,16 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Status
+from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Rounding, Status
 from dpcore.lexicon.neighbours import NeighbourIndex
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.clipped import ClippedMechanism
+from dpcore.mechanisms.decoding import decoding_of, truncated_noise
 from dpcore.mechanisms.envelope import FloatArray, IntArray
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, parameter
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.points import least_distance
 from dpcore.mechanisms.truncation import (
     Truncation,
     corrected_truncation,
@@ -45,6 +47,22 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
     @abstractmethod
     def truncation(self, epsilon: float) -> Truncation:
         """The noise at ε."""
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """How far floating point moves the law at ε (see `mechanisms.decoding`).
+
+        None where no bound is known; the cells of step 2 need noise that can reach every target.
+        """
+        noise = self.truncation(epsilon)
+        decoding = decoding_of(
+            self.points,
+            least_distance(self.lexicon, self.points),
+            self.offset,
+            truncated_noise(noise.alpha, noise.cut, self.dimension),
+        )
+        if decoding is None or noise.cut < 2.0 * decoding.norm:
+            return None
+        return decoding.rounding()
 
     def noisy(self, rng: np.random.Generator, words: IntArray, noise: Truncation) -> FloatArray:
         """The clipped vectors of words plus fresh noise, shape (k, d)."""
@@ -213,6 +231,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
             status=status,
             reason=reason,
             source=self.source,
+            rounding=self.rounding(value),
         )
 
 
@@ -236,10 +255,12 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Approximate local privacy, proved by the exact δ."""
+        value = self.check_epsilon(epsilon)
         return ApproximateLocalPrivacy(
-            epsilon=self.check_epsilon(epsilon),
+            epsilon=value,
             log_delta=math.log(self.delta),
             status=Status.PROVED,
             reason="The cut is the shortest whose exact δ, at the worst difference, is the stated.",
             source=self.source,
+            rounding=self.rounding(value),
         )

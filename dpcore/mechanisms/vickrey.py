@@ -7,16 +7,17 @@ sees ẑ and never the private word, so the guarantee is that of the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.guarantee import Guarantee
+from dpcore.guarantee import Guarantee, Rounding
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
+from dpcore.mechanisms.decoding import Noise
 from dpcore.mechanisms.envelope import (
     FloatArray,
     IntArray,
@@ -76,6 +77,20 @@ class Vickrey(Mahalanobis):
         if self.noise == "mahalanobis":
             return super().guarantee(epsilon)
         return super(Mahalanobis, self).guarantee(epsilon)
+
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """As for the mechanism of the noise."""
+        if self.noise == "mahalanobis":
+            return super().noise_bounds(epsilon)
+        return super(Mahalanobis, self).noise_bounds(epsilon)
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """As for the noise; the choice depends on two words, so all of it is total variation."""
+        decoding = self.decoding(epsilon)
+        if decoding is None:
+            return None
+        decoding = replace(decoding, always_near=True)
+        return decoding.rounding_of_two(self.t) if self.t > 0 else decoding.rounding()
 
     def odds_bar(self, coin: FloatArray) -> FloatArray:
         """κ² such that y₁ is chosen if and only if s₁² ≤ κ²·s₂², for a uniform coin in [0, 1)."""

@@ -1,6 +1,7 @@
 """Clipping, its bound to the last bit, and what the noisy vector is compared with."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -80,7 +81,8 @@ def test_comparison_with_unclipped_words_loses_words_even_without_noise(kind, mi
     assert theirs.targets is middle.vectors
     assert (ours.sample(rng(), words, 1e9) == words).mean() == 1.0
     assert (theirs.sample(rng(), words, 1e9) == words).mean() < 0.9
-    assert ours.guarantee(2.0) == theirs.guarantee(2.0)
+    first, second = (replace(m.guarantee(2.0), rounding=None) for m in (ours, theirs))
+    assert first == second
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,6 +8,9 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.extent_exact import exact_extent
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import silent
 from dpcore.lexicon.stretch import compute_stretch
 from dpcore.mechanisms.multivariate import MultivariateLaplace
 from dpcore.mechanisms.projection import RandomProjection, projection_matrix, stretch_quantile
@@ -112,9 +115,15 @@ def test_noise_lives_in_the_projected_space(rng):
 def test_the_bundled_stretch_is_that_of_all_pairs():
     """Computed anew over all 312 million pairs, on this machine's own product."""
     mechanism = RandomProjection(lexicon=load())
-    assert bundled_stretch(mechanism.lexicon.fingerprint, "projection-50-0") is not None
+    assert bundled_stretch(mechanism.lexicon.fingerprint, "projection-50-0").keys() > {
+        "stretch",
+        "separation",
+    }
     found = compute_stretch(mechanism.lexicon.vectors, mechanism.targets)
     assert mechanism.stretch == pytest.approx(found, rel=1e-12)
+    assert mechanism.stretch >= found
+    least = exact_extent(mechanism.targets, Metric.EUCLIDEAN, silent)[1]
+    assert mechanism.separation == pytest.approx(least, rel=1e-12)
 
 
 def test_projected_words_lie_on_a_public_grid(middle):
