@@ -41,6 +41,10 @@ class StudyError(DpcoreError):
     """A study that is unknown, or a recorded result that cannot be made, written or trusted."""
 
 
+class InputError(StudyError):
+    """A corpus that cannot be rewritten as it stands: a run on it can never be finished."""
+
+
 class MapMissingError(DpcoreError):
     """A map that has not been built yet; the message holds the command that builds it."""
 

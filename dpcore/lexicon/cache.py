@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.errors import DpcoreError
+
 _MAGIC = "dpcore-cache-1"
 _ALIGNMENT = 64
 _HEADER_LIMIT = 65_536
@@ -79,30 +81,90 @@ def cache_status() -> CacheStatus:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, lasting: bool = False) -> Iterator[Path]:
     """Give a temporary path beside `path`, and rename it to `path` when the block succeeds.
+
+    Args:
+        path: what is to be written.
+        lasting: write into a folder that must be there already, and wait until the bytes are on
+            the disk: after a loss of power too, the file is whole or absent.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not lasting:
+        path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
+        if lasting:
+            flush(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk.
+
+    Raises:
+        OSError: it cannot be opened, or the disk fails.
+    """
+    if path.is_dir() and os.name == "nt":  # Windows opens no folder, and needs no such call
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def alone(path: Path, refusal: DpcoreError) -> Iterator[None]:
+    """Hold a lock file against every other process and thread; nobody waits.
+
+    The system lets go of it when its process ends, however that ends. A lock file that a killed
+    process has left is therefore no lock: the next one takes it over.
+
+    Args:
+        path: of the lock file, which is there only while it is held.
+        refusal: what is raised if another holds it.
+
+    Raises:
+        DpcoreError: `refusal`.
+        OSError: the file cannot be made, or the file system has no locks.
+    """
+    from filelock import FileLock, Timeout
+
+    # Where there are no locks of the system, an imitation by files could outlive its process.
+    lock = FileLock(path, timeout=0, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise refusal from None
+    try:
+        yield
+    finally:
+        # Before it is let go: who takes a file that has lost its name sees that, and makes another.
+        with contextlib.suppress(OSError):
+            path.unlink()
+        lock.release()
+
+
+def write_text(path: Path, text: str, *, lasting: bool = False) -> None:
     """Write a small UTF-8 file whole.
+
+    Args:
+        path: where.
+        text: what.
+        lasting: as for `replacing`.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    with replacing(path) as temporary:
+    with replacing(path, lasting=lasting) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -9,16 +9,14 @@ named; nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dpcore.errors import StudyError
+from dpcore.errors import InputError, StudyError
+from dpcore.limits import MAX_DOCUMENT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-
-    Rewrite = Callable[[list[str | None]], list[str | None]]
-    """From texts to private texts; None where there is no text."""
 
 SPAN_BYTES = 1_000_000
 """Of text in a span, about: a performance knob; it changes no output."""
@@ -41,6 +39,19 @@ class Span:
     first: int
 
 
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """What a span holds.
+
+    Attributes:
+        texts: of each row; None where there is no text.
+        rows: the rows, as the format that read them writes them again.
+    """
+
+    texts: list[str | None]
+    rows: Any
+
+
 @dataclass(frozen=True)
 class Columns:
     """What is read and written.
@@ -56,18 +67,20 @@ class Columns:
     original: bool = False
 
     def checked(self, there: Sequence[str], path: Path) -> None:
-        """Refuse columns that a file does not have.
+        """Refuse columns that a file does not have, or has twice.
 
         Raises:
             StudyError: the message names those that it has.
         """
         for name in (self.text, *self.keep):
             if name not in there:
-                shown = ", ".join(repr(one[:40]) for one in there[:20]) or "none"
+                shown = ", ".join(repr(column[:40]) for column in there[:20]) or "none"
                 raise StudyError(
                     f"{path.name} has no column {name[:60]!r}; its columns are: {shown}; name the "
                     "column of the texts with --text-column"
                 )
+            if list(there).count(name) > 1:
+                raise StudyError(f"{path.name} has two columns called {name[:60]!r}: rename one")
         if self.text in self.keep:
             raise StudyError(
                 f"--keep {self.text} would copy the texts unchanged; the texts of an experiment "
@@ -97,16 +110,23 @@ class Format(Protocol):
         """Consecutive spans of about `length` bytes of text.
 
         Raises:
-            StudyError: a document is too long, or the file is damaged.
+            InputError: a document is too long, or the file is damaged.
         """
 
-    def rewrite(
-        self, path: Path, span: Span, columns: Columns, rewrite: Rewrite, out: Path
-    ) -> None:
-        """Read a span, rewrite its texts and write the rows to a file of their own.
+    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+        """Read a span: the texts, and what is copied.
 
         Raises:
-            StudyError: a row is damaged; the message has its number and none of its text.
+            InputError: a row is damaged; the message has its number and none of its text.
+            TextError: the file is no UTF-8.
+        """
+
+    def write(
+        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
+    ) -> None:
+        """Write the rows of a span to a file of their own, with private texts.
+
+        Raises:
             OSError: the file cannot be written.
         """
 
@@ -118,24 +138,76 @@ class Format(Protocol):
         """
 
 
+def check_lengths(texts: list[str | None], span: Span, path: Path) -> None:
+    """Refuse a document that is too long for memory: the same limit in every format.
+
+    Raises:
+        InputError: with the number of the first one.
+    """
+    for number, text in enumerate(texts, start=span.first + 1):
+        # At most four bytes a character: few texts need to be encoded to be measured.
+        if text and 4 * len(text) > MAX_DOCUMENT_BYTES:
+            size = len(text.encode("utf-8", "surrogatepass"))
+            if size > MAX_DOCUMENT_BYTES:
+                raise too_long(path, f"document {number:,}")
+
+
+def too_long(path: Path, what: str) -> InputError:
+    """The refusal of a document, or of the line that holds it."""
+    return InputError(
+        f"{what} of {path.name} is longer than {MAX_DOCUMENT_BYTES:,} bytes; a document must fit "
+        "into memory: split it"
+    )
+
+
+def read_through(
+    form: Format, path: Path, columns: Columns, length: int, tell: Callable[[int], None]
+) -> None:
+    """Read a whole file as the workers will, so that what they would refuse is refused before.
+
+    Args:
+        form: its format.
+        path: the file.
+        columns: what will be read.
+        length: of a span, as for `Format.spans`.
+        tell: called with where each span ends.
+
+    Raises:
+        InputError: as `Format.spans` and `Format.read`.
+        TextError: as `Format.read`.
+    """
+    for span in form.spans(path, length):
+        form.read(path, span, columns)
+        tell(span.stop)
+
+
 def format_of(path: Path) -> Format:
-    """The format of a file, by the end of its name.
+    """The format of a file, by the end of the name that it was given by (a link's own).
 
     Raises:
         StudyError: there is none; the message names those that there are.
     """
+    for form in _formats():
+        if path.suffix.lower() in form.suffixes:
+            return form
+    names = ", ".join(f"*{suffix}" for form in _formats() for suffix in form.suffixes)
+    raise StudyError(f"{path.name} has a name of no known format; there are: {names}")
+
+
+def format_named(name: str) -> Format:
+    """The format with this `Format.name`, which a run was begun with.
+
+    Raises:
+        StudyError: there is none.
+    """
+    for form in _formats():
+        if form.name == name:
+            return form
+    raise StudyError(f"there is no format {name[:40]!r}")
+
+
+def _formats() -> tuple[Format, ...]:
     from dpcore.study.corpus_parquet import Parquet
     from dpcore.study.corpus_text import CommaSeparated, JsonLines, TextLines
 
-    known: tuple[Format, ...] = (
-        TextLines(),
-        CommaSeparated(),
-        CommaSeparated("\t"),
-        JsonLines(),
-        Parquet(),
-    )
-    for one in known:
-        if path.suffix.lower() in one.suffixes:
-            return one
-    names = ", ".join(f"*{suffix}" for one in known for suffix in one.suffixes)
-    raise StudyError(f"{path.name} has a name of no known format; there are: {names}")
+    return TextLines(), CommaSeparated(), CommaSeparated("\t"), JsonLines(), Parquet()

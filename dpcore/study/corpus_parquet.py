@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import InputError, MissingPackageError
 from dpcore.lexicon.damage import ARRAYS, brief
-from dpcore.study.corpus import ORIGINAL, Span
+from dpcore.study.corpus import ORIGINAL, Documents, Span, check_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from dpcore.study.corpus import Columns, Rewrite
+    from dpcore.study.corpus import Columns
 
 _BUFFER = 2**20  # bytes read at a time
 _BATCH = 4_096  # rows decoded at a time
@@ -31,7 +31,7 @@ class Parquet:
             columns.checked(file.schema_arrow.names, path)
             kind = file.schema_arrow.field(columns.text).type
             if str(kind) not in {"string", "large_string", "string_view"}:
-                raise StudyError(
+                raise InputError(
                     f"the column {columns.text!r} of {path.name} holds {kind}, not strings"
                 )
 
@@ -52,18 +52,35 @@ class Parquet:
                     yield Span(start, min(start + step, begin + group.num_rows), start)
                 begin += group.num_rows
 
-    def rewrite(
-        self, path: Path, span: Span, columns: Columns, rewrite: Rewrite, out: Path
+    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+        """See `Format.read`."""
+        arrow, _ = _packages()
+        try:
+            table = self._rows(path, span, [columns.text, *columns.keep])
+            texts: list[str | None] = table.column(columns.text).to_pylist()
+        except (arrow.ArrowException, OSError, *ARRAYS) as error:
+            if _of_the_system(error):
+                raise
+            # Its message could hold words of the text.
+            raise InputError(
+                f"{path.name} is damaged in the rows {span.start + 1:,} to {span.stop:,} "
+                f"({type(error).__name__})"
+            ) from None
+        check_lengths(texts, span, path)
+        return Documents(texts, table.select([*columns.keep, columns.text]))
+
+    def write(
+        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
     ) -> None:
-        """See `Format.rewrite`."""
+        """See `Format.write`."""
         arrow, parquet = _packages()
-        table = self._rows(path, span, [columns.text, *columns.keep])
-        old = table.column(columns.text)
-        text = arrow.chunked_array([arrow.array(rewrite(old.to_pylist()), arrow.string())])
-        found = {columns.text: text} | {name: table.column(name) for name in columns.keep}
+        written = {columns.text: arrow.chunked_array([arrow.array(private, arrow.string())])}
+        for name in columns.keep:
+            kept = documents.rows.column(name)
+            written[name] = kept.cast(released_type(kept.type))
         if columns.original:
-            found[ORIGINAL] = old
-        parquet.write_table(arrow.table(found), out, compression="zstd")
+            written[ORIGINAL] = documents.rows.column(columns.text)
+        parquet.write_table(arrow.table(written), out, compression="zstd")
 
     def _rows(self, path: Path, span: Span, names: list[str]) -> Any:
         """The rows of a span, which lie in one row group."""
@@ -90,7 +107,8 @@ class Parquet:
         arrow, parquet = _packages()
         if not parts:
             with _opened(path) as file:
-                fields = [file.schema_arrow.field(name) for name in columns.keep]
+                kinds = [(name, file.schema_arrow.field(name).type) for name in columns.keep]
+            fields = [arrow.field(name, released_type(kind)) for name, kind in kinds]
             original = [ORIGINAL] if columns.original else []
             texts = [arrow.field(name, arrow.string()) for name in [columns.text, *original]]
             schema = arrow.schema([texts[0], *fields, *texts[1:]])
@@ -123,4 +141,49 @@ def _opened(path: Path) -> Any:
         _ = file.schema_arrow.names  # what is damaged in it shows only here
         return file
     except (arrow.ArrowException, OSError, *ARRAYS) as error:
-        raise StudyError(f"{path.name} is not a parquet file, or damaged: {brief(error)}") from None
+        if _of_the_system(error):
+            raise
+        raise InputError(f"{path.name} is not a parquet file, or damaged: {brief(error)}") from None
+
+
+def _of_the_system(error: Exception) -> bool:
+    """Whether a file could not be read at all: Arrow says OSError of a damaged one as well."""
+    return isinstance(error, OSError) and error.errno is not None
+
+
+def released_type(kind: Any) -> Any:
+    """The type in which a kept column is written: that of its values alone.
+
+    A categorical column carries all its categories, also those that no row has, and a field
+    inside a struct may carry notes. Both are of the original, not of the rows that are kept.
+
+    Args:
+        kind: an Arrow type.
+
+    Returns:
+        The same type without categories, notes and extensions, at every depth.
+    """
+    arrow, _ = _packages()
+    types = arrow.types
+    if isinstance(kind, arrow.BaseExtensionType):
+        return released_type(kind.storage_type)
+    if types.is_dictionary(kind):
+        return released_type(kind.value_type)
+    if types.is_struct(kind):
+        fields = [kind.field(number) for number in range(kind.num_fields)]
+        return arrow.struct([_bare(field) for field in fields])
+    if types.is_map(kind):
+        return arrow.map_(_bare(kind.key_field), _bare(kind.item_field), kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return arrow.list_(_bare(kind.value_field), kind.list_size)
+    if types.is_large_list(kind):
+        return arrow.large_list(_bare(kind.value_field))
+    if types.is_list(kind):
+        return arrow.list_(_bare(kind.value_field))
+    return kind
+
+
+def _bare(field: Any) -> Any:
+    """A field of a nested type, without its notes."""
+    arrow, _ = _packages()
+    return arrow.field(field.name, released_type(field.type), field.nullable)

@@ -9,16 +9,16 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import StudyError, TextError
+from dpcore.errors import InputError, TextError
 from dpcore.limits import MAX_DOCUMENT_BYTES
 from dpcore.rewrite.checks import decode
-from dpcore.study.corpus import ORIGINAL, Span
+from dpcore.study.corpus import ORIGINAL, Documents, Span, check_lengths, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from dpcore.study.corpus import Columns, Rewrite
+    from dpcore.study.corpus import Columns
 
 
 class _Text:
@@ -36,9 +36,11 @@ class _Text:
             first = 0
             while data := file.read(length):
                 if not data.endswith(b"\n"):
-                    data += file.readline(MAX_DOCUMENT_BYTES)
-                if len(data) >= MAX_DOCUMENT_BYTES + length:
-                    raise _too_long(path, first + data.count(b"\n"))
+                    rest = file.readline(MAX_DOCUMENT_BYTES)
+                    if len(rest) == MAX_DOCUMENT_BYTES and not rest.endswith(b"\n"):
+                        line = first + data.count(b"\n") + 1
+                        raise too_long(path, f"line {line:,}")
+                    data += rest
                 yield Span(start, start + len(data), first)
                 start += len(data)
                 first += data.count(b"\n")
@@ -51,10 +53,7 @@ class _Text:
         with path.open("rb") as file:
             file.seek(span.start)
             data = file.read(span.stop - span.start)
-        try:
-            lines = decode(data, first=span.start).split("\n")
-        except TextError as error:
-            raise StudyError(f"{path.name}: {error}") from None
+        lines = _decoded(path, data, span.start).split("\n")
         if lines and not lines[-1]:
             lines.pop()
         return [line.removesuffix("\r") for line in lines]
@@ -80,22 +79,28 @@ class TextLines(_Text):
     def check(self, path: Path, columns: Columns) -> None:
         """There are no columns to keep."""
         if columns.keep:
-            raise StudyError(f"{path.name} is a text file: it has no columns to --keep")
+            raise InputError(f"{path.name} is a text file: it has no columns to --keep")
 
-    def rewrite(
-        self, path: Path, span: Span, columns: Columns, rewrite: Rewrite, out: Path
-    ) -> None:
-        """See `Format.rewrite`."""
+    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+        """See `Format.read`."""
         lines = self._lines(path, span)
+        texts: list[str | None] = [*lines]
+        check_lengths(texts, span, path)
+        return Documents(texts, lines)
+
+    def write(
+        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
+    ) -> None:
+        """See `Format.write`."""
         # A line may hold other characters that end one, such as U+2028.
-        private = [(text or "").replace("\n", " ") for text in rewrite(list(lines))]
+        written = [(text or "").replace("\n", " ") for text in private]
         if columns.original:
-            private = [
+            written = [
                 f"{new}\t{old.replace(chr(9), ' ')}"
-                for new, old in zip(private, lines, strict=True)
+                for new, old in zip(written, documents.rows, strict=True)
             ]
         with out.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{text}\n" for text in private)
+            file.writelines(f"{text}\n" for text in written)
 
 
 class JsonLines(_Text):
@@ -108,14 +113,8 @@ class JsonLines(_Text):
         """The first object must have the columns."""
         with path.open("rb") as file:
             line = file.readline(MAX_DOCUMENT_BYTES)
-        rows = self._rows(path, [self._decoded(path, line)], 0)
+        rows = self._rows(path, [_decoded(path, line).strip()], 0)
         columns.checked(list(rows[0]), path)
-
-    def _decoded(self, path: Path, line: bytes) -> str:
-        try:
-            return decode(line).strip()
-        except TextError as error:
-            raise StudyError(f"{path.name}: {error}") from None
 
     def _rows(self, path: Path, lines: list[str], first: int) -> list[dict[str, Any]]:
         rows = []
@@ -125,17 +124,15 @@ class JsonLines(_Text):
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
-                raise StudyError(
+                raise InputError(
                     f"line {number:,} of {path.name} is not a JSON object; JSON lines have one "
                     "object a line"
                 )
             rows.append(row)
         return rows
 
-    def rewrite(
-        self, path: Path, span: Span, columns: Columns, rewrite: Rewrite, out: Path
-    ) -> None:
-        """See `Format.rewrite`."""
+    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+        """See `Format.read`."""
         rows = self._rows(path, self._lines(path, span), span.first)
         texts: list[str | None] = []
         for number, row in enumerate(rows, start=span.first + 1):
@@ -143,14 +140,21 @@ class JsonLines(_Text):
             text = row.get(columns.text)
             if missing or not isinstance(text, str | None):
                 what = f"no {missing[0]!r}" if missing else f"a {columns.text!r} that is no text"
-                raise StudyError(f"line {number:,} of {path.name} has {what}")
+                raise InputError(f"line {number:,} of {path.name} has {what}")
             texts.append(text)
+        check_lengths(texts, span, path)
+        return Documents(texts, rows)
+
+    def write(
+        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
+    ) -> None:
+        """See `Format.write`."""
         with out.open("w", encoding="utf-8", newline="\n") as file:
-            for row, text in zip(rows, rewrite(texts), strict=True):
-                found = {columns.text: text} | {name: row[name] for name in columns.keep}
+            for row, text in zip(documents.rows, private, strict=True):
+                released = {columns.text: text} | {name: row[name] for name in columns.keep}
                 if columns.original:
-                    found[ORIGINAL] = row[columns.text]
-                file.write(_json(found) + "\n")
+                    released[ORIGINAL] = row[columns.text]
+                file.write(_json(released) + "\n")
 
 
 class CommaSeparated(_Text):
@@ -164,11 +168,7 @@ class CommaSeparated(_Text):
 
     def check(self, path: Path, columns: Columns) -> None:
         """The header must have the columns, each once."""
-        names = self._names(path)
-        columns.checked(names, path)
-        twice = {name for name in (columns.text, *columns.keep) if names.count(name) > 1}
-        if twice:
-            raise StudyError(f"{path.name} has two columns called {min(twice)[:60]!r}: rename one")
+        columns.checked(self._names(path), path)
 
     def _reader(self, lines: Iterator[str]) -> Iterator[list[str]]:
         csv.field_size_limit(MAX_DOCUMENT_BYTES)
@@ -178,7 +178,7 @@ class CommaSeparated(_Text):
         for _, _, row in self._rows(path):
             if row:
                 return row
-        raise StudyError(f"{path.name} is empty; CSV begins with the names of the columns")
+        raise InputError(f"{path.name} is empty; CSV begins with the names of the columns")
 
     def _rows(self, path: Path) -> Iterator[tuple[int, int, list[str]]]:
         """Where each row begins and ends, and its fields."""
@@ -188,10 +188,9 @@ class CommaSeparated(_Text):
             nonlocal at
             with path.open("rb") as file:
                 while line := file.readline(MAX_DOCUMENT_BYTES):
-                    try:
-                        text = decode(line, first=at)
-                    except TextError as error:
-                        raise StudyError(f"{path.name}: {error}") from None
+                    if len(line) == MAX_DOCUMENT_BYTES and not line.endswith(b"\n"):
+                        raise too_long(path, f"the line at byte {at + 1:,}")
+                    text = _decoded(path, line, at)
                     at += len(line)
                     yield text
 
@@ -201,7 +200,7 @@ class CommaSeparated(_Text):
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                raise StudyError(f"{path.name}, row {number:,}: {error}") from None
+                raise InputError(f"{path.name}, row {number:,}: {error}") from None
             if row is None:
                 return
             yield begin, at, row
@@ -223,31 +222,36 @@ class CommaSeparated(_Text):
         if start >= 0:
             yield Span(start, stop, first)
 
-    def rewrite(
-        self, path: Path, span: Span, columns: Columns, rewrite: Rewrite, out: Path
-    ) -> None:
-        """See `Format.rewrite`."""
+    def read(self, path: Path, span: Span, columns: Columns) -> Documents:
+        """See `Format.read`."""
         names = self._names(path)
         with path.open("rb") as file:
             file.seek(span.start)
             data = file.read(span.stop - span.start)
-        text = io.StringIO(decode(data, first=span.start), newline="")
+        text = io.StringIO(_decoded(path, data, span.start), newline="")
         rows = [row for row in self._reader(iter(text)) if row]
         for number, row in enumerate(rows, start=span.first + 1):
             if len(row) != len(names):
-                raise StudyError(
+                raise InputError(
                     f"row {number:,} of {path.name} has {len(row)} fields and the header "
                     f"{len(names)}; a text with {'tabs' if self._delimiter != ',' else 'commas'} "
                     "must stand in quotes"
                 )
-        at = names.index(columns.text)
+        place = names.index(columns.text)
         keep = [names.index(name) for name in columns.keep]
-        private = rewrite([row[at] for row in rows])
+        texts: list[str | None] = [row[place] for row in rows]
+        check_lengths(texts, span, path)
+        return Documents(texts, [[row[i] for i in keep] for row in rows])
+
+    def write(
+        self, documents: Documents, private: list[str | None], columns: Columns, out: Path
+    ) -> None:
+        """See `Format.write`."""
         with out.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter=self._delimiter, lineterminator="\n")
-            for row, new in zip(rows, private, strict=True):
-                original = [row[at]] if columns.original else []
-                writer.writerow([new, *(row[i] for i in keep), *original])
+            rows = zip(private, documents.rows, documents.texts, strict=True)
+            for new, kept, old in rows:
+                writer.writerow([new, *kept, *([old] if columns.original else [])])
 
     def _header(self, columns: Columns) -> str:
         line = io.StringIO()
@@ -267,8 +271,9 @@ def _json(row: dict[str, Any]) -> str:
     return line
 
 
-def _too_long(path: Path, line: int) -> StudyError:
-    return StudyError(
-        f"line {line + 1:,} of {path.name} is longer than {MAX_DOCUMENT_BYTES:,} bytes; a document "
-        "must fit into memory: split it"
-    )
+def _decoded(path: Path, data: bytes, first: int = 0) -> str:
+    """Bytes of a file as text; the refusal names the file."""
+    try:
+        return decode(data, first=first)
+    except TextError as error:
+        raise InputError(f"{path.name}: {error}") from None

@@ -1,11 +1,12 @@
 """A private copy of a corpus, in constant memory, that a kill or Ctrl-C only interrupts.
 
-The corpus is cut into spans; each is rewritten by a worker into a file of its own, and at the end
-these are joined. Until then they lie in a folder beside the output with what a later run needs to
-go on: what was asked for (`state.json`) and the run's secret, 32 bytes from the operating system
-that key the noise of every document. The secret never leaves that folder, which only its owner
-can read, and goes with it. Whoever has both the secret and the output can take the noise away, so a
-folder that is not finished is as private as the original.
+The corpus is read through and checked, then cut into spans; each is rewritten by a worker into a
+file of its own, and at the end these are joined. Until then they lie in a folder beside the output
+with what a later run needs to go on (`privatize_folder`): what was asked for, and the run's secret,
+32 bytes from the operating system that key the noise of every document. The secret never leaves
+that folder, which only its owner can read, and goes before the output appears. Whoever has both the
+secret and the output can take the noise away, so a folder that is not finished is as private as the
+original.
 """
 
 from __future__ import annotations
@@ -15,39 +16,27 @@ import errno
 import hashlib
 import json
 import secrets
-import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
-from dpcore.errors import StudyError
-from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
-from dpcore.lexicon.damage import FIELDS
+from dpcore.errors import InputError, StudyError, TextError
+from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk import bulk
 from dpcore.mechanisms.bulk_kept import KEPT_BYTES
 from dpcore.mechanisms.bulk_tem import TemBulk
 from dpcore.noise.streams import SECRET_BYTES
-from dpcore.study.corpus import SPAN_BYTES
+from dpcore.study.corpus import SPAN_BYTES, read_through
 from dpcore.study.executors import Serial
+from dpcore.study.privatize_folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.study.privatize_order import Order, check_files, record_of
-from dpcore.study.privatize_span import (
-    LAWS_STEP,
-    MARK,
-    SECRET,
-    STATE,
-    canary,
-    law_file,
-    part_of,
-    read_state,
-)
-from dpcore.study.sources import ship
+from dpcore.study.privatize_span import LAWS_STEP, canary, changed, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from dpcore.study.corpus import Format, Span
+    from dpcore.study.corpus import Format
     from dpcore.study.executors import Executor
     from dpcore.study.worker import Json
 
@@ -55,8 +44,6 @@ SHARED_BYTES = 400
 """Bytes of corpus for each word of the lexicon, from which on workers share what they know."""
 _DO = "dpcore.study.privatize_span:rewrite_span"
 _LAWS = "dpcore.study.privatize_span:compute_laws"
-_JOINED = "joined"
-_MARKED = ("start", "stop", "documents", "words", "longest")
 
 
 def privatize(
@@ -83,58 +70,114 @@ def privatize(
         EpsilonError: as `Mechanism.check_epsilon`.
     """
     order.mechanism.check_epsilon(order.epsilon)
-    with _sentences(order):
+    with _sentences(order), alone_with(order.out):
         form = check_files(order.source, order.out, order.columns)
-        state = _begin(order, form, span_bytes, progress)
-        workers = executor or Serial()
-        laws = _share_laws(order, workers, progress)
-        spans = form.spans(order.source, int(state["span_bytes"]))
-        left = _left(order.folder, spans)
-        total = form.size(order.source) - _done(order.folder)
-        done, stage = 0, f"rewriting {order.source.name}"
-        progress(stage, 0, total)
-        common = {"folder": str(order.folder.resolve()), "laws": laws}
-        for payload, _ in workers.run(_DO, (common | one for one in left)):
-            done += payload["stop"] - payload["start"]
-            progress(stage, done, total)
-        progress(stage, total, total)
-        return _finish(order, form, state)
+        seen = stamp(order.source)
+        run = _begun(order, form, seen, span_bytes, progress)
+        if not run.complete:
+            try:
+                run = _work(order, form, run, seen, executor or Serial(), progress)
+            except (InputError, TextError):
+                run.drop(order.out)  # no corrected input could ever finish this run
+                raise
+        return run.publish(order.out)
 
 
-def _begin(order: Order, form: Format, span_bytes: int, progress: Progress) -> Json:
-    """The state of a new run, or of the one that was interrupted."""
-    folder = order.folder
-    size = order.source.stat().st_size
+def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progress: Progress) -> Run:
+    """A new run, or the one that was interrupted, on a corpus that was checked."""
+    size = form.size(order.source)
     progress("checking", 0, size)
     asked = _asked(order, form) | {"input": sha256_of_file(order.source)}
-    progress("checking", size, size)
-    if (folder / STATE).is_file():
-        state = read_state(folder)
-        changed = sorted(name for name, value in asked.items() if state.get(name) != value)
-        if changed:
+    if order.folder.exists():
+        run = resume(order.folder)
+        changes = sorted(name for name, value in asked.items() if run.state.get(name) != value)
+        if changes:
             raise StudyError(
-                f"{folder} holds an unfinished run with another {', '.join(changed)}: finish it "
-                "with what it began with, or delete that folder (its noise must not serve twice)"
+                f"{order.folder} holds an unfinished run with another {', '.join(changes)}: finish "
+                "it with what it began with, or delete that folder (its noise must not serve twice)"
             )
-        return state
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if not (folder / SECRET).is_file():
-        with replacing(folder / SECRET) as temporary:
-            temporary.chmod(0o600)
-            temporary.write_bytes(_secret(order.seed))
-    (folder / MARK).mkdir(exist_ok=True)
+        if stamp(order.source) != seen:
+            raise changed(order.source)
+        progress("checking", size, size)
+        return run
+    # What a worker would refuse is refused here, before there is a run or a secret.
+    read_through(
+        form,
+        order.source,
+        order.columns,
+        span_bytes,
+        lambda stop: progress("checking", stop, size),
+    )
+    if stamp(order.source) != seen:
+        raise changed(order.source)
     state = asked | {
-        "run": secrets.token_hex(8),  # no worker may take what it keeps of another run for this one
-        "source": str(order.source.resolve()),
         "span_bytes": span_bytes,
-        "lexicon": asdict(ship(order.mechanism.lexicon, folder)),
         "canary": canary(order.mechanism, order.epsilon),
     }
-    write_text(folder / STATE, json.dumps(state, ensure_ascii=False, indent=1) + "\n")
-    return state
+    return begin(order.out, state, _secret(order.seed), order.mechanism.lexicon)
 
 
-def _share_laws(order: Order, executor: Executor, progress: Progress) -> bool:
+def _work(
+    order: Order,
+    form: Format,
+    run: Run,
+    seen: list[int],
+    executor: Executor,
+    progress: Progress,
+) -> Run:
+    """Rewrite what is left, and join it all.
+
+    Args:
+        order: what to do.
+        form: the format of the corpus.
+        run: what has begun.
+        seen: `stamp` of the corpus when it was checked.
+        executor: who does it.
+        progress: as for `privatize`.
+
+    Returns:
+        The run, complete.
+    """
+    common = {"folder": str(run.folder.resolve()), "run": run.state["run"]}
+    laws = _share_laws(order, run, common, executor, progress)
+    common |= {"laws": laws, "source": str(order.source.absolute()), "stamp": seen}
+    earlier, spans = run.done(SPANS), list(form.spans(order.source, int(run.state["span_bytes"])))
+    left = (
+        common | {"number": number} | asdict(span)
+        for number, span in enumerate(spans)
+        if number not in earlier
+    )
+    total = form.size(order.source) - sum(
+        facts["stop"] - facts["start"] for facts in earlier.values()
+    )
+    done, stage = 0, f"rewriting {order.source.name}"
+    progress(stage, 0, total)
+    for payload, _ in executor.run(_DO, left):
+        done += payload["stop"] - payload["start"]
+        progress(stage, done, total)
+    progress(stage, total, total)
+    # Read again from the disk: what is joined is what the marks say, of exactly these spans.
+    marks = run.done(SPANS)
+    agreed = [asdict(span) for span in spans] == [
+        {name: marks[number][name] for name in asdict(span)}
+        for number, span in enumerate(spans)
+        if number in marks
+    ]
+    if stamp(order.source) != seen:
+        raise changed(order.source)
+    if not agreed or len(marks) != len(spans):
+        raise StudyError(
+            f"the unfinished run in {run.folder} lacks a part that it had: give the same command "
+            "again, or delete that folder and begin again"
+        )
+    parts = [run.piece(SPANS, number) for number in range(len(spans))]
+    record = record_of(order, run.state, [marks[number] for number in range(len(spans))])
+    return run.finish(lambda path: form.join(parts, path, order.source, order.columns), record)
+
+
+def _share_laws(
+    order: Order, run: Run, common: Json, executor: Executor, progress: Progress
+) -> bool:
     """For a corpus with most words of the lexicon: compute their laws once for all workers.
 
     Returns:
@@ -147,10 +190,10 @@ def _share_laws(order: Order, executor: Executor, progress: Progress) -> bool:
         return False
     if sampler.row_bytes * n > KEPT_BYTES:
         return False
-    parts = range(-(-n // LAWS_STEP))
-    left = [number for number in parts if not law_file(order.folder, number).is_file()]
-    folder, stage = str(order.folder.resolve()), "laws of the words"
-    jobs = ({"folder": folder, "number": number} for number in left)
+    earlier = run.done(LAWS)
+    left = [number for number in range(-(-n // LAWS_STEP)) if number not in earlier]
+    stage = "laws of the words"
+    jobs = (common | {"number": number} for number in left)
     for done, _ in enumerate(executor.run(_LAWS, jobs), start=1):
         progress(stage, done, len(left))
     return True
@@ -180,48 +223,6 @@ def _secret(seed: int | None) -> bytes:
     if seed is None:
         return secrets.token_bytes(SECRET_BYTES)
     return hashlib.sha256(f"experiment, seed {seed}".encode()).digest()
-
-
-def _left(folder: Path, spans: Iterable[Span]) -> Iterator[Json]:
-    """The jobs of spans that are not done."""
-    for number, span in enumerate(spans):
-        if not part_of(folder, number).with_suffix(".json").is_file():
-            yield {"number": number} | asdict(span)
-
-
-def _marks(folder: Path) -> Iterator[Json]:
-    """What is known of each span that is done, in order."""
-    for path in sorted((folder / MARK).glob("*.json")):
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            mark = {name: int(found[name]) for name in _MARKED}
-        except FIELDS:
-            raise StudyError(
-                f"the unfinished run in {folder} is damaged ({path.name}): delete that folder and "
-                "begin again"
-            ) from None
-        yield mark
-
-
-def _done(folder: Path) -> int:
-    """How much of the corpus earlier runs have rewritten."""
-    return sum(int(mark["stop"]) - int(mark["start"]) for mark in _marks(folder))
-
-
-def _finish(order: Order, form: Format, state: Json) -> dict[str, Any]:
-    """Join the parts, write the record, and let the folder go with its secret."""
-    folder = order.folder
-    marks = list(_marks(folder))
-    parts = [part_of(folder, number) for number in range(len(marks))]
-    joined = folder / _JOINED
-    form.join(parts, joined, order.source, order.columns)
-    record = record_of(order, state, marks)
-    write_text(order.record, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    order.record.chmod(0o644)
-    (folder / SECRET).unlink(missing_ok=True)  # from here on nobody can take the noise away
-    joined.replace(order.out)
-    shutil.rmtree(folder)
-    return record
 
 
 @contextlib.contextmanager

@@ -77,11 +77,11 @@ def _privatize(options: argparse.Namespace) -> int:
         with executor, progress_bars() as progress:
             record = privatize(order, executor=executor, progress=progress)
     except KeyboardInterrupt:
-        print(
-            f"stopped; what is finished is kept in {order.folder}: give the same command again to "
-            "go on, or delete that folder",
-            file=sys.stderr,
+        kept = (
+            f"what is finished is kept in {order.folder}: give the same command again to go on, or "
+            "delete that folder"
         )
+        print(f"stopped; {kept if order.folder.exists() else 'nothing is kept'}", file=sys.stderr)
         return _INTERRUPTED
     if options.json:
         print_json(record)
@@ -102,11 +102,13 @@ def _order(options: argparse.Namespace) -> Order:
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.policy import UnknownWordPolicy
     from dpcore.study.corpus import Columns
+    from dpcore.study.privatize_folder import alone_with
     from dpcore.study.privatize_order import Order, check_files
 
     keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
     columns = Columns(options.text_column, keep, options.experiment)
-    check_files(options.source, options.out, columns)  # before a large lexicon is read
+    with alone_with(options.out):  # before a large lexicon is read
+        check_files(options.source, options.out, columns)
     mechanism = build(options)
     return Order(
         source=options.source,

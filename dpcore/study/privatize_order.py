@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import StudyError
 from dpcore.study.corpus import Columns, format_of
+from dpcore.study.privatize_folder import awaits_publication, folder_of, record_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,12 +53,12 @@ class Order:
     @property
     def folder(self) -> Path:
         """Where the run lies until it is finished."""
-        return _folder(self.out)
+        return folder_of(self.out)
 
     @property
     def record(self) -> Path:
         """The file that says how the output was made."""
-        return _record_of(self.out)
+        return record_path(self.out)
 
 
 def check_files(source: Path, out: Path, columns: Columns) -> Format:
@@ -67,6 +68,8 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
         StudyError: with what to do.
     """
     if not source.is_file():
+        if source.exists():
+            raise StudyError(f"{source} is no regular file: a corpus is read more than once")
         raise StudyError(f"there is no file {source}")
     form = format_of(source)
     if format_of(out).name != form.name:
@@ -74,25 +77,14 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
             f"the output has the format of the input, {form.name}: give {out.name} the end "
             f"{source.suffix}"
         )
-    # A run that was killed at its very end has left its record.
-    written = (out,) if _folder(out).exists() else (out, _record_of(out))
-    for path in written:
+    # A run that was killed between its last two steps has published its record already.
+    for path in (out,) if awaits_publication(out) else (out, record_path(out)):
         if path.exists():
             raise StudyError(f"{path} exists already: move it away, or choose another --out")
-    if not out.parent.is_dir():
-        raise StudyError(f"there is no folder {out.parent}: make it first")
     if not source.stat().st_size:
         raise StudyError(f"{source.name} is empty")
     form.check(source, columns)
     return form
-
-
-def _folder(out: Path) -> Path:
-    return out.with_name(f"{out.name}.unfinished")
-
-
-def _record_of(out: Path) -> Path:
-    return out.with_name(f"{out.name}.run.json")
 
 
 def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
@@ -112,6 +104,7 @@ def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
         released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
     return {
         "kind": "experiment" if order.experiment else "release",
+        "run": state["run"],
         "mechanism": state["mechanism"],
         "parameters": state["parameters"],
         "epsilon": state["epsilon"],

@@ -1,25 +1,23 @@
 """What a worker does for `privatize`: one span of the corpus, to a file of its own.
 
-A job is a folder and a span; everything else stands in the folder. So no text and no secret
-crosses a network or a log, and a refusal holds none of the text.
+A job is a span, and where the corpus and the run lie; everything else stands in the run's folder.
+So no text and no secret crosses a network or a log, and a refusal holds none of the text.
 """
 
 from __future__ import annotations
 
 import errno
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import DpcoreError, StudyError
-from dpcore.lexicon.cache import replacing, write_text
-from dpcore.lexicon.damage import FIELDS
-from dpcore.study.corpus import Columns, Span, format_of
-from dpcore.study.sources import Place, open_lexicon
+from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError
+from dpcore.study.corpus import Columns, Span, format_named
+from dpcore.study.privatize_folder import LAWS, SPANS, Run, resume
+from dpcore.study.sources import open_lexicon, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,29 +26,23 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.worker import Json
 
-STATE, SECRET, MARK = "state.json", "secret", "spans"
 LAWS_STEP = 512
 """Words whose laws are computed in one job."""
 _CANARY_WORDS = 24
 
 
-def part_of(folder: Path, number: int) -> Path:
-    """The file of a span; a file of the same name with the end .json says that it is done."""
-    return folder / MARK / f"{number:08d}.part"
+def stamp(source: Path) -> list[int]:
+    """Size and time of the last change of a corpus; a span is of the corpus that was checked."""
+    status = source.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
-def read_state(folder: Path) -> Json:
-    """What a run was asked for.
-
-    Raises:
-        StudyError: the folder holds no run.
-    """
-    try:
-        return dict(json.loads((folder / STATE).read_text(encoding="utf-8")))
-    except (OSError, *FIELDS):
-        raise StudyError(
-            f"the unfinished run in {folder} is damaged: delete that folder and begin again"
-        ) from None
+def changed(source: Path) -> InputError:
+    """The refusal of a corpus that does not stay as it is."""
+    return InputError(
+        f"{source.name} was changed while it was being read: nothing of this run is kept; give the "
+        "same command again when the file is as it shall be"
+    )
 
 
 def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
@@ -67,47 +59,46 @@ def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Open:
     """A run as a worker keeps it: the mechanism, and laws and neighbours of words."""
 
-    state: Json
+    run: Run
     mechanism: Mechanism
     sampler: Bulk
-    secret: bytes
 
 
 @lru_cache(maxsize=1)
-def _run(folder: Path, text: str, laws: bool) -> _Run:
-    """Open a run once in each process; `text` is that of its state."""
+def _opened(folder: Path, number: str, laws: bool) -> _Open:
+    """Open a run once in each process; `number` is its id."""
     from dpcore.mechanisms.bulk import bulk
     from dpcore.mechanisms.bulk_tem import TemBulk
     from dpcore.mechanisms.registry import create
 
-    state: Json = json.loads(text)
-    lexicon = open_lexicon(Place(**state["lexicon"]))
+    run = resume(folder)
+    state = run.state
+    if state["run"] != number or run.complete:
+        raise StudyError(f"{folder} holds another run by now: give the same command again")
+    try:
+        lexicon = open_lexicon(shipped(folder, state["fingerprint"]))
+    except LexiconError:
+        raise StudyError(
+            f"the unfinished run in {folder} is damaged (its lexicon is not as it was written): "
+            "delete that folder and begin again"
+        ) from None
     mechanism = create(state["mechanism"], lexicon, state["parameters"])
     if canary(mechanism, state["epsilon"]) != state["canary"]:
         raise StudyError(
             "a worker's mechanism is not that of the run: it has another certificate, other "
             "extents or another kind of processor; give all workers the same DPCORE_CACHE"
         )
-    try:
-        secret = (folder / SECRET).read_bytes()
-    except OSError:
-        raise StudyError(
-            f"{folder} has lost its secret: delete that folder and begin again"
-        ) from None
     sampler = bulk(mechanism, state["epsilon"])
     if laws and isinstance(sampler, TemBulk):
-        parts = range(0, len(lexicon), LAWS_STEP)
-        files = [law_file(folder, number) for number in range(len(parts))]
+        files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
+        missing = [path for path in files if run.facts(path) is None]
+        if missing:
+            raise StudyError(f"{missing[0]} is not there: give the same command again")
         sampler.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
-    return _Run(state, mechanism, sampler, secret)
-
-
-def law_file(folder: Path, number: int) -> Path:
-    """Where the laws of the words from `number`·`LAWS_STEP` on are kept for all workers."""
-    return folder / "laws" / f"{number:06d}.npy"
+    return _Open(run, mechanism, sampler)
 
 
 def rewrite_span(payload: Json) -> Json:
@@ -131,13 +122,18 @@ def compute_laws(payload: Json) -> Json:
 def _compute(folder: Path, payload: Json) -> Json:
     from dpcore.mechanisms.bulk_tem import TemBulk
 
-    run = _run(folder, (folder / STATE).read_text(encoding="utf-8"), False)
+    opened = _opened(folder, payload["run"], False)
     first = payload["number"] * LAWS_STEP
-    if isinstance(run.sampler, TemBulk):
-        words = range(first, min(first + LAWS_STEP, len(run.mechanism.lexicon)))
-        path = law_file(folder, payload["number"])
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.save(file, run.sampler.ends_of(words), allow_pickle=False)
+    sampler = opened.sampler
+    if isinstance(sampler, TemBulk):
+        words = range(first, min(first + LAWS_STEP, len(opened.mechanism.lexicon)))
+        laws = sampler.ends_of(words)
+
+        def write(path: Path) -> None:
+            with path.open("wb") as file:
+                np.save(file, laws, allow_pickle=False)
+
+        opened.run.keep(opened.run.piece(LAWS, payload["number"]), write, {})
     return {}
 
 
@@ -155,7 +151,8 @@ def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> 
                 "is finished is kept"
             ) from None
         raise StudyError(
-            f"a worker cannot use {folder} ({error.strerror}); all workers need the same paths"
+            f"a worker cannot use {error.filename or folder} ({error.strerror}); all workers need "
+            "the same paths"
         ) from None
     except MemoryError:
         raise
@@ -167,38 +164,36 @@ def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> 
 
 
 def _rewrite(folder: Path, payload: Json) -> Json:
-    run = _run(folder, (folder / STATE).read_text(encoding="utf-8"), payload["laws"])
-    state = run.state
+    opened = _opened(folder, payload["run"], payload["laws"])
+    run, state = opened.run, opened.run.state
     span = Span(payload["start"], payload["stop"], payload["first"])
     columns = Columns(**state["columns"] | {"keep": tuple(state["columns"]["keep"])})
-    counted: dict[str, int] = {}
-
-    def rewrite(texts: list[str | None]) -> list[str | None]:
-        found, facts = _private(run, texts, span.first)
-        counted.update(facts)
-        return found
-
-    source = Path(state["source"])
-    path = part_of(folder, payload["number"])
-    with replacing(path) as temporary:
-        format_of(source).rewrite(source, span, columns, rewrite, temporary)
-    mark = {"start": span.start, "stop": span.stop, **counted}
-    write_text(path.with_suffix(".json"), json.dumps(mark) + "\n")
+    source, form = Path(payload["source"]), format_named(state["format"])
+    try:
+        documents = form.read(source, span, columns)
+    finally:
+        # Of another text, fields may lie elsewhere: what is kept could then be what is private.
+        if stamp(source) != payload["stamp"]:
+            raise changed(source)
+    private, facts = _private(opened, documents.texts, span.first)
+    mark = asdict(span) | facts
+    path = run.piece(SPANS, payload["number"])
+    run.keep(path, lambda part: form.write(documents, private, columns, part), mark)
     return mark
 
 
 def _private(
-    run: _Run, texts: list[str | None], first: int
+    opened: _Open, texts: list[str | None], first: int
 ) -> tuple[list[str | None], dict[str, int]]:
     """Private texts, and what the output shows of them anyway: how many, how long."""
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.documents import encode_all, release_all
     from dpcore.rewrite.policy import UnknownWordPolicy
 
-    state: dict[str, Any] = run.state
+    state: dict[str, Any] = opened.run.state
     documents = encode_all(
         (text or "" for text in texts),
-        run.mechanism.lexicon,
+        opened.mechanism.lexicon,
         policy=UnknownWordPolicy(state["unknown_words"]),
         keep_stop_words=bool(state["keep_stop_words"]),
         case_policy=CasePolicy(state["case"]),
@@ -206,7 +201,12 @@ def _private(
     )
     ids = range(first, first + len(texts))
     outputs = release_all(
-        documents, run.mechanism, state["epsilon"], run.secret, ids, sampler=run.sampler
+        documents,
+        opened.mechanism,
+        state["epsilon"],
+        opened.run.secret,
+        ids,
+        sampler=opened.sampler,
     )
     written: list[str | None] = [
         None if text is None else new

@@ -122,15 +122,20 @@ def ship(lexicon: Lexicon, folder: Path) -> Place:
     """
     from dpcore.lexicon.stored import read_manifest, write_stored
 
-    place = folder / _LEXICONS / lexicon.fingerprint
+    place = shipped(folder, lexicon.fingerprint)
     try:
-        read_manifest(place)
+        read_manifest(Path(place.path))
     except LexiconError:
         try:
-            write_stored(lexicon, place, {"metric": lexicon.metric.value})
+            write_stored(lexicon, Path(place.path), {"metric": lexicon.metric.value})
         except LexiconError as error:
             raise StudyError(str(error)) from None
-    return Place(str(place.resolve()), lexicon.fingerprint)
+    return place
+
+
+def shipped(folder: Path, fingerprint: str) -> Place:
+    """Where `ship` writes a lexicon."""
+    return Place(str(folder.resolve() / _LEXICONS / fingerprint), fingerprint)
 
 
 def _of_file(path: Path) -> Place:

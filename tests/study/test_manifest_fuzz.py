@@ -14,7 +14,7 @@ from dpcore.study.corpus import Columns
 from dpcore.study.experiment_results import bundled_experiments, read_experiment, read_experiments
 from dpcore.study.manifest import MANIFEST
 from dpcore.study.privatize import privatize
-from dpcore.study.privatize_span import STATE
+from dpcore.study.privatize_folder import STATE
 from dpcore.study.results import bundled_results, read_manifest, read_recorded
 from tests.fuzzing import answered, damaged, distorted, repeated
 from tests.study.corpora import KINDS, order, read, write
@@ -62,6 +62,7 @@ def test_distorted_manifests_and_damaged_tables_are_refused(what: str, tmp_path:
             entries(tmp_path)
 
 
+MARKS = "*/spans/*.json"
 TEXTS = ["w1 w2, Secretword w3", 'w4 "w5"', "", "w6\tw7 w8", "w9 Secretword."]
 
 
@@ -86,19 +87,18 @@ def test_a_damaged_corpus_is_rewritten_or_refused(kind: str, tmp_path: Path) -> 
 def test_the_folder_of_an_unfinished_run_may_be_damaged(tmp_path: Path) -> None:
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     folder = tmp_path / "out.txt.unfinished"
-    marks = folder / "spans"
     wanted = order(source, out, columns=Columns())
 
     class StopError(Exception):
         pass
 
     def stop(stage: str, done: int, total: int) -> None:
-        if marks.is_dir() and list(marks.glob("*.json")):
+        if list(folder.glob(MARKS)):
             raise StopError
 
     with pytest.raises(StopError):
         privatize(wanted, progress=stop, span_bytes=200)
-    mark, state = next(iter(marks.glob("*.json"))), folder / STATE
+    mark, state = next(folder.glob(MARKS)), folder / STATE
     for path in (mark, state):
         whole = path.read_bytes()
         for data in (b"", b"[" * 100_000, b"null", b"{}", b"[]", whole[:-5]):

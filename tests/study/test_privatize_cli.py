@@ -71,12 +71,16 @@ def started(vectors, corpus, out, *more):
 
 def until_some_are_done(process, out):
     """Wait until a span is finished and the run is not."""
-    spans = out.with_name(f"{out.name}.unfinished") / "spans"
+    folder = out.with_name(f"{out.name}.unfinished")
     end = time.monotonic() + 60
-    while not list(spans.glob("*.json")) and process.poll() is None and time.monotonic() < end:
+    while (
+        not list(folder.glob("*/spans/*.json"))
+        and process.poll() is None
+        and time.monotonic() < end
+    ):
         time.sleep(0.005)
     assert process.poll() is None
-    return spans
+    return next(folder.glob("*/spans"))
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
