@@ -23,7 +23,9 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, blocks, shared_mean_error
+from dpcore.measure.shares import MeanTally, Tally
 from dpcore.mechanisms import rays
+from dpcore.mechanisms.towards import rays_towards
 from dpcore.noise.radial import radii, radius_cdf
 from dpcore.noise.streams import generator
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.additive import RadialMechanism
     from dpcore.mechanisms.envelope import Steps
+    from dpcore.mechanisms.towards import Towards
 
 _BUNDLE_ENTRIES = 64_000_000  # of the kept product of directions and vocabulary: 256 MB
 _COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB
@@ -70,11 +73,16 @@ def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray
     return outputs
 
 
+def _fits(bundle: rays.Bundle) -> bool:
+    """Whether the product of directions and vocabulary is small enough to be kept."""
+    return bundle.unit.shape[0] * bundle.targets.shape[0] <= _BUNDLE_ENTRIES
+
+
 def _steps(
     mechanism: RadialMechanism, bundle: rays.Bundle, ranking: Ranking, rng: np.random.Generator
 ) -> Steps:
     """Steps from one word along all directions, through the kept product if it is small enough."""
-    if bundle.unit.shape[0] * bundle.targets.shape[0] <= _BUNDLE_ENTRIES:
+    if _fits(bundle):
         found = bundle.from_word(ranking, keep=mechanism.keep)
     else:
         found = rays.from_word(
@@ -111,13 +119,13 @@ def direction_figures(
     """
     scales = np.array([mechanism.scale(float(epsilon)) for epsilon in epsilons])
     shape = (words.size, epsilons.size)
-    nw, nw_square, sw, singletons = (np.zeros(shape) for _ in range(4))
-    pairs, pairs_variance = np.zeros(shape), np.zeros(shape)
-    mean_sum, mean_square = np.zeros(epsilons.size), np.zeros(epsilons.size)
+    sw, singletons, pairs, pairs_variance = (np.zeros(shape) for _ in range(4))
+    tallies: list[list[Tally]] = [[] for _ in words]
+    means: list[tuple[Tally, FloatArray]] = []
     share = weights / weights.sum()
     for repetition in range(repetitions):
         bundle = mechanism.bundle(generator(seed, "directions", repetition), runs)
-        together = np.zeros((runs, epsilons.size))
+        mean = MeanTally(runs, epsilons.size)
         ranked = (
             pair
             for block in blocks(words, len(mechanism.lexicon))
@@ -126,11 +134,13 @@ def direction_figures(
         for i, (word, ranking) in enumerate(ranked):
             rng = generator(seed, "radii", mechanism.key, repetition, word)
             steps = _steps(mechanism, bundle, ranking, rng)
-            mass = staying_mass(mechanism, steps, word, scales)
-            nw[i] += mass.sum(axis=0)
-            nw_square[i] += np.square(mass).sum(axis=0)
-            together += share[i] * mass
             radius = radii(rng, mechanism.family, runs, mechanism.dimension)
+            stays = staying_mass(mechanism, steps, word, scales), np.ones(runs)
+            aimed = rays_towards(mechanism, bundle, ranking, word, rng, kept=_fits(bundle))
+            if aimed is not None:
+                stays = _weighed(mechanism, stays[0], aimed, word, scales)
+            tallies[i].append(Tally.of(*stays))
+            mean.add(float(share[i]), *stays, tallies[i][-1])
             counts = Counts.of(outputs_at(steps, radius, scales), word)
             sw[i] += counts.distinct
             singletons[i] += counts.singletons
@@ -138,28 +148,42 @@ def direction_figures(
             pairs[i] += agreement
             pairs_variance[i] += variance
             progress(mechanism.short, repetition * words.size + i + 1, repetitions * words.size)
-        mean_sum += together.sum(axis=0)
-        mean_square += np.square(together).sum(axis=0)
-    draws = runs * repetitions
+        means.append(mean.tally())
+    nw = Tally.stacked([Tally.pooled(of_word) for of_word in tallies])
+    nw_mean = Tally.pooled([tally for tally, _ in means])
+    nw_low, nw_high = nw.interval()
+    unseen = np.max([unseen for _, unseen in means], axis=0) / repetitions
+    nw_mean_low, nw_mean_high = nw_mean.interval(unseen)
     sw_error = np.sqrt(singletons) / repetitions
     effective, effective_error = inverse(pairs / repetitions, pairs_variance / repetitions**2)
-    detail = f"Rao–Blackwell over {draws:,} shared directions; Sw counted in {runs:,} runs"
+    detail = (
+        f"Rao–Blackwell over {runs * repetitions:,} shared directions and others towards each "
+        f"word; Sw counted in {runs:,} runs"
+    )
     return Figures(
-        nw=nw / draws,
+        nw=nw.value,
         sw=sw / repetitions,
         effective=effective,
-        nw_error=_error_of_mean(nw, nw_square, draws),
+        nw_error=nw.error,
+        nw_low=nw_low,
+        nw_high=nw_high,
         sw_error=sw_error,
         effective_error=effective_error,
-        nw_mean_error=_error_of_mean(mean_sum, mean_square, draws),
+        nw_mean_error=nw_mean.error,
+        nw_mean_low=nw_mean_low,
+        nw_mean_high=nw_mean_high,
         sw_mean_error=shared_mean_error(sw_error, weights),
         numerical_error=0.0,
         detail=detail + (f", mean of {repetitions} repetitions" if repetitions > 1 else ""),
     )
 
 
-def _error_of_mean(total: FloatArray, squares: FloatArray, count: int) -> FloatArray:
-    """Standard error of the mean of `count` numbers from their sum and their sum of squares."""
-    mean = total / count
-    variance = np.maximum(squares / count - np.square(mean), 0.0)
-    return np.asarray(np.sqrt(variance / max(count - 1, 1)))
+def _weighed(
+    mechanism: RadialMechanism, stays: FloatArray, aimed: Towards, word: int, scales: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Weighted mass of staying (R, E) and weights (R,): a plain ray and one towards the word."""
+    hits, weights = aimed.plain[:, None] * stays, aimed.plain.copy()
+    count = aimed.weights.size
+    hits[:count] += aimed.weights[:, None] * staying_mass(mechanism, aimed.steps, word, scales)
+    weights[:count] += aimed.weights
+    return hits, weights

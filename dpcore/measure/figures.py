@@ -20,11 +20,16 @@ class Figures:
         nw: probability that the word stays, shape (k, E).
         sw: distinct outputs in R runs, or their expectation, shape (k, E).
         effective: inverse Simpson index of the outputs, shape (k, E); ∞ if no two runs agree.
-        nw_error: standard error of `nw`, shape (k, E); 0 if exact.
+        nw_error: standard error of `nw`, shape (k, E); 0 if exact. It says nothing where the
+            word hardly ever stayed.
+        nw_low: lower end of an interval for the truth, of level 95 %, shape (k, E); `nw` if exact.
+        nw_high: upper end.
         sw_error: standard error of `sw`, an upper one; 0 if exact.
         effective_error: standard error of `effective`, to first order; 0 if exact.
         nw_mean_error: standard error of the weighted mean of `nw` over the words, shape (E,).
-        sw_mean_error: the same of `sw`.
+        nw_mean_low: lower end of an interval for that mean, of level 95 %; the mean if exact.
+        nw_mean_high: upper end.
+        sw_mean_error: standard error of the weighted mean of `sw` over the words, shape (E,).
         numerical_error: bound on the error of a probability that was computed; else 0.
         detail: closed form, quadrature, 1,000 runs, directions, …
     """
@@ -33,9 +38,13 @@ class Figures:
     sw: FloatArray
     effective: FloatArray
     nw_error: FloatArray
+    nw_low: FloatArray
+    nw_high: FloatArray
     sw_error: FloatArray
     effective_error: FloatArray
     nw_mean_error: FloatArray
+    nw_mean_low: FloatArray
+    nw_mean_high: FloatArray
     sw_mean_error: FloatArray
     numerical_error: float
     detail: str

@@ -31,7 +31,7 @@ def protocol_figures(
 
     The noise is keyed by the word and ε, so that a result does not depend on what else is
     measured beside it. Where all or none of the runs stayed the standard error is 0, as the
-    formula has it: R runs cannot tell a probability below about 3/R from 0.
+    formula has it; the interval is that of Clopper and Pearson, which then reaches to 3.7/R.
 
     Args:
         mechanism: the mechanism.

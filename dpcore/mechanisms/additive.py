@@ -73,9 +73,13 @@ class RadialMechanism(Mechanism):
         """The points that the noise is added to, shape (n, p)."""
         return self.lexicon.vectors
 
+    def shaped(self, vectors: FloatArray) -> FloatArray:
+        """Rows through the symmetric map that makes this noise of the family's: the identity."""
+        return vectors
+
     def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
         """Noise directions, shape (count, p)."""
-        return directions(rng, self.family, count, self.targets.shape[1])
+        return self.shaped(directions(rng, self.family, count, self.targets.shape[1]))
 
     @property
     def direction_key(self) -> tuple[object, ...]:

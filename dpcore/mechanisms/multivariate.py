@@ -112,13 +112,12 @@ class Mahalanobis(MultivariateLaplace):
         least, most = self._stretches
         return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
 
-    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """S^{1/2} u with u on the unit sphere, not normalised again, shape (count, d)."""
-        unit = super().directions(rng, count)
+    def shaped(self, vectors: FloatArray) -> FloatArray:
+        """S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not normalised again."""
         if self.lam == 0:
-            return unit
+            return vectors
         values, axes = self._spectrum
-        return np.asarray(((unit @ axes) * np.sqrt(values)) @ axes.T)
+        return np.asarray(((vectors @ axes) * np.sqrt(values)) @ axes.T)
 
     @property
     def direction_key(self) -> tuple[object, ...]:

@@ -31,6 +31,7 @@ from dpcore.mechanisms.envelope import (
 
 _FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
 _ENTRIES = 2_000_000  # of one matrix product: 8 MB, so that it is scanned while it is in cache
+_FEW_RAYS = 64  # enough for a mean over rays that need not be exact
 _FEWEST = 256  # targets of one matrix product: fewer would slow it down
 
 
@@ -142,6 +143,62 @@ class Bundle:
     def reach(self) -> Float32Array:
         """Reach of every target along every ray, shape (n, rays)."""
         return np.asarray(self.targets @ self.unit.astype(np.float32).T)
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """Mean of the targets, shape (d,)."""
+        return np.asarray(self.targets.mean(axis=0, dtype=np.float64))
+
+    @cached_property
+    def farthest(self) -> float:
+        """How much farther than the mean target the farthest one reaches, mean over some rays."""
+        unit = self.unit[:_FEW_RAYS]
+        everyone = np.arange(len(self.targets))
+        tops = [part.max(axis=0) for part in _reaches(self.targets, unit, everyone)]
+        return float((np.max(tops, axis=0) - unit @ self.centre).mean())
+
+    def shifted(
+        self,
+        ranking: Ranking,
+        shift: FloatArray,
+        amounts: FloatArray,
+        lengths: FloatArray,
+        *,
+        keep: int = 1,
+    ) -> tuple[FloatArray, Lines]:
+        """Other rays, (unit + amount·shift)/length, and their candidates from one origin.
+
+        Their reach is that of the kept rays plus a multiple of ⟨shift, target⟩.
+
+        Args:
+            ranking: the targets by distance from the origin.
+            shift: common to all, shape (d,).
+            amounts: of the first `len(amounts)` rays.
+            lengths: of the same rays.
+            keep: as for `from_word`.
+        """
+        count = amounts.size
+        unit = (self.unit[:count] + amounts[:, None] * shift) / lengths[:, None]
+        # Two products, rounded, added and scaled.
+        slack = tolerance(self.unit[:count], self.norm)
+        slack = (slack + amounts * tolerance(shift[None], self.norm)) / lengths
+        slack += tolerance(unit, self.norm)
+        along = (self.targets @ shift.astype(np.float32))[:, None]
+        weights, scale = amounts.astype(np.float32), (1.0 / lengths).astype(np.float32)
+
+        def reaches() -> Iterator[Float32Array]:
+            step = max(_FEWEST, _ENTRIES // count)
+            for start in range(0, len(ranking), step):
+                part = ranking.order[start : start + step]
+                values = self.reach[part, :count]
+                values += along[part] * weights
+                values *= scale
+                yield values
+
+        row, column, reach = running_maxima(reaches(), slack, keep)
+        squared = np.square(ranking.distances[column])
+        found = Candidates(row, ranking.order[column], squared, reach)
+        return unit, _lines(unit, self.targets, slack, keep, found)
 
     @cached_property
     def _far(self) -> tuple[IntArray, Float32Array]:

@@ -59,11 +59,11 @@ class Vickrey(Mahalanobis):
         help="the noise: multivariate Laplace, or regularised Mahalanobis with lam",
     )
 
-    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """Directions of the chosen noise, shape (count, d)."""
+    def shaped(self, vectors: FloatArray) -> FloatArray:
+        """Rows in the shape of the chosen noise."""
         if self.noise == "mahalanobis":
-            return super().directions(rng, count)
-        return super(Mahalanobis, self).directions(rng, count)
+            return super().shaped(vectors)
+        return super(Mahalanobis, self).shaped(vectors)
 
     @property
     def direction_key(self) -> tuple[object, ...]:
