@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared.contents import CONTENTS
+from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
 
 _FLAG, _OPEN = "framed", "open_page"
@@ -50,6 +51,8 @@ def page_list() -> list[st.Page]:
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
     st.session_state[_FLAG] = True
+    keep_order()
+    mind_links()
     _mend_link()
     page = st.navigation(page_list(), position="top")
     _take_along(page.url_path)

@@ -22,12 +22,16 @@ def read_whole(name: str, low: int, high: int, default: int) -> int:
 
 
 def write(name: str, value: str, default: str) -> None:
-    """Put a value into the address, or take it out where it is the default."""
-    if value == default:
-        if name in st.query_params:
-            del st.query_params[name]
-    elif st.query_params.get(name) != value:
+    """Put a value into the address, or take it out where it is the default.
+
+    A link that says the default in so many words says what is shown, and stays as it is.
+    """
+    if st.query_params.get(name) == value:
+        return
+    if value != default:
         st.query_params[name] = value
+    elif name in st.query_params:
+        del st.query_params[name]
 
 
 def permalink(text: str | None = None, field: str = "text") -> str:

@@ -1,0 +1,128 @@
+"""An event of a page, and the link that leads away from it: each does what it is meant to do.
+
+The browser says with every message which page it shows, and shows the page before until the next
+one has begun. Streamlit takes that for the page to run, whatever the message is about. So what a
+person did just before a link (a glance at a word, a field that was left) and what arrives just
+after it was taken for a wish to go back:
+
+- An event of a fragment waits until the new page has run. Then "Couldn't find fragment" is logged
+  and a run of the page before is announced; the browser empties the main area for it, for good.
+- Any other event stops the new page and runs the one before: the link was in vain. The run finds
+  the fields of that page without the values they had, calls all their callbacks, and so puts a
+  preset in the place of the text that was just typed.
+- A link stops a run that has not yet looked at the event that it is for. What was typed is lost.
+
+So here a change of page waits until the event before it has been taken in, which is a matter of
+milliseconds, and an event of a page that was left after that is dropped. `departure.js` has a
+field that is left by a click on a link speak before the link. This reaches into Streamlit;
+`tests/pages/test_departure.py` fails where that has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import streamlit as st
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_run_context import SCRIPT_RUN_CONTEXT_ATTR_NAME
+from streamlit.runtime.state.common import user_key_from_element_id
+
+from pages.shared.aids import EXPLAIN, LARGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamlit.proto.ClientState_pb2 import ClientState
+    from streamlit.runtime.scriptrunner import ScriptRunner
+
+FRAME_FIELDS = frozenset({EXPLAIN, LARGE})
+"""Keys of the fields that every page has: a change of page brings along their values alone."""
+
+_LOOK_SECONDS = 0.005
+_LOOKS = 60
+"""A run that computes cannot take in an event: after 0.3 s the link does not wait for it."""
+
+
+@dataclass
+class _Visit:
+    """What a session was last asked to show."""
+
+    page: str = ""  # of the last change of page; none yet while it is empty
+    waiting: ClientState | None = None
+
+
+_visits: WeakKeyDictionary[AppSession, _Visit] = WeakKeyDictionary()
+_request_rerun = AppSession.request_rerun
+
+
+def keep_order() -> None:
+    """Have the sessions of this process keep the order; once is enough."""
+    if AppSession.request_rerun is _request_rerun:
+        AppSession.request_rerun = _in_order
+
+
+def _in_order(session: AppSession, state: ClientState | None) -> None:
+    visit = _visits.setdefault(session, _Visit())
+    if state is None:  # a file of the program has changed
+        _request_rerun(session, state)
+    elif _is_event(state):
+        if visit.page and state.page_script_hash != session.page_script_hash:
+            return  # of a page that was left
+        _request_rerun(session, state)
+    else:
+        visit.waiting = state
+        _change_page(session, visit, state, _LOOKS)
+
+
+def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: int) -> None:
+    if visit.waiting is not state:
+        return  # another link was followed meanwhile
+    if looks and session._scriptrunner is not None and _has_news(session._scriptrunner):
+        session._event_loop.call_later(
+            _LOOK_SECONDS, _change_page, session, visit, state, looks - 1
+        )
+        return
+    visit.waiting = None
+    if state.page_script_hash:
+        visit.page = state.page_script_hash
+        # Streamlit says so itself when the run begins, which is too late for an event before that.
+        session._client_state.page_script_hash = state.page_script_hash
+    _request_rerun(session, state)
+
+
+def _is_event(state: ClientState) -> bool:
+    """Whether a message is about the page that it names; else it asks for that page."""
+    if state.fragment_id:
+        return True
+    fields = (user_key_from_element_id(widget.id) for widget in state.widget_states.widgets)
+    return not state.is_history_navigation and not FRAME_FIELDS.issuperset(fields)
+
+
+def _has_news(runner: ScriptRunner) -> bool:
+    """Whether a run was asked for that has not yet taken in the values of the fields."""
+    requests = runner._requests
+    with requests._lock:
+        asked = requests._state is ScriptRequestType.RERUN
+        data = requests._rerun_data
+    if asked and data.fragment_id_queue:  # a part of the page, which waits for the present run
+        whole = replace(data, fragment_id_queue=[], is_fragment_scoped_rerun=False)
+        runner.request_rerun(whole)  # does not
+    context = getattr(runner._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, None)
+    stopped = requests._state is ScriptRequestType.STOP
+    return asked or not (stopped or (context is not None and context.has_script_started))
+
+
+@cache
+def _component() -> Callable[..., object]:
+    code = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    return st.components.v2.component("word_privacy_lab.departure", js=code)
+
+
+def mind_links() -> None:
+    """Have the browser keep the order as well, and one entry of its history for each page."""
+    _component()(key="departure")
