@@ -70,6 +70,7 @@ def _rounding(moved: float) -> Rounding:
         reason=(
             "Words are drawn exactly in proportion to computed weights (in whole numbers, with as "
             "many random bits as it takes), and float64 computes each weight, and so their sum, "
-            f"to within a factor of 1 ± {tau:.2g}."
+            f"to within a factor of 1 ± {tau:.2g}: the loss between two words may be larger by "
+            f"{4.0 * tau:.2g}, and ε by that over their distance."
         ),
     )
