@@ -34,12 +34,14 @@ from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.tem_path import gumbel_paths, joined
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.inversion import Digits, Weights, draws
 
 if TYPE_CHECKING:
+    from dpcore.guarantee import Rounding
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.ranking import Ranking
     from dpcore.noise.inversion import Rows
@@ -111,7 +113,13 @@ class TruncatedExponential(Mechanism):
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
             euclidean_factor=self._euclidean_factor,
+            rounding=self.rounding(epsilon),
         )
+
+    def rounding(self, epsilon: float) -> Rounding:
+        """How far the law that `sample` draws from may lie from the closed form."""
+        metric, dimension = Metric.parse(self.metric), self.lexicon.dimension
+        return tem_rounding(metric, dimension, 0.5 * self.nominal(epsilon), self.cap)
 
     @cached_property
     def _euclidean_factor(self) -> float:

@@ -75,6 +75,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
             euclidean_factor=self._euclidean_factor,
+            rounding=self.rounding(epsilon),
         )
 
     def paths(

@@ -25,6 +25,7 @@ from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import repaired_rounding
 from dpcore.mechanisms.tem_path import gumbel_paths, joined
 from dpcore.mechanisms.truncated_gumbel_repaired_certificate import repaired_certificate
 from dpcore.mechanisms.truncated_gumbel_repaired_law import (
@@ -39,6 +40,8 @@ from dpcore.noise.inversion import Digits, Weights, draws
 from dpcore.noise.poisson import poisson_quantile
 
 if TYPE_CHECKING:
+    from dpcore.guarantee import Rounding
+    from dpcore.lexicon.extent import Extent
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.certificate import Certificate
@@ -77,16 +80,16 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
     exact_law: ClassVar[bool] = True
 
     @cached_property
-    def _separation(self) -> float:
-        return self.lexicon.with_metric(Metric.EUCLIDEAN).extent.separation
+    def _extent(self) -> Extent:
+        return self.lexicon.with_metric(Metric.EUCLIDEAN).extent
 
     def proved_strength(self, epsilon: float) -> float:
         """The s = 1/b of the bound that holds for every vocabulary with this n and Δ₀."""
-        return proved_strength(epsilon, len(self.lexicon), self._separation)
+        return proved_strength(epsilon, len(self.lexicon), self._extent.separation)
 
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
         """B(Δ₀)/Δ₀ at each s."""
-        return proved_epsilon(strengths, len(self.lexicon), self._separation)
+        return proved_epsilon(strengths, len(self.lexicon), self._extent.separation)
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
         """See `repaired_certificate`."""
@@ -116,7 +119,13 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
                 "d/b + ln(e^(d/b) + A), and that over d is largest at the smallest distance."
             ),
             source="our derivation, for the repaired noise",
+            rounding=self.rounding(epsilon),
         )
+
+    def rounding(self, epsilon: float) -> Rounding:
+        """How far the law that `sample` draws from may lie from the closed form."""
+        reach = self.strength(epsilon) * self._extent.diameter
+        return repaired_rounding(self.lexicon.dimension, len(self.lexicon), self.heads, reach)
 
     # -- release --------------------------------------------------------------------------------
 

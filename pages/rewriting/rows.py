@@ -110,6 +110,7 @@ def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str,
             ["For this text", promise.for_tokens(protected)],
             ["Status", f"{status}: {promise.reason}"],
             ["Source", promise.source],
+            *([["Rounding", promise.rounding.reason]] if promise.rounding else []),
             ["How it works", mechanism.summary],
         ],
     }

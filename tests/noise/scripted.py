@@ -1,0 +1,54 @@
+"""Draws by exact inversion from digits that a test chooses, and the parts that outcomes own."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpcore.noise.inversion import Digits, draws
+
+
+class Script:
+    """Stands for a generator that gives these words."""
+
+    def __init__(self, words):
+        self.words, self.used = words, 0
+
+    def integers(self, high, size, dtype):
+        assert high == 2**64
+        self.used += size
+        return np.array(self.words[self.used - size : self.used], dtype=dtype)
+
+
+def one(law):
+    """Rows of a law that does not depend on the input."""
+    return lambda entries: [(np.arange(entries.size), law)]
+
+
+def width(law, place):
+    """2^K·w as a fraction."""
+    value = float(law.values[place])
+    if value >= 2.0**-1000:
+        return Fraction(value) * 2**law.k
+    exponent = math.floor(law.log(place) / math.log(2.0))
+    mantissa = math.exp(law.log(place) - exponent * math.log(2.0))
+    return Fraction(mantissa) * Fraction(2) ** (exponent + law.k)
+
+
+def parts(law):
+    """Begin, end of its part, and end of its units of each outcome, all over S: fractions."""
+    total, begin = int(law.steps[-1]), 0
+    for place, end in enumerate(law.steps.tolist()):
+        yield tuple(Fraction(x) / total for x in (begin, begin + width(law, place), end))
+        begin = end
+
+
+def words_of(x, count):
+    """The first binary digits of a number in [0, 1), 64 a word."""
+    digits = math.floor(x * 2 ** (64 * count))
+    return [digits >> 64 * i & 2**64 - 1 for i in reversed(range(count))]
+
+
+def drawn(law, words):
+    script = Script(words)
+    return int(draws(Digits(script), np.zeros(1, dtype=np.int64), one(law))[0]), script.used
