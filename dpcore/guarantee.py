@@ -140,6 +140,12 @@ class Guarantee(ABC):
         }
 
 
+def _two_texts(tokens: int) -> str:
+    """Which texts a sum over places speaks of: what is released unchanged is the same in both."""
+    words = "protected word" if tokens == 1 else "protected words"
+    return f"For two texts that differ in nothing but their {tokens} {words}, place by place,"
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricPrivacy(Guarantee):
     """Loss ≤ ε·d(w, w′) for all words, for the named metric d.
@@ -171,8 +177,8 @@ class MetricPrivacy(Guarantee):
     def for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ε times the sum of the distances."""
         return (
-            f"For two texts of the same {tokens} protected words, the factor is at most "
-            f"e^({self.epsilon:.4g}·D), D the sum of the {tokens} distances."
+            f"{_two_texts(tokens)} the factor is at most e^({self.epsilon:.4g}·D), D the sum of "
+            "the distances of the two words in each place."
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -204,7 +210,7 @@ class PureLocalPrivacy(Guarantee):
     def for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ℓ·ε."""
         return (
-            f"For two texts of {tokens} protected words, the factor is at most "
+            f"{_two_texts(tokens)} the factor is at most "
             f"e^({tokens}·{self.epsilon:.4g}) = e^{tokens * self.epsilon:.4g}."
         )
 
@@ -248,8 +254,8 @@ class ApproximateLocalPrivacy(Guarantee):
         """Basic composition: ℓ·ε and ℓ·δ."""
         exponent = (self.log_delta + math.log(max(tokens, 1))) / math.log(10)
         return (
-            f"For two texts of {tokens} protected words: ε = {tokens * self.epsilon:.4g}, "
-            f"δ = 10^{exponent:.1f} (sums over the words)."
+            f"{_two_texts(tokens)} ε = {tokens * self.epsilon:.4g} and "
+            f"δ = 10^{exponent:.1f} hold (sums over the places)."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -88,4 +88,12 @@ def test_a_text_adds_up_its_tokens():
     assert "ε = 24" in text
     assert f"10^{math.log10(12e-5):.1f}" in text
     assert "0 protected words" in _make(MetricPrivacy).for_tokens(0)
+    for kind in KINDS:  # two texts, and what is alike in them
+        assert (
+            _make(kind)
+            .for_tokens(1)
+            .startswith(
+                "For two texts that differ in nothing but their 1 protected word, place by place,"
+            )
+        )
     assert "ε = 0" in _make(ApproximateLocalPrivacy).for_tokens(0)

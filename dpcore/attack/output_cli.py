@@ -147,7 +147,7 @@ def _bayes(
             "log_evidence": found.log_evidence,
             "guess": lexicon.words[found.best],
             "success": found.success,
-            "effective": found.effective,
+            "perplexity": found.perplexity,
             "candidates": candidates,
             "guarantee": guarantee.to_dict(),
         }
@@ -216,8 +216,8 @@ def _print(row: dict[str, Any]) -> None:
         print(f"  guesses {row['guess']!r}; right over all outputs: {overall['value']:.4f} "
               f"(standard error {overall['error']:.4f}, {overall['words']} words)")  # fmt: skip
         return
-    print(f"  guesses {row['guess']!r}, right with probability {row['success']:.4g}; doubt of "
-          f"{row['effective']:.4g} equally likely words")  # fmt: skip
+    print(f"  guesses {row['guess']!r}, right with probability {row['success']:.4g}; "
+          f"perplexity {row['perplexity']:.4g} words")  # fmt: skip
     print(f"  {'word':<20}{'before':>11}{'after':>11}{'promised at most':>18}")
     for one in row["candidates"]:
         print(

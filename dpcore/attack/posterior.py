@@ -81,8 +81,11 @@ class Posterior:
         return float(self.probability[self.best])
 
     @cached_property
-    def effective(self) -> float:
-        """e^H, H the entropy: so many equally likely words would leave as much doubt."""
+    def perplexity(self) -> float:
+        """e^H, H the entropy: so many equally likely words have the same entropy.
+
+        It is not the effective number 1/Σp² of `dpcore.measure`, which is never larger.
+        """
         p = self.probability[self.probability > 0]
         return float(np.exp(-(p * np.log(p)).sum()))
 

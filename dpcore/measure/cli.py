@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def register(commands: Commands) -> None:
     """Add the commands; each handler takes the parsed arguments and returns an exit code."""
     command = commands.add_parser(
-        "deniability", help="Nw, Sw and the effective number of candidates of words"
+        "deniability", help="Nw, Sw and the effective number 1/Σp² of outputs of words"
     )
     measuring_options(command)
     command.add_argument(

@@ -127,13 +127,15 @@ def _mechanisms(options: argparse.Namespace) -> int:
     lexicon: Lexicon = load(options.lexicon)
     rows: list[dict[str, Any]] = []
     for key, kind in MECHANISMS.items():
-        allowed = kind(lexicon=lexicon).admissible
+        mechanism = kind(lexicon=lexicon)
+        allowed = mechanism.admissible
         rows.append(
             {
                 "key": key,
                 "name": kind.short,
                 "title": kind.title,
                 "summary": kind.summary,
+                "caution": mechanism.caution,
                 "source": kind.source,
                 "epsilon_means": str(kind.meaning),
                 "exact_law": kind.exact_law,
@@ -156,6 +158,8 @@ def _mechanisms(options: argparse.Namespace) -> int:
             limits += f", ε < {row['epsilon_below']:.4g}"
         print(f"{row['name']:<20} {row['title']}  [{row['epsilon_means']}; {limits}]")
         print(f"{'':<20} {row['summary']}. {row['source']}.")
+        if row["caution"]:
+            print(f"{'':<20} {row['caution']}.")
         for name, declared in row["parameters"].items():
             print(f"{'':<22}--set {name}={declared['default']}: {declared['help']}")
     return 0

@@ -98,6 +98,11 @@ class Mechanism(ABC):
 
     lexicon: Lexicon
 
+    @property
+    def caution(self) -> str:
+        """What to know before it is taken on this lexicon, with computed numbers; "" if nothing."""
+        return ""
+
     # -- parameters
 
     @classmethod

@@ -30,15 +30,15 @@ def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
     )
 
 
-def others_sentence(table: pd.DataFrame, effective: float) -> str:
+def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
     """Who else it may have been.
 
     Args:
         table: the columns `COLUMNS`.
-        effective: number of equally likely words that would leave as much doubt.
+        perplexity: number of equally likely words with the same entropy.
     """
-    doubt = f"as much doubt as between {_count(effective)}"
-    if effective < 1.05:
+    doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"
+    if perplexity < 1.05:
         doubt = "hardly any doubt is left"
     if len(table) == 1:
         return f"No other word is possible: {doubt}."
@@ -94,6 +94,6 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
     )
 
 
-def _count(effective: float) -> str:
-    shown = f"{effective:.2g}" if effective < 10 else count_text(math.log(effective))
+def _count(perplexity: float) -> str:
+    shown = f"{perplexity:.2g}" if perplexity < 10 else count_text(math.log(perplexity))
     return f"{shown} equally likely words"

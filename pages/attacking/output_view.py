@@ -132,7 +132,7 @@ def _card(scene: Scene, found: Look, seen: str) -> None:
         st.metric("before it was seen", chance_text(best.prior), width="content")
     table = belief_table(scene.words, found)
     st.text(guess_sentence(table, seen, found.bound))
-    st.text(others_sentence(table, found.effective))
+    st.text(others_sentence(table, found.perplexity))
 
 
 def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:

@@ -46,7 +46,7 @@ class Look:
     Attributes:
         top: the likeliest words.
         pair: the first and the second word of the question.
-        effective: number of equally likely words that would leave as much doubt.
+        perplexity: number of equally likely words with the same entropy.
         bound: the largest posterior of the likeliest word that the promise allows.
         odds: of the pair, given this output; None if both are the same word.
         worst: the pair with the output that uses most of the promise.
@@ -58,7 +58,7 @@ class Look:
 
     top: tuple[Candidate, ...]
     pair: tuple[Candidate, Candidate]
-    effective: float
+    perplexity: float
     bound: float
     odds: Odds | None
     worst: Odds
@@ -131,7 +131,7 @@ def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look
     return Look(
         top=tuple(found.top(TOP)),
         pair=(found.candidate(first), found.candidate(second)),
-        effective=found.effective,
+        perplexity=found.perplexity,
         bound=posterior_bound(words, promise, prior, found.best, far(found.best)),
         odds=None if first == second else odds(words, likelihood, promise, first, second),
         worst=worst_odds(words, likelihood, promise, seen_word, far(seen_word)),

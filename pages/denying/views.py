@@ -73,8 +73,8 @@ def _words_view(scene: Scene) -> None:
         table, hide_index=True, placeholder="", alt="Nw and Sw of every word at the chosen ε"
     )
     note(
-        "At the ε of the sliders. The effective number is the count of equally likely outputs "
-        "that would agree as often as two runs do."
+        "At the ε of the sliders. The effective number 1/Σp² is the count of equally likely "
+        "outputs that would agree as often as two runs do."
     )
     csv_button("Words as CSV", "deniability_words", lambda: table, key="csv_words")
 

@@ -46,7 +46,7 @@ def mechanism_row(
         mechanism.check_epsilon(epsilon)
     except EpsilonError as error:
         status = {"kind": "none", "icon": "–", "label": "not defined here", "line": ""}
-        about = [["How it works", mechanism.summary], ["Source", mechanism.source]]
+        about = [["How it works", _how(mechanism)], ["Source", mechanism.source]]
         return row | {"problem": str(error), "status": status, "promise": about}
     rewrite = drawn.at(epsilon)
     protected = bench.sentence.protected
@@ -111,9 +111,14 @@ def _card(mechanism: Mechanism, promise: Guarantee, protected: int) -> dict[str,
             ["Status", f"{status}: {promise.reason}"],
             ["Source", promise.source],
             *([["Rounding", promise.rounding.reason]] if promise.rounding else []),
-            ["How it works", mechanism.summary],
+            ["How it works", _how(mechanism)],
         ],
     }
+
+
+def _how(mechanism: Mechanism) -> str:
+    """What it does, and what to know before it is taken here."""
+    return f"{mechanism.summary}. {mechanism.caution}".removesuffix(". ")
 
 
 def _strip(

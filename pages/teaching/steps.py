@@ -68,10 +68,14 @@ STEPS = (
         "What ε promises: odds",
         "The promise is not that the word changes. It is that nobody can be sure. Somebody thought "
         "it equally likely that you wrote one word or another; then sees what came out. The odds "
-        "may now be 5 to 1, and the promise says: never more than so many to 1, whatever came out "
-        "and whatever else that person knows. How many is what ε sets, and it grows quickly.",
+        "may now be 5 to 1, and the promise says: the output of this one place multiplies the odds "
+        "by so much at most, whatever came out and whatever was believed before. How much is what "
+        "ε sets, and it grows quickly. It is a promise about one output of one word: who sees the "
+        "word released twice, or the words around it, gets a factor for each, and they multiply.",
         "For all words $w, w'$ and outputs $y$: $\\Pr[M(w) = y] ≤ e^{ε\\,d(w, w')} \\Pr[M(w') = "
-        "y]$. By Bayes' rule posterior odds are prior odds times that ratio.",
+        "y]$. By Bayes' rule posterior odds are prior odds times that ratio. For $k$ independent "
+        "outputs of $w$ or $w'$ the ratio is at most $e^{kε\\,d(w, w')}$; for two texts it is the "
+        "product over their places.",
         "pages/attacker.py",
         "Set the attacker's prior belief, and see what one output makes of it",
         {"eps_metric": "2.5"},

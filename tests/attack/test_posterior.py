@@ -14,6 +14,7 @@ from dpcore.attack.prior import Prior, typed, uniform, uniform_over
 from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.lexicon.metric import distances
+from dpcore.measure.counting import effective_number
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, assert_law, deviation
 from tests.mechanisms import lexicons
@@ -51,7 +52,7 @@ def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
         assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)
         assert found.best == int(true.argmax())
         assert found.success == pytest.approx(true.max(), rel=2e-3)
-        assert found.effective == pytest.approx(math.exp(-(true * np.log(true)).sum()), rel=2e-3)
+        assert found.perplexity == pytest.approx(math.exp(-(true * np.log(true)).sum()), rel=2e-3)
         assert 0 < found.error < 5e-3
 
 
@@ -81,7 +82,7 @@ def test_the_factor_of_the_odds_does_not_cancel() -> None:
     found = posterior(given([1.0, 1e-30]), prior)
     assert found.candidate(0).odds_factor == pytest.approx(30 * math.log(10), rel=1e-12)
     assert found.candidate(1).odds_factor == pytest.approx(-30 * math.log(10), rel=1e-12)
-    assert found.effective == pytest.approx(1.0)
+    assert found.perplexity == pytest.approx(1.0)
 
 
 def test_impossible_words_and_outputs() -> None:
@@ -223,3 +224,13 @@ def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(tem, rng)
     rows = np.stack([tem.law(w, [4.0]).probabilities[0] for w in range(250)])
     true = rows.max(axis=0).sum() / 250
     assert abs(right - true) <= deviation(3000, true * (1 - true))
+
+
+def test_perplexity_and_the_effective_number_are_two_measures() -> None:
+    """e^H and 1/Σp²: the second is never larger, and each has its own name."""
+    found = posterior(given([0.7, 0.2, 0.1]), Prior("typed", np.full(3, 1 / 3), ""))
+    assert found.perplexity == pytest.approx(
+        math.exp(-sum(p * math.log(p) for p in (0.7, 0.2, 0.1)))
+    )
+    assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] == pytest.approx(1 / 0.54)
+    assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < found.perplexity

@@ -4,11 +4,13 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms import truncated_gumbel_repaired_certificate as certificate_module
@@ -25,6 +27,7 @@ from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
 from tests.chance import assert_law
 from tests.mechanisms import lexicons
+from tests.needs import ROOT
 
 
 def log_laws(lexicon, strength):
@@ -183,3 +186,27 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch)
     assert promise.status is Status.PROVED
     assert "calibrate --mechanism truncated-gumbel-repaired" in promise.reason
     assert brute(lexicon, mechanism.strength(2 * low)) <= 2 * low
+
+
+def test_what_to_know_before_it_is_taken_is_computed():
+    """At the lowest ε that a lexicon allows the noise is largest; there a word stays this often."""
+    mechanism = create("truncated-gumbel-repaired", lexicons.cloud(30, 6))
+    low = mechanism.admissible.low
+    lowest, more = (
+        [mechanism.law(word, [epsilon]).probabilities[0, word] for word in range(30)]
+        for epsilon in (low * (1 + 1e-9), 1.5 * low)
+    )
+    assert (
+        f"a word stays with probability {np.mean(lowest):.4g} (mean of 30 words, the least "
+        f"{min(lowest):.3g}), and more often at any larger ε"
+    ) in mechanism.caution
+    assert np.all(np.array(more) > lowest)
+
+
+def test_the_summary_and_the_readme_say_how_often_words_of_the_bundled_lexicon_stay():
+    mechanism = create("truncated-gumbel-repaired", load())
+    stays = float(re.search(r"with probability (0\.\d+)", mechanism.caution)[1])
+    assert stays > 0.999
+    assert "a word nearly always stays" in mechanism.summary
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in readme

@@ -139,8 +139,8 @@ def test_the_odds_card_speaks_everyday_words() -> None:
         "most, by the promise: 4,999 in 5,000."
     )
     assert others_sentence(BELIEFS, 1391.7) == (
-        "The next likeliest word is “truck”, 1 in 4,080. All in all as much doubt as between "
-        "1,390 equally likely words."
+        "The next likeliest word is “truck”, 1 in 4,080. All in all as uncertain as among "
+        "1,390 equally likely words (perplexity)."
     )
     alone = others_sentence(BELIEFS[:1], 1.0)
     assert alone == "No other word is possible: hardly any doubt is left."

@@ -53,7 +53,7 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     test.number_input(key="releases").set_value(3).run()
     thrice = table(test, "word", "places", "loss")
     assert thrice["loss"].to_numpy() == pytest.approx(3 * once["loss"].to_numpy())
-    assert "For two texts of the same 45 protected words" in said(test)
+    assert "For two texts that differ in nothing but their 45 protected words" in said(test)
 
 
 def test_the_least_protected_have_names(

@@ -5,12 +5,15 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.study.lesson import EXERCISES
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.study.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
 from pages.teaching.guessing import GUESS, computed
-from pages.teaching.steps import BY_PAGE, STEPS
+from pages.teaching.steps import BY_PAGE, STEPS, step
 from pages.teaching.worksheet import answers, worksheet
 from tests.needs import ROOT
 from tests.pages.app import open_link, said
@@ -125,3 +128,18 @@ def test_other_pages_explain_themselves_when_asked(page: str) -> None:
         assert next(one for one in STEPS if one.key == key).story in shown
     silent = said(test.toggle(key="explain").set_value(False).run())
     assert STEPS[1].story not in silent
+
+
+def test_the_promise_of_odds_is_about_one_output_of_one_word() -> None:
+    """TEM's worst output of one draw keeps the bound; the same output twice does not."""
+    story = step("odds").story
+    assert "a promise about one output of one word" in story
+    assert "they multiply" in story
+    assert "whatever else" not in story
+    lexicon = load()
+    pair = lexicon.indices(ODDS_WORDS)
+    rows = lexicon.vectors[pair].astype(float)
+    bound = ODDS_EPSILON * np.linalg.norm(rows[0] - rows[1])
+    laws = [create("tem", lexicon).law(int(word), [ODDS_EPSILON]).probabilities[0] for word in pair]
+    once = np.abs(np.log(laws[0] / laws[1])).max()
+    assert once <= bound < 2 * once
