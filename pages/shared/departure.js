@@ -16,14 +16,14 @@ const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
 
 function keepOrder() {
   let leaving = false;
-  const held = new WeakSet();
+  const passing = new WeakSet();
   const path = (address) => new URL(address ?? location.href, location.href).pathname;
 
   document.addEventListener("click", (event) => {
     const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     const link = event.target.closest?.(LINKS);
     if (!link || !plain) return;
-    if (held.delete(link)) {
+    if (passing.delete(link)) {
       leaving = path(link.href) !== location.pathname;
       return;
     }
@@ -34,7 +34,7 @@ function keepOrder() {
       // What the lost focus changed may have drawn the link anew.
       const same = link.isConnected ? link
         : [...document.querySelectorAll(LINKS)].find((other) => other.href === link.href) ?? link;
-      held.add(same);
+      passing.add(same);
       same.click();
     }));
   }, true);

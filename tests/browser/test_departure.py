@@ -1,0 +1,134 @@
+"""Links followed in a hurry, and the Back button: each page comes, and is as it was left."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
+from tests.browser.server import Server
+
+NewPage = Callable[..., tuple[Page, Watch]]
+TYPED = "The old doctor bought a violin in winter."
+
+# All within one task, so that nothing can be sent between the two.
+WORD_THEN_LINK = """name => {
+  const all = root => [...root.querySelectorAll('*')]
+    .flatMap(node => node.shadowRoot ? [node, ...all(node.shadowRoot)] : [node]);
+  all(document).find(node => node.matches('.word')).click();
+  [...document.querySelectorAll('a')].find(node => node.innerText.trim() === name).click();
+}"""
+
+
+def menu(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).first.click()
+
+
+def rests_on(page: Page, name: str, heading: str) -> None:
+    expect(page).to_have_title(f"{name} – Word Privacy Lab", timeout=WAIT_MS)
+    expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible(timeout=WAIT_MS)
+    wait_idle(page)
+    assert page.title() == f"{name} – Word Privacy Lab"
+    expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible(timeout=1)
+
+
+def on_rewrite(page: Page, app_url: str, link: str = "") -> None:
+    open_page(page, f"{app_url}/rewrite{link}")
+    expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
+    wait_idle(page)
+
+
+def test_a_word_and_a_link_at_once(app: Server, new_page: NewPage) -> None:
+    page, watch = new_page()
+    for _ in range(3):
+        on_rewrite(page, app.url)
+        page.evaluate(WORD_THEN_LINK, "Audit")
+        rests_on(page, "Audit", "Is the promise true?")
+    assert not watch.page_errors
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_link_straight_from_the_text_is_followed_and_the_text_is_kept(
+    app: Server, new_page: NewPage, touch: bool
+) -> None:
+    page, watch = new_page(has_touch=touch)
+    on_rewrite(page, app.url)
+    box = page.get_by_role("textbox", name="Your sentence")
+    box.fill(TYPED)
+    link = page.get_by_role("link", name="Audit", exact=True).first
+    link.tap() if touch else link.click()
+    rests_on(page, "Audit", "Is the promise true?")
+    menu(page, "Rewrite")
+    rests_on(page, "Rewrite", "What is left of your words?")
+    expect(box).to_have_value(TYPED, timeout=WAIT_MS)
+    expect(page.locator(".source .plain")).to_have_text(TYPED, timeout=WAIT_MS)
+    assert not watch.page_errors
+
+
+def test_a_link_straight_from_a_slider_takes_its_value_along(app: Server, page: Page) -> None:
+    on_rewrite(page, app.url)
+    slider = page.locator(".st-key-eps_metric").get_by_role("slider")
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    moved = slider.get_attribute("aria-valuetext")
+    assert moved != "12"
+    menu(page, "Neighbourhoods")
+    expect(page).to_have_title("Neighbourhoods – Word Privacy Lab", timeout=WAIT_MS)
+    wait_idle(page)
+    expect(slider).to_have_attribute("aria-valuetext", str(moved), timeout=WAIT_MS)
+    assert parse_qs(urlsplit(page.url).query)["eps_metric"] == [moved]
+
+
+def test_of_two_links_at_once_the_second_counts(app: Server, page: Page) -> None:
+    on_rewrite(page, app.url)
+    for name in ("Audit", "Rewrite", "Lesson", "Audit"):
+        menu(page, name)
+    rests_on(page, "Audit", "Is the promise true?")
+
+
+def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
+    app: Server, page: Page
+) -> None:
+    on_rewrite(page, app.url, "?seed=7&via=tem")
+    first = page.evaluate("history.length")
+    for _ in range(2):
+        page.get_by_role("button", name="Draw again").click()
+        wait_idle(page)
+    page.locator(".grid .word").nth(3).click()
+    wait_idle(page)
+    left = page.locator(".grid .words").all_inner_texts()
+    address = parse_qs(urlsplit(page.url).query)
+    assert {"draw": ["2"], "seed": ["7"]}.items() <= address.items()
+    menu(page, "Audit")
+    rests_on(page, "Audit", "Is the promise true?")
+    menu(page, "Lesson")
+    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
+    wait_idle(page)
+    assert page.evaluate("history.length") == first + 2
+    page.go_back()
+    rests_on(page, "Audit", "Is the promise true?")
+    page.go_back()
+    rests_on(page, "Rewrite", "What is left of your words?")
+    expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
+    assert address.items() <= parse_qs(urlsplit(page.url).query).items()
+    assert page.get_by_role("spinbutton", name="Draw").input_value() == "2"
+    assert page.locator(".grid .words").all_inner_texts() == left
+    page.go_forward()
+    rests_on(page, "Audit", "Is the promise true?")
+    assert page.evaluate("history.length") == first + 2
+
+
+def test_an_old_link_does_not_catch_the_back_button(app: Server, page: Page) -> None:
+    open_page(page, f"{app.url}/lesson")
+    before = page.url
+    open_page(page, f"{app.url}/?eps_metric=3")
+    rests_on(page, "Rewrite", "What is left of your words?")
+    page.go_back()
+    wait_idle(page)
+    if page.url != before:  # the old link was sent on before the browser could be told
+        rests_on(page, "Rewrite", "What is left of your words?")
+        page.go_back()
+    expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
+    assert page.url == before

@@ -1,0 +1,210 @@
+"""What a session makes of the messages of a browser that is leaving a page."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from inspect import signature
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.script_data import ScriptData
+from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    ScriptRequests,
+    ScriptRequestType,
+)
+from streamlit.runtime.scriptrunner_utils.script_run_context import (
+    SCRIPT_RUN_CONTEXT_ATTR_NAME,
+    ScriptRunContext,
+)
+
+from pages.shared import departure
+from pages.shared.departure import keep_order
+from tests.needs import ROOT
+
+FIELD, FRAME = "$$ID-0f-text", "$$ID-0f-explain"
+
+
+class Runner(ScriptRunner):
+    """A runner whose thread does only what the test says."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.stopped = False
+        RUNNERS.append(self)
+
+    def start(self) -> None:
+        self._script_thread = Thread()
+        context = SimpleNamespace(has_script_started=False)
+        setattr(self._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, context)
+
+    def request_stop(self) -> None:
+        self.stopped = True
+        super().request_stop()
+
+    def take(self) -> RerunData:
+        """Take the next request, as at the end of a run; its values are not yet taken in."""
+        self.context.has_script_started = False
+        request = self._requests.on_scriptrunner_ready()
+        assert request.type is ScriptRequestType.RERUN
+        return request.rerun_data
+
+    def take_in(self) -> None:
+        self.context.has_script_started = True
+
+    @property
+    def context(self) -> Any:
+        return getattr(self._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME)
+
+
+RUNNERS: list[Runner] = []
+
+
+def message(page: str, *fields: str, fragment: str = "", back: bool = False) -> ClientState:
+    state = ClientState(
+        page_script_hash=page, fragment_id=fragment, is_history_navigation=back, query_string="a=1"
+    )
+    for field in fields:
+        state.widget_states.widgets.add(id=field, string_value="typed")
+    return state
+
+
+def seen(data: RerunData) -> tuple[str, list[str], list[str]]:
+    """Page, fragments and fields of a request."""
+    widgets = data.widget_states.widgets if data.widget_states else []
+    return data.page_script_hash, data.fragment_id_queue, [widget.id for widget in widgets]
+
+
+def on_a_page(
+    monkeypatch: pytest.MonkeyPatch, test: Callable[[AppSession], Awaitable[None]]
+) -> None:
+    """Run a test with a session that shows page A and is at rest."""
+
+    async def run() -> None:
+        session = AppSession(
+            ScriptData(str(ROOT / "app.py"), is_hello=False), MagicMock(), MagicMock(), None, {}
+        )
+        session.request_rerun(message(""))
+        RUNNERS[-1].take()
+        RUNNERS[-1].take_in()
+        session._client_state.page_script_hash = "A"
+        await test(session)
+
+    RUNNERS.clear()
+    keep_order()
+    monkeypatch.setattr(app_session, "ScriptRunner", Runner)
+    monkeypatch.setattr(AppSession, "has_fragment", lambda *_: True)
+    monkeypatch.setattr(AppSession, "shutdown", lambda *_: None)
+    asyncio.run(run())
+
+
+def test_an_event_of_a_page_that_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("B", FRAME))
+        runner = RUNNERS[-1]
+        assert len(RUNNERS) == 2
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        session.request_rerun(message("A", FIELD, FRAME))
+        assert seen(runner.take()) == ("B", [], [FRAME])
+        runner.take_in()
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        session.request_rerun(message("A", FIELD))
+        assert len(RUNNERS) == 2
+        assert runner._requests._state is ScriptRequestType.CONTINUE
+        session.request_rerun(message("B", FIELD, fragment="g"))  # of the page that is open
+        assert seen(runner.take()) == ("B", ["g"], [FIELD])
+
+    on_a_page(monkeypatch, test)
+
+
+def test_a_link_back_at_once_and_the_back_button_lead_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("B", FRAME))
+        RUNNERS[-1].take()
+        RUNNERS[-1].take_in()
+        session.request_rerun(message("A", FRAME))
+        assert seen(RUNNERS[-1].take()) == ("A", [], [FRAME])
+        RUNNERS[-1].take_in()
+        session.request_rerun(message("B", FIELD, back=True))
+        assert seen(RUNNERS[-1].take()) == ("B", [], [FIELD])
+
+    on_a_page(monkeypatch, test)
+
+
+@pytest.mark.parametrize("fragment", ["", "f"])
+def test_a_link_waits_until_the_event_before_it_is_taken_in(
+    monkeypatch: pytest.MonkeyPatch, fragment: str
+) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("A", FIELD, fragment=fragment))
+        runner = RUNNERS[-1]
+        session.request_rerun(message("B", FRAME))
+        session.request_rerun(message("C", FRAME))  # of two links the second counts
+        await asyncio.sleep(3 * departure._LOOK_SECONDS)
+        assert not runner.stopped
+        # The request is for the whole page, so that the run that goes on does not keep it waiting.
+        assert seen(runner.take()) == ("A", [], [FIELD])
+        await asyncio.sleep(3 * departure._LOOK_SECONDS)
+        assert not runner.stopped
+        runner.take_in()
+        while RUNNERS[-1] is runner:
+            await asyncio.sleep(departure._LOOK_SECONDS)
+        assert runner.stopped
+        assert seen(RUNNERS[-1].take()) == ("C", [], [FRAME])
+
+    on_a_page(monkeypatch, test)
+
+
+def test_a_link_does_not_wait_for_a_run_that_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        session.request_rerun(message("B", FRAME))
+        while len(RUNNERS) < 2:  # ends, or the test never does
+            await asyncio.sleep(departure._LOOK_SECONDS)
+        assert RUNNERS[0].stopped
+        assert seen(RUNNERS[-1].take())[0] == "B"
+
+    on_a_page(monkeypatch, test)
+
+
+def test_where_a_page_sends_people_on_their_events_are_of_that_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(session: AppSession) -> None:
+        session.request_rerun(message("B", FRAME))
+        RUNNERS[-1].take()
+        RUNNERS[-1].take_in()
+        session._client_state.page_script_hash = "A"  # Streamlit at the start of that run
+        session.request_rerun(message("A", FIELD, fragment="f"))
+        assert seen(RUNNERS[-1].take()) == ("A", ["f"], [FIELD])
+
+    on_a_page(monkeypatch, test)
+
+
+def test_before_any_link_and_without_a_browser_nothing_is_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(session: AppSession) -> None:
+        # While the first page runs, Streamlit does not yet know its own name for it.
+        session.request_rerun(message("first", FIELD, fragment="f"))
+        assert seen(RUNNERS[-1].take()) == ("first", ["f"], [FIELD])
+        RUNNERS[-1].take_in()
+        session.request_rerun(None)
+        assert seen(RUNNERS[-1].take()) == ("", [], [])
+
+    on_a_page(monkeypatch, test)
+
+
+def test_streamlit_is_as_it_is_taken_to_be() -> None:
+    assert list(signature(departure._request_rerun).parameters) == ["self", "client_state"]
+    assert {"_lock", "_state", "_rerun_data"} <= vars(ScriptRequests()).keys()
+    assert isinstance(AppSession.page_script_hash, property)
+    assert isinstance(ScriptRunContext.has_script_started, property)
+    assert "_script_thread" in ScriptRunner.__init__.__code__.co_names
+    assert departure.FRAME_FIELDS == {"explain", "large"}
