@@ -78,7 +78,9 @@ class Tally:
         value = np.asarray(stayed) / runs
         both = np.stack((value, 1.0 - value))
         one = np.full(value.shape, 1.0 / runs)
-        return cls(value, value * (1.0 - value) / runs, both / runs, np.where(both > 0, one, 0.0), one)
+        return cls(
+            value, value * (1.0 - value) / runs, both / runs, np.where(both > 0, one, 0.0), one
+        )
 
     @classmethod
     def pooled(cls, tallies: Sequence[Tally]) -> Tally:

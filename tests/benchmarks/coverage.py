@@ -34,9 +34,7 @@ def main() -> None:
     given = options.parse_args()
     lexicon = load(given.lexicon, limit=given.limit)
     chosen = sample(lexicon, given.words, generator(0, "coverage"))
-    names = [
-        kind.short for kind in MECHANISMS.values() if issubclass(kind, RadialMechanism)
-    ]
+    names = [kind.short for kind in MECHANISMS.values() if issubclass(kind, RadialMechanism)]
     for name in given.mechanisms.split(",") if given.mechanisms else names:
         mechanism = create(name, lexicon)
         assert isinstance(mechanism, RadialMechanism)
