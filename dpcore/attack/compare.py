@@ -90,6 +90,8 @@ _DENIABILITY = (
     "epsilon",
     "word",
     "nw",
+    "nw_low",
+    "nw_high",
     "standard_error",
     "sw",
     "sw_standard_error",

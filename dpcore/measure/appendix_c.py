@@ -57,13 +57,16 @@ COLUMNS = (
     "formula",
     "low",
     "truth",
+    "nw_low",
+    "nw_high",
     "high",
     "standard_error",
     "method",
 )
 """One row a mechanism, word and ε: `nearest` is δ(w), `formula` the appendix's value (Laplace) or
-lower bound (Gumbel), `low` and `high` are bounds that hold, and `standard_error` is that of
-`truth`, 0 where it is exact."""
+lower bound (Gumbel), `low` and `high` are bounds that hold, `nw_low` and
+`nw_high` an interval for the truth, of level 95 % and within these bounds, and `standard_error` is
+that of `truth`, 0 where it is exact."""
 
 _NODES = 200  # of the quadrature over the norm of the noise
 _LOOKED_AT = 100  # words among which a dense and a sparse one are looked for
@@ -208,6 +211,8 @@ def appendix_rows(
             formula.tolist(),
             low.tolist(),
             found.figures.nw[i].tolist(),
+            np.clip(found.figures.nw_low[i], low, high).tolist(),
+            np.clip(found.figures.nw_high[i], low, high).tolist(),
             high.tolist(),
             found.figures.nw_error[i].tolist(),
             strict=True,
@@ -221,11 +226,13 @@ def appendix_rows(
                 "formula": claim,
                 "low": under,
                 "truth": truth,
+                "nw_low": least,
+                "nw_high": most,
                 "high": over,
                 "standard_error": error,
                 "method": str(found.method),
             }
-            for epsilon, claim, under, truth, over, error in columns
+            for epsilon, claim, under, truth, least, most, over, error in columns
         ]
     return rows
 

@@ -48,6 +48,7 @@ def _appendix(options: argparse.Namespace) -> int:
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
     from dpcore.noise.streams import check_seed
+    from dpcore.plots.layout import probability_text
 
     check_runs(options.runs)
     seed = options.seed or 0
@@ -69,11 +70,15 @@ def _appendix(options: argparse.Namespace) -> int:
             head(options, lexicon, chosen) | {"rows": laplace + gumbel, "sentences": sentences}
         )
         return 0
-    print(f"{'':17}{'ε':>10} {'word':<14}{'δ':>7} {'formula':>9} {'truth':>9} {'proved':>19}")
+    print(
+        f"{'':17}{'ε':>10} {'word':<14}{'δ':>7} {'formula':>9}  "
+        f"{'truth, 95 % interval':<26} {'proved':>19}"
+    )
     for row in laplace + gumbel:
         print(
             f"{row['mechanism'].split('.')[0]:<17}{row['epsilon']:>10.4g} {row['word'][:13]:<14}"
-            f"{row['nearest']:>7.3f} {row['formula']:>9.4f} {row['truth']:>9.4f} "
+            f"{row['nearest']:>7.3f} {row['formula']:>9.4f}  "
+            f"{probability_text(row['truth'], row['nw_low'], row['nw_high']):<26} "
             f"{row['low']:>9.3g} to {row['high']:<6.3f}"
         )
     print()

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpcore.measure.appendix_c import certain_share, gumbel_limit
-from dpcore.plots.layout import number
+from dpcore.plots.layout import number, probability_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,12 +37,16 @@ def laplace_sentences(rows: Sequence[Row], at: float, dimension: int) -> list[st
             "neighbours at distance δ on both sides, that is exact at half the ε that it names."
         )
     for row in _at(rows, at):
-        ratio = row["formula"] / row["truth"] if row["truth"] > 0 else math.inf
-        times = f", {number(ratio)} times as much as the truth" if 2 <= ratio < 1e6 else ""
+        ratio = row["formula"] / row["nw_high"] if row["nw_high"] > 0 else math.inf
+        about = row["formula"] / row["truth"] if row["truth"] > 0 else math.inf
+        if row["nw_low"] < row["nw_high"]:
+            times = f", at least {number(ratio)} times as much as the truth" if ratio >= 2 else ""
+        else:
+            times = f", {number(about)} times as much as the truth" if 2 <= about < 1e6 else ""
         found.append(
             f"At ε = {number(at)}, “{row['word']}” (δ = {row['nearest']:.3g}): the formula gives "
-            f"{row['formula']:.3g}{times}; it stays with probability {row['truth']:.2g} "
-            f"± {2 * row['standard_error']:.1g} (two standard errors)."
+            f"{row['formula']:.3g}{times}; it stays with probability "
+            f"{probability_text(row['truth'], row['nw_low'], row['nw_high'])}."
         )
     for word, own in _by_word(rows):
         half = 4.0 * math.log(2.0) / own[0]["nearest"] if own[0]["nearest"] > 0 else math.inf

@@ -101,6 +101,7 @@ def _write(path: Path, result: dict[str, Any]) -> None:
 
 def _print_tables(found: Sequence[Deniability]) -> None:
     from dpcore.measure.summary import summarise
+    from dpcore.plots.layout import probability_text
 
     selection = found[0].selection
     print(f"{selection.description}: {len(selection):,} words, R = {found[0].runs:,}")
@@ -112,13 +113,14 @@ def _print_tables(found: Sequence[Deniability]) -> None:
     for one in found:
         nw, sw, effective = (summarise(one, q) for q in ("nw", "sw", "effective"))
         print(f"\n{one.mechanism}: {one.method} ({one.figures.detail})")
-        print(f"{'ε':>10}  {'Nw mean ± sd':>15} {'median':>7} {'worst':>7} {'':16}"
-              f"{'Sw mean ± sd':>17} {'median':>7} {'effective':>10}")  # fmt: skip
+        print(f"{'ε':>10}  {'mean Nw, 95 % interval':<26} {'± sd':>7} {'median':>8} {'worst':>8} "
+              f"{'':16}{'Sw mean ± sd':>17} {'median':>7} {'effective':>10}")  # fmt: skip
         for e, epsilon in enumerate(one.epsilons):
             worst = selection.names[int(nw.worst_word[e])][:14]
             print(
-                f"{epsilon:>10.4g}  {nw.mean[e]:>7.4f} ± {nw.deviation[e]:.3f} "
-                f"{nw.median[e]:>7.4f} {nw.worst[e]:>7.4f} {worst:<16}"
+                f"{epsilon:>10.4g}  "
+                f"{probability_text(nw.mean[e], nw.mean_low[e], nw.mean_high[e]):<26} "
+                f"{nw.deviation[e]:>7.2g} {nw.median[e]:>8.2g} {nw.worst[e]:>8.2g} {worst:<16}"
                 f"{sw.mean[e]:>8.1f} ± {sw.deviation[e]:<6.1f} {sw.median[e]:>7.1f} "
                 f"{effective.median[e]:>10.1f}"
             )

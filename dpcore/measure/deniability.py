@@ -66,7 +66,8 @@ class Deniability:
     def rows(self) -> list[dict[str, Any]]:
         """One plain row a word and ε, words in the order of the selection.
 
-        `standard_error` is that of Nw; all errors are 0 for an exact method. An effective number
+        `nw_low` and `nw_high` are the ends of an interval of level 95 % for the true Nw.
+        `standard_error` is that of Nw, and says nothing where the word hardly ever stayed; all errors are 0 for an exact method. An effective number
         that is infinite (no two runs agreed) is None.
         """
         found = self.figures
@@ -77,6 +78,8 @@ class Deniability:
                 "word": name,
                 "weight": float(self.selection.weights[i]),
                 "nw": float(found.nw[i, e]),
+                "nw_low": float(found.nw_low[i, e]),
+                "nw_high": float(found.nw_high[i, e]),
                 "sw": float(found.sw[i, e]),
                 "effective": finite(found.effective[i, e]),
                 "method": str(self.method),
@@ -184,7 +187,7 @@ def measure(
     if chosen is Method.EXACT:
         from dpcore.measure.exact import exact_figures
 
-        figures = exact_figures(mechanism, words, values, runs, progress)
+        figures = exact_figures(mechanism, words, weights, values, runs, progress)
     elif chosen is Method.RAO_BLACKWELL and isinstance(mechanism, RadialMechanism):
         from dpcore.measure.directions import direction_figures
 

@@ -75,7 +75,7 @@ def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray
 
 def _fits(bundle: rays.Bundle) -> bool:
     """Whether the product of directions and vocabulary is small enough to be kept."""
-    return bundle.unit.shape[0] * bundle.targets.shape[0] <= _BUNDLE_ENTRIES
+    return int(bundle.unit.shape[0] * bundle.targets.shape[0]) <= _BUNDLE_ENTRIES
 
 
 def _steps(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError
-from dpcore.measure.reading import STANDARD_ERRORS
 from dpcore.measure.summary import summarise
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ class Crossing:
     Attributes:
         epsilon: on the straight line in ln ε between the two measured ε next to it; where the
             curve has the value at several neighbouring ε, the smallest.
-        low: the next smaller measured ε at which the mean Nw differs from the value by more than
-            two standard errors; None if there is none.
+        low: the next smaller measured ε at which the interval of the mean Nw (of level 95 %) does
+            not hold the value; None if there is none.
         high: the next larger one.
         sw: mean Sw at `epsilon`, on the same line.
         effective: median effective number there; may be infinite.
@@ -47,8 +46,8 @@ class Crossing:
 def crossings(found: Deniability, nw: float) -> tuple[Crossing, ...]:
     """All ε at which the mean Nw is a value, as far as the curve tells them apart, ascending.
 
-    Places that are not separated by a measured ε whose mean Nw differs by more than two standard
-    errors are one. None: the curve never has this Nw between its ends. Several: it is not
+    Places that are not separated by a measured ε at which the interval of the mean Nw does not
+    hold the value are one. None: the curve never has this Nw between its ends. Several: it is not
     monotone there.
 
     Args:
@@ -62,7 +61,7 @@ def crossings(found: Deniability, nw: float) -> tuple[Crossing, ...]:
         raise ParameterError(f"a mean Nw is in [0, 1], got {nw}")
     summary = summarise(found, "nw")
     gap = summary.mean - nw
-    certain = np.flatnonzero(np.abs(gap) > STANDARD_ERRORS * summary.mean_error).tolist()
+    certain = np.flatnonzero((summary.mean_low > nw) | (summary.mean_high < nw)).tolist()
     last = gap.size - 1
     columns = (summarise(found, "sw").mean, summarise(found, "effective").median)
     answer = []

@@ -23,6 +23,7 @@ _ENTRIES = 2_000_000  # probabilities held at a time: 16 MB
 def exact_figures(
     mechanism: Mechanism,
     words: IntArray,
+    weights: FloatArray,
     epsilons: FloatArray,
     runs: int,
     progress: Progress = silent,
@@ -55,8 +56,29 @@ def exact_figures(
         progress(mechanism.short, i + 1, words.size)
     none = np.zeros(shape)
     return Figures(
-        nw, sw, effective, none, none, none, none[0], none[0], error, detail
-    )  # fmt: skip
+        nw=nw,
+        sw=sw,
+        effective=effective,
+        nw_error=none,
+        nw_low=nw,
+        nw_high=nw,
+        sw_error=none,
+        effective_error=none,
+        **exact_means(nw, weights),
+        numerical_error=error,
+        detail=detail,
+    )
+
+
+def exact_means(nw: FloatArray, weights: FloatArray) -> dict[str, FloatArray]:
+    """The fields of `Figures` about means over words: no error, an interval of one point."""
+    none, mean = np.zeros(nw.shape[1]), weights @ nw / weights.sum()
+    return {
+        "nw_mean_error": none,
+        "nw_mean_low": mean,
+        "nw_mean_high": mean,
+        "sw_mean_error": none,
+    }
 
 
 def _sums(

@@ -8,13 +8,18 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.measure.deniability import Deniability, Method
-from dpcore.measure.figures import Figures, independent_mean_error
+from dpcore.measure.exact import exact_means
+from dpcore.measure.figures import Figures
+from dpcore.measure.protocol import counted_means
 from dpcore.measure.words import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_EACH = ("nw", "sw", "effective", "nw_error", "sw_error", "effective_error")
+_EACH = (
+    "nw", "sw", "effective", "nw_error", "nw_low", "nw_high", "sw_error", "effective_error",
+)  # fmt: skip
+_MEANS = ("nw_mean_error", "nw_mean_low", "nw_mean_high", "sw_mean_error")
 
 
 def part_of(selection: Selection, places: Sequence[int]) -> Selection:
@@ -65,15 +70,17 @@ def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
     if first.method is Method.RAO_BLACKWELL:
         shares = np.array([part.selection.weights.sum() for part in parts])
         shares /= shares.sum()
-        nw_mean = shares @ np.stack([part.figures.nw_mean_error for part in parts])
-        sw_mean = shares @ np.stack([part.figures.sw_mean_error for part in parts])
+        means = {
+            name: shares @ np.stack([getattr(part.figures, name) for part in parts])
+            for name in _MEANS
+        }
+    elif first.method is Method.PROTOCOL:
+        means = counted_means(each["nw"], each["sw_error"], selection.weights, first.runs)
     else:
-        nw_mean = independent_mean_error(each["nw_error"], selection.weights)
-        sw_mean = independent_mean_error(each["sw_error"], selection.weights)
+        means = exact_means(each["nw"], selection.weights)
     figures = Figures(
         **each,
-        nw_mean_error=nw_mean,
-        sw_mean_error=sw_mean,
+        **means,
         numerical_error=max(part.figures.numerical_error for part in parts),
         detail=first.figures.detail,
     )

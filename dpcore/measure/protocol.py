@@ -12,6 +12,7 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, independent_mean_error
+from dpcore.measure.shares import Tally
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
@@ -54,15 +55,31 @@ def protocol_figures(
             )
             progress(mechanism.short, i * epsilons.size + e + 1, words.size * epsilons.size)
     nw, nw_error, sw, sw_error, effective, effective_error = found
+    nw_low, nw_high = Tally.counted(nw * runs, runs).interval()
     return Figures(
         nw=nw,
         sw=sw,
         effective=effective,
         nw_error=nw_error,
+        nw_low=nw_low,
+        nw_high=nw_high,
         sw_error=sw_error,
         effective_error=effective_error,
-        nw_mean_error=independent_mean_error(nw_error, weights),
-        sw_mean_error=independent_mean_error(sw_error, weights),
+        **counted_means(nw, sw_error, weights, runs),
         numerical_error=0.0,
         detail=f"{runs:,} independent runs at each epsilon",
     )
+
+
+def counted_means(
+    nw: FloatArray, sw_error: FloatArray, weights: FloatArray, runs: int
+) -> dict[str, FloatArray]:
+    """The fields of `Figures` about means over words, from shares of R runs, shape (k, E)."""
+    mean = Tally.counted(nw * runs, runs).mean(weights)
+    low, high = mean.interval()
+    return {
+        "nw_mean_error": mean.error,
+        "nw_mean_low": low,
+        "nw_mean_high": high,
+        "sw_mean_error": independent_mean_error(sw_error, weights),
+    }

@@ -1,7 +1,8 @@
 """Where a curve that is already measured meets a target, with what the grid and noise leave open.
 
 `dpcore.measure.targets.solve` measures more to find the crossing; this only reads what is there,
-and claims an ε only where the estimate is two standard errors on the right side of the bound.
+and claims an ε only where the whole interval of the estimate is on the right side of the bound:
+that of level 95 % for Nw, two standard errors for the others.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.measure.summary import summarise
+from dpcore.measure.summary import STANDARD_ERRORS, summarise
 
 if TYPE_CHECKING:
     from dpcore.measure.counting import FloatArray
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.targets import Target
-
-STANDARD_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
@@ -79,16 +78,17 @@ def _bounded_below(found: Deniability, target: Target) -> Deniability:
 
 
 def stretches(found: Deniability, target: Target) -> tuple[Stretch, ...]:
-    """All runs of measured ε at which a target holds by two standard errors, ascending.
+    """All runs of measured ε at which a target holds for certain, as far as noise goes, ascending.
 
     Args:
         found: measured at ascending ε.
         target: the figure and its bound.
     """
-    found = _bounded_below(found, target)
-    slack = STANDARD_ERRORS * margin(found, target)
-    values = target.values(found)
-    worse = values + slack if target.quantity == "nw" else values - slack
+    if target.quantity == "nw":
+        worse = target.ends(found)[1]
+    else:
+        found = _bounded_below(found, target)
+        worse = target.values(found) - STANDARD_ERRORS * margin(found, target)
     inside = np.concatenate(([False], target.holds(worse), [False]))
     starts = np.flatnonzero(inside[1:] & ~inside[:-1]).tolist()
     stops = (np.flatnonzero(inside[:-1] & ~inside[1:]) - 1).tolist()

@@ -8,8 +8,8 @@ next to 0, whatever the truth. The interval, of level 95 %:
   observations would be as good. The ends are those of Clopper and Pearson 1934 for n·p of n, as
   Korn and Graubard 1998 take them for weighted surveys: quantiles of Beta laws.
 * What has not been seen is one observation more (as in the gamma interval of Fay and Feuer 1997):
-  before the end that lies towards 1/2 is taken, p grows by k and V by k². k is the largest
-  contribution w_i·x_i/Σ w_i seen, if the event has been seen often enough to know it: if
+  before the end that lies towards 1/2 is taken, the sums grow by one hit of weight k, and with
+  equal weights the end is that of Clopper and Pearson. k is the largest contribution w_i·x_i/Σ w_i seen, if the event has been seen often enough to know it: if
   (Σ w_i·x_i)²/Σ (w_i·x_i)² is at least `ENOUGH`. Else it is the largest possible one.
 
 For p > 1/2 the same is done for the complement.
@@ -73,6 +73,16 @@ class Tally:
         )
 
     @classmethod
+    def counted(cls, stayed: FloatArray, runs: int) -> Tally:
+        """Events among independent runs of equal weight."""
+        value = np.asarray(stayed) / runs
+        both = np.stack((value, 1.0 - value))
+        one = np.full(value.shape, 1.0 / runs)
+        return cls(
+            value, value * (1.0 - value) / runs, both / runs, np.where(both > 0, one, 0.0), one
+        )
+
+    @classmethod
     def pooled(cls, tallies: Sequence[Tally]) -> Tally:
         """The mean of independent estimates of the same probabilities."""
         count = len(tallies)
@@ -105,6 +115,18 @@ class Tally:
         """Whether the event and its complement have been seen often enough, shape (2, ..., E)."""
         both = np.stack((self.value, 1.0 - self.value))
         return np.asarray((both > 0) & (np.square(both) >= ENOUGH * self.squares))
+
+    def mean(self, weights: FloatArray) -> Tally:
+        """The weighted mean of k independent probabilities, of shape (k, E) each, as one (E,)."""
+        share = (weights / weights.sum())[:, None]
+        more = share * np.where(self.known, self.peaks, self.possible)
+        return Tally(
+            value=(share * self.value).sum(axis=0),
+            variance=(np.square(share) * self.variance).sum(axis=0),
+            squares=(np.square(share) * self.squares).sum(axis=1),
+            peaks=more.max(axis=1),
+            possible=(share * self.possible).max(axis=0),
+        )
 
     def interval(self, unseen: FloatArray | float = 0.0) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of level 95 %, shape (..., E).
@@ -167,8 +189,9 @@ def _ends(p: FloatArray, variance: FloatArray, more: FloatArray) -> tuple[FloatA
     """Ends of the interval of probabilities of at most 1/2, elementwise."""
     tail = (1.0 - LEVEL) / 2.0
     low = _quantile(tail, p, variance, 1.0)
-    grown = np.minimum(p + more, 1.0)
-    high = _quantile(1.0 - tail, grown, variance + np.square(more), 0.0)
+    grown = 1.0 + more
+    wider = (variance + np.square(more * (1.0 - p)) / grown) / np.square(grown)
+    high = _quantile(1.0 - tail, (p + more) / grown, wider, 0.0)
     return np.minimum(low, p), np.maximum(high, p)
 
 

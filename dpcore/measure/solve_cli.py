@@ -78,6 +78,7 @@ def _solution(mechanisms: Sequence[Mechanism], found: Solution) -> dict[str, Any
         "target": str(found.target),
         "method": str(found.method),
         "standard_error": found.error,
+        "certain": None if found.certain is None else [list(part) for part in found.certain],
         "searched": [float(found.epsilons[0]), float(found.epsilons[-1])],
         "crossings": list(found.crossings),
         "intervals": [
@@ -100,3 +101,6 @@ def _print_solution(mechanism: Mechanism, found: Solution) -> None:
         print(f"  from ε = {part.low:.6g}{low} to {part.high:.6g}{high}")
     if not found.intervals:
         print(f"  nowhere from ε = {found.epsilons[0]:.4g} to {found.epsilons[-1]:.4g}")
+    if found.certain is not None and found.error > 0:
+        parts = [f"ε = {low:.6g} to {high:.6g}" for low, high in found.certain]
+        print(f"  for certain, at the level of 95 %: {'; '.join(parts) or 'nowhere'}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dpcore.measure.counting import FloatArray, IntArray
     from dpcore.measure.deniability import Deniability
 
+STANDARD_ERRORS = 2.0
+"""How far an estimate of many runs may reasonably be off."""
 QUANTITIES = ("nw", "sw", "effective")
 BANDS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of the two bands: the middle half and the middle nine tenths of the words."""
@@ -32,6 +34,9 @@ class Summary:
         deviation: standard deviation over words (weights as frequencies); 0 for one word.
         mean_error: standard error of the mean from the noise of the measurement, not from the
             choice of words; 0 if exact, NaN for the effective number.
+        mean_low: lower end of the interval that this noise leaves to the mean, of level 95 %; the
+            mean if exact, NaN for the effective number.
+        mean_high: upper end.
         median: 50 % quantile.
         worst: of the least deniable word: the largest Nw, the smallest Sw or effective number.
         worst_word: position of that word in the selection.
@@ -42,6 +47,8 @@ class Summary:
     mean: FloatArray
     deviation: FloatArray
     mean_error: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
     median: FloatArray
     worst: FloatArray
     worst_word: IntArray
@@ -78,11 +85,17 @@ def _summary(found: Deniability, quantity: str) -> Summary:
     quantiles = np.quantile(values, (0.5, *BANDS), axis=0, method="inverted_cdf", weights=weights)
     worst = values.argmax(axis=0) if quantity == "nw" else values.argmin(axis=0)
     errors = {"nw": figures.nw_mean_error, "sw": figures.sw_mean_error}
+    error = errors.get(quantity, np.full(mean.shape, np.nan))
+    low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
+    if quantity == "nw":
+        low, high = figures.nw_mean_low, figures.nw_mean_high
     return Summary(
         quantity=quantity,
         mean=mean,
         deviation=np.sqrt(squares / max(total - 1.0, 1.0)),
-        mean_error=errors.get(quantity, np.full(mean.shape, np.nan)),
+        mean_error=error,
+        mean_low=low,
+        mean_high=high,
         median=quantiles[0],
         worst=np.take_along_axis(values, worst[None], axis=0)[0],
         worst_word=worst,
@@ -103,6 +116,8 @@ def summary_rows(found: Deniability) -> list[dict[str, Any]]:
                 "mean": finite(s.mean[e]),
                 "standard_deviation": finite(s.deviation[e]),
                 "standard_error": finite(s.mean_error[e]),
+                "mean_low": finite(s.mean_low[e]),
+                "mean_high": finite(s.mean_high[e]),
                 "median": finite(s.median[e]),
                 "worst": finite(s.worst[e]),
                 "worst_word": found.selection.names[int(s.worst_word[e])],

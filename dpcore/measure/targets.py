@@ -11,7 +11,7 @@ fails) is not seen.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +64,26 @@ class Target:
         """The figure at each ε of a measurement, shape (E,)."""
         return np.asarray(getattr(summarise(found, self.quantity), self.over))
 
+    def ends(self, found: Deniability) -> tuple[FloatArray, FloatArray]:
+        """The interval of level 95 % of a target of Nw at each ε, shape (E,) each.
+
+        A median or a largest value grows with every value, so that it lies between those of the
+        lower and of the upper ends.
+
+        Raises:
+            ParameterError: the target is of another quantity.
+        """
+        if self.quantity != "nw":
+            raise ParameterError(f"only Nw has an interval, got {self.quantity}")
+        figures = found.figures
+        if self.over == "mean":
+            return figures.nw_mean_low, figures.nw_mean_high
+        low, high = (
+            self.values(replace(found, figures=replace(figures, nw=values)))
+            for values in (figures.nw_low, figures.nw_high)
+        )
+        return low, high
+
     def holds(self, values: FloatArray) -> NDArray[np.bool_]:
         """Whether each value meets the target."""
         return values <= self.bound if self.quantity == "nw" else values >= self.bound
@@ -83,6 +103,9 @@ class Solution:
         intervals: ascending and disjoint; empty if it holds nowhere.
         epsilons: all ε that were tried, ascending, shape (E,).
         values: the figure there, shape (E,).
+        low: of a target of Nw, the lower end of the figure's interval of level 95 %, shape (E,);
+            else None.
+        high: the upper end: where it is above the bound, the target is not certain to hold.
         method: how it was measured.
         error: the largest standard error of the figure at any ε tried (of a median or worst word,
             the largest of any word); 0 if exact.
@@ -92,6 +115,8 @@ class Solution:
     intervals: tuple[Interval, ...]
     epsilons: FloatArray
     values: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
     method: Method
     error: float
 
@@ -104,6 +129,21 @@ class Solution:
     def largest(self) -> float | None:
         """Largest ε found to meet the target: the most useful one."""
         return self.intervals[-1].high if self.intervals else None
+
+    @property
+    def certain(self) -> tuple[tuple[float, float], ...] | None:
+        """Smallest and largest ε of each run of tried ε at which the whole interval of Nw meets
+        the bound; None for another quantity.
+        """  # noqa: D205
+        if self.high is None:
+            return None
+        inside = np.concatenate(([False], self.target.holds(self.high), [False]))
+        starts = np.flatnonzero(inside[1:] & ~inside[:-1])
+        stops = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
+        return tuple(
+            (float(self.epsilons[a]), float(self.epsilons[b]))
+            for a, b in zip(starts, stops, strict=True)
+        )
 
     @property
     def crossings(self) -> tuple[float, ...]:
@@ -134,7 +174,8 @@ def solve(
     """All ε of a range at which a set of words meets a target.
 
     With an estimated method the seed is the same at every ε, so that the answer belongs to one
-    set of noise directions; `Solution.error` says how far the figure itself may be off.
+    set of noise directions; `Solution.error`, and for Nw the interval, say how far the figure
+    itself may be off.
 
     Args:
         mechanism: over the lexicon of the selection.
@@ -152,6 +193,7 @@ def solve(
     """
     tried: list[FloatArray] = []
     values: list[FloatArray] = []
+    ends: list[tuple[FloatArray, FloatArray]] = []
     errors = [0.0]
     chosen = choose_method(mechanism, method)
     own = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
@@ -163,6 +205,8 @@ def solve(
         )
         tried.append(epsilons)
         values.append(target.values(found))
+        if target.quantity == "nw":
+            ends.append(target.ends(found))
         known = mean if target.over == "mean" else own
         name = known.get(target.quantity, own[target.quantity])
         errors.append(float(getattr(found.figures, name).max()))
@@ -171,7 +215,12 @@ def solve(
     intervals = holding(curve, target.holds, scan(mechanism, low, high))
     epsilons, figures = np.concatenate(tried), np.concatenate(values)
     order = np.argsort(epsilons, kind="stable")
-    return Solution(target, intervals, epsilons[order], figures[order], chosen, max(errors))
+    least, most = (
+        np.concatenate([end[i] for end in ends])[order] if ends else None for i in range(2)
+    )
+    return Solution(
+        target, intervals, epsilons[order], figures[order], least, most, chosen, max(errors)
+    )  # fmt: skip
 
 
 def calibrate(

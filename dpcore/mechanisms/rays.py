@@ -179,26 +179,30 @@ class Bundle:
         """
         count = amounts.size
         unit = (self.unit[:count] + amounts[:, None] * shift) / lengths[:, None]
-        # Two products, rounded, added and scaled.
+        # The reaches that are compared are `lengths` times those of the rays: for each ray a
+        # constant factor, which changes no order. Two products, rounded and added.
         slack = tolerance(self.unit[:count], self.norm)
-        slack = (slack + amounts * tolerance(shift[None], self.norm)) / lengths
-        slack += tolerance(unit, self.norm)
-        along = (self.targets @ shift.astype(np.float32))[:, None]
-        weights, scale = amounts.astype(np.float32), (1.0 / lengths).astype(np.float32)
-
-        def reaches() -> Iterator[Float32Array]:
-            step = max(_FEWEST, _ENTRIES // count)
-            for start in range(0, len(ranking), step):
-                part = ranking.order[start : start + step]
-                values = self.reach[part, :count]
-                values += along[part] * weights
-                values *= scale
-                yield values
-
-        row, column, reach = running_maxima(reaches(), slack, keep)
+        slack += amounts * tolerance(shift[None], self.norm)
+        slack += tolerance(unit * lengths[:, None], self.norm)
+        along = self.targets @ shift.astype(np.float32)
+        moved = self._moved(ranking.order, along, amounts.astype(np.float32))
+        row, column, reach = running_maxima(moved, slack, keep)
         squared = np.square(ranking.distances[column])
         found = Candidates(row, ranking.order[column], squared, reach)
         return unit, _lines(unit, self.targets, slack, keep, found)
+
+    def _moved(
+        self, order: IntArray, along: Float32Array, amounts: Float32Array
+    ) -> Iterator[Float32Array]:
+        """Kept reach + amount·along of the first rays, some targets of the order at a time."""
+        kept = self.reach[:, : amounts.size]
+        more = np.empty((min(_FEWEST, len(order)), amounts.size), dtype=np.float32)
+        for start in range(0, len(order), _FEWEST):
+            part = order[start : start + _FEWEST]
+            values, extra = kept[part], more[: len(part)]
+            np.multiply(along[part, None], amounts, out=extra)
+            values += extra
+            yield values
 
     @cached_property
     def _far(self) -> tuple[IntArray, Float32Array]:

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 _STRENGTHS = np.array([0.45, 0.75])
 _LEAST = 50  # rays drawn towards a target, if there are as many plain ones
-_SHARE = 2  # plain rays for each of them, where there are more
+_PLAIN = 2  # plain rays for each of them, where there are more,
+_PLAIN_LAPLACE = 4  # and for the family whose rays need a product with the vocabulary of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,8 @@ def rays_towards(
         None where there is nothing to aim at: the target lies in the middle of all.
     """
     plain = bundle.unit.shape[0]
-    count = min(plain, max(_LEAST, plain // _SHARE))
+    laplace = mechanism.family is Radial.LAPLACE
+    count = min(plain, max(_LEAST, plain // (_PLAIN_LAPLACE if laplace else _PLAIN)))
     away = bundle.targets[target] - bundle.centre
     aim = mechanism.shaped(away[None])[0]
     length = float(np.sqrt(aim @ aim))
@@ -91,12 +93,12 @@ def rays_towards(
     dimension = mechanism.dimension
     # ⟨noise, away⟩ has standard deviation length/√d for a noise of length 1 on the sphere.
     spread = length / np.sqrt(dimension)
-    if mechanism.family is Radial.LAPLACE:
+    if laplace:
         spread *= np.sqrt(2.0 / dimension)
     strengths = _STRENGTHS * bundle.farthest / spread
     which = np.arange(count) % strengths.size
     shares = np.bincount(which, minlength=strengths.size) / plain
-    if mechanism.family is Radial.LAPLACE:
+    if laplace:
         theta = exponents(strengths, aim / length)
         unit = exponential_directions(rng, theta[which])
         ratios = exponential_ratio(theta, np.concatenate((bundle.unit, unit)))

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.plots.deniability import spread
-from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
 from dpcore.plots.style import BLUE, GLYPHS, GREY, VERMILION
 
 if TYPE_CHECKING:
@@ -133,14 +133,11 @@ def appendix_caption(table: pd.DataFrame, at_label: str, at: float) -> str:
     for word, rows in table.groupby("word", sort=False):
         row = rows[rows["epsilon"] == at].iloc[0]
         worst = rows.loc[(rows["formula"] - rows["truth"]).abs().idxmax()]
-        error = (
-            "exact"
-            if row["method"] == "exact"
-            else f"± {2 * float(row['standard_error']):.2g}, two standard errors"
-        )
+        truth = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
+        truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
         said.append(
             f"“{word}” (δ = {row['nearest']:.3g}): formula {row['formula']:.3g}, truth "
-            f"{row['truth']:.3g} ({error}), proved at least {row['low']:.2g}; largest gap "
+            f"{truth}, proved at least {row['low']:.2g}; largest gap "
             f"{abs(worst['formula'] - worst['truth']):.3g}, at ε = {number(worst['epsilon'])}."
         )
     return " ".join(said)

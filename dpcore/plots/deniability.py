@@ -25,6 +25,8 @@ COLUMNS = (
     "epsilon",
     "mean",
     "standard_error",
+    "mean_low",
+    "mean_high",
     "standard_deviation",
     "q05",
     "q95",
@@ -36,7 +38,8 @@ COLUMNS = (
     "runs",
 )
 """One row a mechanism and ε, ε ascending within a mechanism: one quantity over the words measured;
-`standard_error` is that of the mean from the noise of the measurement."""
+`standard_error` is that of the mean from the noise of the measurement, `mean_low` and `mean_high`
+the interval that it leaves."""
 
 BANDS = {
     "5–95 % of the words": "quantiles",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.plots.deniability import rows_at
-from dpcore.plots.layout import number
+from dpcore.plots.layout import number, probability_text
 from dpcore.plots.style import short_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SAID = ("mean", "standard_error", "q05", "q95", "worst", "worst_word", "method")
+_SAID = ("mean", "mean_low", "mean_high", "q05", "q95", "worst", "worst_word", "method")
 _WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
 
 
@@ -56,13 +56,15 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
         if row is None:
             said.append(f"{name} is not defined there.")
             continue
-        error = (
-            "exact"
-            if row["method"] == "exact"
-            else f"± {2 * row['standard_error']:.2g} (two standard errors)"
-        )
+        ends = row["mean_low"], row["mean_high"]
+        if row["method"] == "exact":
+            mean = f"{row['mean']:.3g} (exact)"
+        elif quantity == "nw":
+            mean = f"{probability_text(row['mean'], *ends)}, interval of 95 %"
+        else:
+            mean = f"{row['mean']:.3g} (± {(ends[1] - ends[0]) / 2:.2g}, two standard errors)"
         said.append(
-            f"{name}: mean {row['mean']:.3g} ({error}), 5–95 % of the words {row['q05']:.3g} to "
+            f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
             f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
         )
     return f"{what}, at {at_label}. " + " ".join(said)

@@ -90,6 +90,7 @@ def whole_ticks(high: float) -> dict[str, object]:
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOTHING = 0.01  # of one end: the other end says nothing of the size
 
 
 def factor_label(exponent: int) -> str:
@@ -121,6 +122,29 @@ def factor_text(log_factor: float) -> str:
     if shown == "10.0":
         shown, whole = "1.0", whole + 1
     return f"{shown}·10{str(whole).translate(_SUPERSCRIPTS)}"
+
+
+def probability_text(value: float, low: float, high: float) -> str:
+    """A probability with its interval, one-sided where the other side says nothing.
+
+    Args:
+        value: the estimate.
+        low: lower end; equal to `high` for a number that is exact.
+        high: upper end.
+    """
+    if low == high:
+        return f"{value:.3g}"
+    if low < _NOTHING * high:
+        return f"at most {high:.2g}"
+    if 1.0 - high < _NOTHING * (1.0 - low):
+        return f"at least {_rounded_down(low)}"
+    return f"{value:.3g} ({low:.2g} to {high:.2g})"
+
+
+def _rounded_down(share: float) -> str:
+    """A share next to 1 with two digits of what is missing."""
+    missing = f"{1.0 - share:.1e}"
+    return f"{1.0 - float(missing):.{int(missing[-2:]) + 1}f}"
 
 
 def number(value: float) -> str:

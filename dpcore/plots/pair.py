@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import GREY, name_tag, short_name, style_of
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "standard_error")
+COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
 """The columns that are used here: one row a mechanism, ε and word. The rows of a mechanism stand
 together, those of the first word before those of the second, both over the same ε, ascending;
-`standard_error` is that of `nw`."""
+`nw_low` and `nw_high` are the ends of an interval for `nw`, equal where it is exact."""
 
 _SPAN = (-0.03, 1.03)
 _INNER, _NAME, _TITLE = 330, 19, 62  # pixels: between the axes, of a line of the legend, below
@@ -139,8 +139,7 @@ def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:
         if here is not None:
             now = (
                 f"at ε = {number(float(curve.epsilons[here]))} “{one}” stays with probability "
-                f"{_with_error(curve.first[here], curve.errors[0][here])}, “{two}” with "
-                f"{_with_error(curve.second[here], curve.errors[1][here])}; "
+                f"{curve.said(0, here)}, “{two}” with {curve.said(1, here)}; "
             )
         said.append(
             f"{name}: {now}over all ε the two are at most {gaps[name]:.2g} apart "
@@ -158,23 +157,24 @@ def _verdict(gaps: dict[str, float], one: str, two: str) -> str:
     return f"{start} ({gaps[first]:.2g}) and least under {last} ({gaps[last]:.2g})."
 
 
-def _with_error(value: float, error: float) -> str:
-    return f"{value:.3g}" if error == 0 else f"{value:.3g} ± {2 * error:.1g}"
-
-
 def _words(table: pd.DataFrame) -> tuple[str, str]:
     return str(table["word"].iloc[0]), str(table["other"].iloc[0])
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """One mechanism: Nw of both words over ε, arrays of one length."""
+    """One mechanism: Nw of both words over ε with its intervals, arrays of one length."""
 
     mechanism: str
     epsilons: FloatArray
     first: FloatArray
     second: FloatArray
-    errors: tuple[FloatArray, FloatArray]
+    ends: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+    def said(self, word: int, place: int) -> str:
+        """Nw of the first (0) or the second (1) word at one ε."""
+        value = (self.first, self.second)[word][place]
+        return probability_text(float(value), *(float(end[place]) for end in self.ends[word]))
 
     def place(self, at: Mapping[str, float]) -> int | None:
         """Position of the chosen ε, if it was measured."""
@@ -185,13 +185,14 @@ class _Curve:
 def _curves(table: pd.DataFrame) -> list[_Curve]:
     """The curves, from whole columns: a step of a slider does not wait for pandas."""
     names = table["mechanism"].tolist()
-    epsilon, nw, error = (
-        table[c].to_numpy(np.float64) for c in ("epsilon", "nw", "standard_error")
+    epsilon, nw, low, high = (
+        table[c].to_numpy(np.float64) for c in ("epsilon", "nw", "nw_low", "nw_high")
     )
     curves, start = [], 0
     for name in dict.fromkeys(names):
         middle, end = start + names.count(name) // 2, start + names.count(name)
         one, two = slice(start, middle), slice(middle, end)
-        curves.append(_Curve(str(name), epsilon[one], nw[one], nw[two], (error[one], error[two])))
+        ends = ((low[one], high[one]), (low[two], high[two]))
+        curves.append(_Curve(str(name), epsilon[one], nw[one], nw[two], ends))
         start = end
     return curves

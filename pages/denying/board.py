@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pages.shared.groups import Group
 
 NOMINAL, EQUAL = "nominal ε", "calibrated: equal mean Nw"
-_NUMBERS = ("Nw", "± Nw", "Sw", "± Sw", "effective number")
+_NUMBERS = ("Nw", "Nw at least", "Nw at most", "Sw", "± Sw", "effective number")
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,10 @@ def _method(curve: Curve) -> str:
     figures, name = curve.found.figures, curve.mechanism.short
     if curve.found.method == "exact":
         return f"**{name}**: exact ({figures.detail})."
-    error = float(figures.nw_mean_error.max())
     how = figures.detail
     if curve.found.method == "protocol":
         how = f"the papers' protocol ({how})"
     return (
-        f"**{name}**: {how}; standard error of the mean Nw at most "
-        f"{error:.2g}, of the mean Sw at most {float(figures.sw_mean_error.max()):.2g}."
+        f"**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "
+        f"of the mean Sw at most {float(figures.sw_mean_error.max()):.2g}."
     )

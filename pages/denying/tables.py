@@ -32,6 +32,8 @@ def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
             "epsilon": found.epsilons,
             "mean": s.mean,
             "standard_error": s.mean_error,
+            "mean_low": s.mean_low,
+            "mean_high": s.mean_high,
             "standard_deviation": s.deviation,
             "q05": s.bands[0],
             "q95": s.bands[-1],
@@ -85,14 +87,15 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
 
     def row(which: str, values: Any, errors: Any = None, words: str = "") -> dict[str, Any]:
         nw, sw, effective = values
-        errors = (None, None) if errors is None else errors
+        low, high, sw_error = (None, None, None) if errors is None else errors
         return {
             "mechanism": curve.mechanism.short,
             "of": which,
             "Nw": nw,
-            "± Nw": errors[0],
+            "Nw at least": low,
+            "Nw at most": high,
             "Sw": sw,
-            "± Sw": errors[1],
+            "± Sw": sw_error,
             "effective number": effective,
             "which word": words,
         }
@@ -101,7 +104,8 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
         return [float(getattr(of[quantity], name)[e]) for quantity in _QUANTITIES]
 
     worst = dict.fromkeys(names[int(of[quantity].worst_word[e])] for quantity in _QUANTITIES)
-    errors = [float(of[quantity].mean_error[e]) for quantity in ("nw", "sw")]
+    nw = of["nw"]
+    errors = [float(a[e]) for a in (nw.mean_low, nw.mean_high, of["sw"].mean_error)]
     rows = [
         row(f"mean of {len(names)}" if len(names) > 1 else "one word", each("mean"), errors),
         row("median", each("median")),
@@ -112,7 +116,7 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
         if place is not None:
             figures, i = place[0].figures, place[1]
             values = [float(getattr(figures, quantity)[i, e]) for quantity in _QUANTITIES]
-            errors = [float(figures.nw_error[i, e]), float(figures.sw_error[i, e])]
+            errors = [float(a[i, e]) for a in (figures.nw_low, figures.nw_high, figures.sw_error)]
             rows.append(row("pinned" if name == pinned[0] else "compared", values, errors, name))
     return rows
 

@@ -150,7 +150,8 @@ def _compared(bench: PairBench, found: list[Measured]) -> Still:
         "**Attacker**: sees the output, knows that it came from one of two words, and takes the "
         "likelier one; 0.5 is guessing. A range is what the estimate leaves: its lower end is an "
         "attacker who learnt from one half of the noise directions, tried on the other half; its "
-        "upper end is right or too high on average. ± is two standard errors."
+        "upper end is right or too high on average. After Nw stands its interval of level 95 %; ± "
+        "is two standard errors."
     )
     return still_figure(bench.pair_figure(found), pair_alt(everything), everything, "staying")
 

@@ -13,6 +13,7 @@ import streamlit as st
 from dpcore.measure.density import STRATA, extremes, ordinary_words
 from dpcore.measure.radius import noise_radii
 from dpcore.plots.distances import NOISE_COLUMNS
+from dpcore.plots.layout import probability_text
 from dpcore.plots.style import name_tag, style_of
 from pages.shared.bench import admissible, memo
 
@@ -93,7 +94,7 @@ def pair_table(found: list[Measured], epsilons: dict[str, float]) -> pd.DataFram
                     "mechanism": name_tag(key),
                     "epsilon": f"{row['epsilon']:,.5g}",
                     "word": row["word"],
-                    "nw": _with_error(row["nw"], row["standard_error"]),
+                    "nw": probability_text(row["nw"], row["nw_low"], row["nw_high"]),
                     "attack_nearest": attack_text(row, "attack_nearest", exact),
                     "attack": attack_text(row, "attack", exact),
                     "distance": _with_error(row["output_distance"], row["output_distance_error"]),
