@@ -100,16 +100,14 @@ def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progres
             raise changed(order.source)
         progress("checking", size, size)
         return run
-    # What a worker would refuse is refused here, before there is a run or a secret.
-    read_through(
-        form,
-        order.source,
-        order.columns,
-        span_bytes,
-        lambda stop: progress("checking", stop, size),
-    )
-    if stamp(order.source) != seen:
-        raise changed(order.source)
+    try:  # what a worker would refuse is refused here, before there is a run or a secret
+        read_through(
+            form, order.source, order.columns, span_bytes,
+            lambda stop: progress("checking", stop, size),
+        )  # fmt: skip
+    finally:
+        if stamp(order.source) != seen:
+            raise changed(order.source)
     state = asked | {
         "span_bytes": span_bytes,
         "canary": canary(order.mechanism, order.epsilon),
