@@ -63,6 +63,12 @@ PICK = """([selector, share]) => {
     (node.ariaLabel || node.innerText || node.dataset.id || node.tagName).slice(0, 40)];
 }"""
 
+# Within the app: what was open before it is another site.
+GO = """way => {
+  const able = { back: navigation.canGoBack, forward: navigation.canGoForward };
+  if (able[way]) navigation[way]().finished.catch(() => null);
+}"""
+
 SHOWN = """heading => document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
   && document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
   && !document.querySelector('[data-testid=stSkeleton]')"""
@@ -96,9 +102,7 @@ class Person:
     def do(self, kind: str, share: float, many: int, words: str) -> None:
         if kind in {"go back", "go forward"}:
             self.did.append(kind)
-            self.page.evaluate(f"history.{kind.removeprefix('go ')}()")
-            if not self.page.url.startswith(self.url):
-                self.open("")
+            self.page.evaluate(GO, kind.removeprefix("go "))
             return
         place = self.page.evaluate(PICK, [KINDS[kind], share])
         if place is None:
