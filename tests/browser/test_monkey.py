@@ -69,7 +69,8 @@ GO = """way => {
   if (able[way]) navigation[way]().finished.catch(() => null);
 }"""
 
-SHOWN = """heading => document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
+SHOWN = """heading =>
+  document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
   && document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
   && !document.querySelector('[data-testid=stSkeleton]')"""
 
@@ -80,7 +81,7 @@ class Person:
     def __init__(self, seed: int, page: Page, watch: Watch, url: str) -> None:
         """Open the first page that comes to mind, and do not wait for it."""
         self.seed, self.page, self.watch, self.url = seed, page, watch, url
-        self.will = random.Random(seed)  # noqa: S311 - nothing secret
+        self.will = random.Random(seed)
         self.did: deque[str] = deque(maxlen=LAST)
         self.open(self.will.choice(list(PATHS)))
 
