@@ -63,7 +63,14 @@ PICK = """([selector, share]) => {
     (node.ariaLabel || node.innerText || node.dataset.id || node.tagName).slice(0, 40)];
 }"""
 
-SHOWN = """heading => document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
+# Within the app: what was open before it is another site.
+GO = """way => {
+  const able = { back: navigation.canGoBack, forward: navigation.canGoForward };
+  if (able[way]) navigation[way]().finished.catch(() => null);
+}"""
+
+SHOWN = """heading =>
+  document.querySelector('[data-testid=stMain] h1')?.innerText.trim() === heading
   && document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
   && !document.querySelector('[data-testid=stSkeleton]')"""
 
@@ -74,7 +81,7 @@ class Person:
     def __init__(self, seed: int, page: Page, watch: Watch, url: str) -> None:
         """Open the first page that comes to mind, and do not wait for it."""
         self.seed, self.page, self.watch, self.url = seed, page, watch, url
-        self.will = random.Random(seed)  # noqa: S311 - nothing secret
+        self.will = random.Random(seed)
         self.did: deque[str] = deque(maxlen=LAST)
         self.open(self.will.choice(list(PATHS)))
 
@@ -96,9 +103,7 @@ class Person:
     def do(self, kind: str, share: float, many: int, words: str) -> None:
         if kind in {"go back", "go forward"}:
             self.did.append(kind)
-            self.page.evaluate(f"history.{kind.removeprefix('go ')}()")
-            if not self.page.url.startswith(self.url):
-                self.open("")
+            self.page.evaluate(GO, kind.removeprefix("go "))
             return
         place = self.page.evaluate(PICK, [KINDS[kind], share])
         if place is None:

@@ -207,4 +207,3 @@ def test_streamlit_is_as_it_is_taken_to_be() -> None:
     assert isinstance(AppSession.page_script_hash, property)
     assert isinstance(ScriptRunContext.has_script_started, property)
     assert "_script_thread" in ScriptRunner.__init__.__code__.co_names
-    assert departure.FRAME_FIELDS == {"explain", "large"}
