@@ -67,8 +67,9 @@ class Deniability:
         """One plain row a word and ε, words in the order of the selection.
 
         `nw_low` and `nw_high` are the ends of an interval of level 95 % for the true Nw.
-        `standard_error` is that of Nw, and says nothing where the word hardly ever stayed; all errors are 0 for an exact method. An effective number
-        that is infinite (no two runs agreed) is None.
+        `standard_error` is that of Nw, and says nothing where the word hardly ever stayed; all
+        errors are 0 for an exact method. An effective number that is infinite (no two runs
+        agreed) is None.
         """
         found = self.figures
         return [

@@ -9,7 +9,8 @@ next to 0, whatever the truth. The interval, of level 95 %:
   Korn and Graubard 1998 take them for weighted surveys: quantiles of Beta laws.
 * What has not been seen is one observation more (as in the gamma interval of Fay and Feuer 1997):
   before the end that lies towards 1/2 is taken, the sums grow by one hit of weight k, and with
-  equal weights the end is that of Clopper and Pearson. k is the largest contribution w_i·x_i/Σ w_i seen, if the event has been seen often enough to know it: if
+  equal weights the end is that of Clopper and Pearson. k is the largest contribution
+  w_i·x_i/Σ w_i seen, if the event has been seen often enough to know it: if
   (Σ w_i·x_i)²/Σ (w_i·x_i)² is at least `ENOUGH`. Else it is the largest possible one.
 
 For p > 1/2 the same is done for the complement.

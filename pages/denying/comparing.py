@@ -65,8 +65,9 @@ def comparison(curves: Sequence[Curve]) -> None:
         "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
         "different things, and protect different pairs of words. ε is read on a straight line in "
         "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
-        "it certainly lies (the interval of level 95 % of the mean Nw). An empty row: the mean Nw of this mechanism "
-        "never has the value at a measured ε; several rows: its Nw is not monotone."
+        "it certainly lies (the interval of level 95 % of the mean Nw). An empty row: the mean Nw "
+        "of this mechanism never has the value at a measured ε; several rows: it is not "
+        "monotone."
     )
     with top:
         st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, places, below)

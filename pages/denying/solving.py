@@ -36,8 +36,9 @@ def solve_view(curves: Sequence[Curve], runs: int) -> None:
     _take_over(curves, table)
     note(
         "Read from the curves above: only measured ε are claimed, and an estimate counts only if "
-        "all of its interval is on the right side (of level 95 % for Nw, else two standard errors). The worst word is the worst of the "
-        "measured ones. `python -m dpcore solve` searches between the measured ε."
+        "all of its interval is on the right side (of level 95 % for Nw, else two standard "
+        "errors). The worst word is the worst of the measured ones. "
+        "`python -m dpcore solve` searches between the measured ε."
     )
     csv_button("Intervals as CSV", "epsilon_for_target", lambda: table, key="csv_solution")
 

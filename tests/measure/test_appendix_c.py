@@ -208,7 +208,7 @@ def test_the_sentences_say_the_numbers_of_the_rows(small):
     ] * 2
     for row, text in zip((rows[0], rows[2]), said, strict=False):
         assert f"the formula gives {row['formula']:.3g}" in text
-        assert f"probability {row['truth']:.2g} ±" in text
+        assert f"probability {row['truth']:.3g} (" in text
     assert all("in truth between 1 and 1,000." in text for text in said[2:])
     rare = [row | {"truth": 0.49} for row in rows[:1]]
     assert laplace_sentences(rare, 1.0, 4)[-1].endswith("in truth at no ε measured.")

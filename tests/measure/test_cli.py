@@ -13,12 +13,13 @@ from dpcore.mechanisms.registry import create
 from tests.shell import result, run, small_vectors
 
 ROW = {
-    "mechanism", "epsilon", "word", "weight", "nw", "sw", "effective", "method", "runs",
-    "standard_error", "sw_standard_error", "effective_standard_error",
+    "mechanism", "epsilon", "word", "weight", "nw", "nw_low", "nw_high", "sw", "effective",
+    "method", "runs", "standard_error", "sw_standard_error", "effective_standard_error",
 }  # fmt: skip
 SUMMARY = {
-    "mechanism", "epsilon", "quantity", "mean", "standard_deviation", "standard_error", "median",
-    "worst", "worst_word", "q05", "q25", "q75", "q95", "words", "method", "runs",
+    "mechanism", "epsilon", "quantity", "mean", "standard_deviation", "standard_error",
+    "mean_low", "mean_high", "median", "worst", "worst_word", "q05", "q25", "q75", "q95", "words",
+    "method", "runs",
 }  # fmt: skip
 
 

@@ -9,10 +9,10 @@ from dpcore.measure.appendix_c import COLUMNS
 from dpcore.plots.appendix_c import appendix_caption, appendix_figure
 
 ROWS = [
-    ("madlib.v1", "<b>near", 1.0, 0.5, 0.6, 0.0, 0.1, 0.5, 0.01, "rao-blackwell"),
-    ("madlib.v1", "<b>near", 10.0, 0.5, 0.9, 0.1, 0.3, 0.9, 0.02, "rao-blackwell"),
-    ("madlib.v1", "far", 1.0, 2.5, 0.7, 0.0, 0.2, 0.6, 0.01, "exact"),
-    ("madlib.v1", "far", 10.0, 2.5, 0.95, 0.5, 0.9, 0.99, 0.02, "exact"),
+    ("madlib.v1", "<b>near", 1.0, 0.5, 0.6, 0.0, 0.1, 0.08, 0.13, 0.5, 0.01, "rao-blackwell"),
+    ("madlib.v1", "<b>near", 10.0, 0.5, 0.9, 0.1, 0.3, 0.25, 0.35, 0.9, 0.02, "rao-blackwell"),
+    ("madlib.v1", "far", 1.0, 2.5, 0.7, 0.0, 0.2, 0.2, 0.2, 0.6, 0.0, "exact"),
+    ("madlib.v1", "far", 10.0, 2.5, 0.95, 0.5, 0.9, 0.9, 0.9, 0.99, 0.0, "exact"),
 ]
 TABLE = pd.DataFrame(ROWS, columns=list(COLUMNS))
 
@@ -51,7 +51,7 @@ def test_the_axis_of_ln_epsilon_and_the_appendixs_floor() -> None:
 
 def test_the_caption_says_both_words_and_the_largest_gap() -> None:
     said = appendix_caption(TABLE, "ε = 1", 1.0)
-    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (± 0.02, two standard errors)" in said
+    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (0.08 to 0.13), interval of 95 %" in said
     assert "largest gap 0.6, at ε = 10." in said
     assert "“far” (δ = 2.5): formula 0.7, truth 0.2 (exact)" in said
     with pytest.raises(IndexError):

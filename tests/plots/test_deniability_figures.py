@@ -18,11 +18,12 @@ from dpcore.plots.deniability import (
 from dpcore.plots.deniability_captions import curves_alt, curves_caption
 from dpcore.plots.style import style_of
 
+ALONG = "rao-blackwell"
 ROWS = [
-    ("madlib.v1", 1.0, 0.1, 0.02, 0.3, 0.05, 0.6, 0.1, 0.9, "<b>far", 5, "rao-blackwell", 200),
-    ("madlib.v1", 10.0, 0.9, 0.01, 0.3, 0.7, 1.0, 0.95, 1.0, "zoo", 5, "rao-blackwell", 200),
-    ("tem.v1", 1.0, 0.2, 0.0, 0.05, 0.1, 0.3, 0.2, 0.4, "city", 5, "exact", 200),
-    ("tem.v1", 10.0, 0.91, 0.0, 0.05, 0.8, 1.0, 0.9, 1.0, "city", 5, "exact", 200),
+    ("madlib.v1", 1.0, 0.1, 0.02, 0.07, 0.15, 0.3, 0.05, 0.6, 0.1, 0.9, "<b>far", 5, ALONG, 200),
+    ("madlib.v1", 10.0, 0.9, 0.01, 0.88, 0.92, 0.3, 0.7, 1.0, 0.95, 1.0, "zoo", 5, ALONG, 200),
+    ("tem.v1", 1.0, 0.2, 0.0, 0.2, 0.2, 0.05, 0.1, 0.3, 0.2, 0.4, "city", 5, "exact", 200),
+    ("tem.v1", 10.0, 0.91, 0.0, 0.91, 0.91, 0.05, 0.8, 1.0, 0.9, 1.0, "city", 5, "exact", 200),
 ]
 TABLE = pd.DataFrame(ROWS, columns=list(COLUMNS))
 
@@ -161,7 +162,7 @@ def test_the_caption_gives_the_numbers_of_the_chosen_epsilon() -> None:
     said = curves_caption(TABLE, "nw", "ε = 1", 1.0)
     assert said.startswith("Nw, the chance that a word stays, at ε = 1. ")
     assert (
-        "madlib: mean 0.1 (± 0.04 (two standard errors)), 5–95 % of the words 0.05 to 0.6" in said
+        "madlib: mean 0.1 (0.07 to 0.15), interval of 95 %, 5–95 % of the words 0.05 to 0.6" in said
     )
     assert "tem: mean 0.2 (exact)" in said
     assert "worst 0.9 “<b>far”" in said

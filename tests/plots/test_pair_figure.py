@@ -14,7 +14,7 @@ EPSILONS = [1.0, 2.0, 4.0]
 def rows(mechanism: str, first: list[float], second: list[float], error: float) -> list[tuple]:
     both = (("near", "<far>", first), ("<far>", "near", second))
     return [
-        (mechanism, epsilon, word, other, nw, error)
+        (mechanism, epsilon, word, other, nw, nw - error, nw + error)
         for word, other, values in both
         for epsilon, nw in zip(EPSILONS, values, strict=True)
     ]
@@ -60,7 +60,8 @@ def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame)
         "The same ε treats “near” and “<far>” most differently under madlib (0.5) and least under "
         "tem (0.02)."
     )
-    assert "madlib: at ε = 2 “near” stays with probability 0.2 ± 0.02, “<far>” with 0.7" in said
+    assert "madlib: at ε = 2 “near” stays with probability 0.2 (0.19 to 0.21), " in said
+    assert "“<far>” with 0.7 (0.69 to 0.71);" in said
     assert "(at ε = 2)." in said
     assert "tem: at ε = 4 “near” stays with probability 1, “<far>” with 1;" in said
 
