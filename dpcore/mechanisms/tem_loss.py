@@ -8,6 +8,12 @@ triangle inequality puts the largest loss at y = w, and
 
 O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence
 η ≤ ε_eff ≤ 2η wherever some pair is not cut off at γ.
+
+What is computed is off by rounding, and `Loss.error` bounds it. Let the distances be off by a
+factor 1 ± ρ. With weights e^−x the relative error of Z is Σwδ/Σw where the exponents are off by
+δ ≤ κx, κ = ρ + 3u; and Σxw/Σw = H − ln Z ≤ ln n, H the entropy of the law, as Z ≥ 1. So ln Z is off
+by ν = κ·ln n, the exponential, the sums and the logarithm. In the ratio η·min(d, γ)/d the error of
+d cancels or is a factor; of two normalisers a pair at distance d gets 2ν/d.
 """
 
 from __future__ import annotations
@@ -21,7 +27,8 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs, FloatArray, IntArray, Tile
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, FloatArray, IntArray, Tile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,14 +198,21 @@ class _Best:
             self.value, self.distance = float(values[at]), float(distance[at])
             self.pair = int(left[at]), int(right[at])
 
-    def loss(self, separation: float) -> Loss:
-        """The result; of the two words the output is the one with the smaller normaliser."""
+    def loss(self, separation: float, distance_error: float) -> Loss:
+        """The result; of the two words the output is the one with the smaller normaliser.
+
+        Args:
+            separation: smallest distance of two words.
+            distance_error: ρ.
+        """
         word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
         own = min(self.eta * self.distance, self.cap)
-        # A relative error of a distance moves an exponent by at most that times its own size,
-        # and ln Z no more: no exponent exceeds 750 before its weight is lost.
-        exponent = min(self.cap, 750.0)
-        error = (4.0 * exponent * RELATIVE_ERROR + 1e-14) / separation
+        n = self.logs.size
+        exponents = (distance_error + 3.0 * UNIT) * math.log(n)
+        # A weight is added up within its tile, and that with the other tiles; ln Z ≤ ln n.
+        sums = gamma(TILE + n / TILE + 4.0) + ELEMENTARY * (1.0 + math.log(n))
+        normaliser = 1.01 * (exponents + sums)
+        error = 2.0 * normaliser / (separation * (1.0 - distance_error))
         return Loss(
             epsilon=self.value,
             word=word,
@@ -207,7 +221,8 @@ class _Best:
             distance=self.distance,
             log_word=-float(self.logs[word]),
             log_other=-own - float(self.logs[other]),
-            error=min(error, self.value) + 2.0 * RELATIVE_ERROR * self.value,
+            # 2η bounds the truth, η what is found: rounding cannot hide more than as much again.
+            error=min(error, self.value) * 1.01 + 2.0 * (distance_error + 8.0 * UNIT) * self.value,
         )
 
 
@@ -244,7 +259,9 @@ def _worst(
                 _offer(best, tile, order, reach)
         progress("comparing", done, pairs.count)
     separation = float(normalisers.distances.min())
-    return [best.loss(separation) for best in bests]
+    # The error of an angle is absolute.
+    rounded = RELATIVE_ERROR / separation if metric is Metric.ANGULAR else RELATIVE_ERROR
+    return [best.loss(separation, min(rounded, 0.5)) for best in bests]
 
 
 def _offer(best: _Best, tile: Tile, order: IntArray, reach: float) -> None:
