@@ -96,8 +96,8 @@ class AllPairs:
         # three more roundings.
         largest = float(left_squares.max() + right_squares.max())
         error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
-        # The root halves a relative error.
-        doubtful = found < error / (2.0 * RELATIVE_ERROR) + error
+        # The root halves a relative error, but for its square and a rounding of its own.
+        doubtful = found < error / (1.99 * RELATIVE_ERROR) + error
         share = np.count_nonzero(doubtful) / doubtful.size
         if share > _MOST_REFINED:
             return distances(self._rows[columns], left)

@@ -40,6 +40,6 @@ def tem_certificate(
 
     def evaluate(etas: FloatArray) -> FloatArray:
         found = effective_epsilons(lexicon, metric, etas, cap / etas, progress)
-        return np.array([loss.epsilon + loss.error for loss in found])
+        return np.nextafter([loss.epsilon + loss.error for loss in found], np.inf)
 
     return search(evaluate, np.geomspace(first, min(last, EPSILONS[-1]), _START))

@@ -8,6 +8,12 @@ triangle inequality puts the largest loss at y = w, and
 
 O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence
 η ≤ ε_eff ≤ 2η wherever some pair is not cut off at γ.
+
+What is computed is off by rounding, and `Loss.error` bounds it. Let the distances be off by a
+factor 1 ± ρ. With weights e^−x the relative error of Z is Σwδ/Σw where the exponents are off by
+δ ≤ κx, κ = ρ + 3u; and Σxw/Σw = H − ln Z ≤ ln n, H the entropy of the law, as Z ≥ 1. So ln Z is off
+by ν = κ·ln n, the exponential, the sums and the logarithm. In the ratio η·min(d, γ)/d the error of
+d cancels or is a factor; of two normalisers a pair at distance d gets 2ν/d.
 """
 
 from __future__ import annotations
@@ -22,7 +28,8 @@ from dpcore.arrays import largest
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs, FloatArray, IntArray, Tile
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, FloatArray, IntArray, Tile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,8 +193,9 @@ def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
 class _Best:
     """The largest value so far of one exponent, and the pair that has it."""
 
-    def __init__(self, eta: float, cap: float, logs: FloatArray) -> None:
+    def __init__(self, eta: float, cap: float, logs: FloatArray, distance_error: float) -> None:
         self.eta, self.cap, self.logs = eta, cap, logs
+        self.distance_error = distance_error  # relative
         self.value, self.pair, self.distance = 0.0, (0, 1), 1.0
 
     def reach(self, spread: float) -> float:
@@ -213,25 +221,34 @@ class _Best:
     def offer_together(self, left: IntArray, right: IntArray) -> None:
         """Look at pairs at distance 0: one law, or no ε is true."""
         change = np.abs(self.logs[left] - self.logs[right])
-        differ = np.flatnonzero(~(change <= self.rounding))
+        differ = np.flatnonzero(~(change <= 2.0 * self._log_error))
         if differ.size:
             self.value, self.distance = math.inf, 0.0
             self.pair = int(left[differ[0]]), int(right[differ[0]])
 
     @property
-    def rounding(self) -> float:
-        """By how much rounding may change a loss.
-
-        A relative error of a distance moves an exponent by at most that times its own size, and
-        ln Z no more: no exponent exceeds 750 before its weight is lost.
-        """
-        return 4.0 * min(self.cap, 750.0) * RELATIVE_ERROR + 1e-14
+    def _log_error(self) -> float:
+        """Bound on the error of a computed ln Z."""
+        n = self.logs.size
+        exponents = (self.distance_error + 3.0 * UNIT) * math.log(n)
+        # A weight is added up within its tile, and that with the other tiles; ln Z ≤ ln n.
+        sums = gamma(TILE + n / TILE + 4.0) + ELEMENTARY * (1.0 + math.log(n))
+        return 1.01 * (exponents + sums)
 
     def loss(self, separation: float) -> Loss:
-        """The result; of the two words the output is the one with the smaller normaliser."""
+        """The result; of the two words the output is the one with the smaller normaliser.
+
+        Args:
+            separation: smallest distance above 0 of two words.
+        """
         word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
         own = min(self.eta * self.distance, self.cap)
-        error = min(self.rounding / separation, self.value) + 2.0 * RELATIVE_ERROR * self.value
+        error = 0.0
+        if self.value < math.inf:
+            logs = 2.0 * self._log_error / (separation * (1.0 - self.distance_error))
+            # 2η bounds the truth, η what is found: rounding cannot hide more than as much again.
+            error = min(logs, self.value) * 1.01
+            error += 2.0 * (self.distance_error + 8.0 * UNIT) * self.value
         return Loss(
             epsilon=self.value,
             word=word,
@@ -240,7 +257,7 @@ class _Best:
             distance=self.distance,
             log_word=-float(self.logs[word]),
             log_other=-own - float(self.logs[other]),
-            error=error if self.value < math.inf else 0.0,
+            error=error,
         )
 
 
@@ -256,14 +273,16 @@ def _worst(
     # Words with near normalisers stand together: far from the diagonal few tiles matter little,
     # near it only near pairs do.
     order = np.argsort(normalisers.logs[etas.size // 2], kind="stable")
-    bests = [
-        _Best(float(eta), float(cap), logs)
-        for eta, cap, logs in zip(etas, caps, normalisers.logs, strict=True)
-    ]
-    everyone = np.arange(len(lexicon))
     separation = float(normalisers.distances.min())
     if not separation < math.inf:
         raise LexiconError("all words are parallel: under the angle none is apart from another")
+    # The error of an angle is absolute.
+    rounded = RELATIVE_ERROR / separation if metric is Metric.ANGULAR else RELATIVE_ERROR
+    bests = [
+        _Best(float(eta), float(cap), logs, min(rounded, 0.5))
+        for eta, cap, logs in zip(etas, caps, normalisers.logs, strict=True)
+    ]
+    everyone = np.arange(len(lexicon))
     for best in bests:
         best.offer(everyone, normalisers.nearest, normalisers.distances)
     sorted_logs = normalisers.logs[:, order]

@@ -12,39 +12,45 @@ exact neighbours wider than m
 * a pair outside the table is as far apart as the last column at least, and its bound there is
   below that ε (if not, its row is computed).
 
-Every logarithm is rounded towards a larger loss, and so is the rank of an output that is as far
-from w′ as another word: the result is certified, and exact but for rounding unless there are such
-ties.
+All is rounded towards a larger loss. Distances are off by a factor 1 ± ρ (`distance_error`); the
+rank of an output that is as far from a word as another one, up to that, is taken for the larger
+loss on either side; logarithms are off by what `_log_error` says. So the result is certified: an
+upper bound, and exact but for rounding unless there are such ties.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.arrays import largest
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
 from dpcore.mechanisms.normaliser_bounds import normaliser_bounds
 from dpcore.mechanisms.tem_loss import log_normalisers
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.all_pairs import FloatArray, IntArray
 
-_SLACK = 1e-8  # on each logarithm: rounding of Z
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
-_ROUNDED = 2.0**-22  # relative error of a distance of the table (float32), and more
+_DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750
 _PAIRS = 500  # evaluated at a time
 _BOUNDED = 2_048  # words from which on Z is bounded before it is computed
 _SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
 _ROUNDS = 8  # how often
 _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
+_GATHERED = 2**22  # numbers gathered at a time
 _START = 24
 _LOSS = "a privacy loss"
 
@@ -98,7 +104,7 @@ def repaired_losses(
     euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
     table = euclidean.neighbours(progress=progress)
     order = np.asarray(table.indices, dtype=np.int64)
-    near = np.asarray(table.distances, dtype=np.float64)
+    near = _float64_distances(lexicon.vectors, order)
     low, high = _normalisers(euclidean, near, strengths, progress)
     found = []
     for done, strength in enumerate(strengths.tolist(), start=1):
@@ -108,12 +114,38 @@ def repaired_losses(
     return found
 
 
+def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatArray:
+    """Distances of every word to the words of its row: those of the table have lost digits."""
+    near = np.empty(order.shape)
+    step = max(1, _GATHERED // (order.shape[1] * vectors.shape[1]))
+    for start in range(0, len(order), step):
+        rows = order[start : start + step]
+        words = np.repeat(np.arange(start, start + len(rows)), rows.shape[1])
+        distance = paired_distances(vectors[words], vectors[rows.ravel()])
+        near[start : start + step] = distance.reshape(rows.shape)
+    # The table is sorted by the same distances; another order of summation may swap equal ones.
+    return np.maximum.accumulate(near, axis=1)
+
+
+def _log_error(n: int, heads: int) -> float:
+    """Bound on the error of ln T, whose Z and partial sums were computed from distances.
+
+    With weights w = e^−x the sum has a relative error of Σwδ/Σw where the exponents are off by
+    δ ≤ κx, and Σxw/Σw = H − ln Σw ≤ ln n, H the entropy of the weights, as Σw ≥ 1. Further there
+    are the exponentials, n additions (fewer for the heads), and two logarithms and an exponential
+    on the way from ln Z to ln T.
+    """
+    exponents = (RELATIVE_ERROR + 3.0 * UNIT) * math.log(n)
+    sums = gamma(n + heads + 8.0) + 3.0 * ELEMENTARY
+    return 1.01 * (exponents + sums) + 2.0 * ELEMENTARY * _DEEPEST
+
+
 def _normalisers(
     lexicon: Lexicon, near: FloatArray, strengths: FloatArray, progress: Progress
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds on ln Z, equal ones for a small vocabulary; shape (E, n) each."""
     if len(lexicon) >= _BOUNDED:
-        gaps = near[:, 1] * (1.0 - _ROUNDED)
+        gaps = near[:, 1] * (1.0 - distance_error(lexicon.dimension))
         bounds = normaliser_bounds(lexicon.vectors, gaps, strengths, progress)
         if bounds is not None:
             return bounds
@@ -137,6 +169,8 @@ class _Evaluation:
         weights = candidate_weights(n)[:width]
         self.vectors, self.order, self.near, self.s = lexicon.vectors, order, near, strength
         self.heads = weights.size
+        # One more than the distances themselves: a product, a quotient, and what adds them up.
+        self.rounded = distance_error(lexicon.dimension) + 8.0 * UNIT
         partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
         self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
         self.settled = log_sums[0] == log_sums[1]
@@ -168,7 +202,7 @@ class _Evaluation:
         """Own outputs, then all outputs of the pairs that could be worse, then far pairs."""
         width = self.near.shape[1]
         columns = np.minimum(np.arange(1, width), self.heads)
-        gap = self.near[:, 1:] * (1.0 - _ROUNDED)
+        gap = self.near[:, 1:] * (1.0 - self.rounded)
         first = self.high[:, 0][self.order[:, 1:]]
         own = self.s + (first - self.low[:, columns]) / gap
         worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
@@ -179,9 +213,10 @@ class _Evaluation:
         words = self.order[others, places + 1]
         self._narrow(words, others)
         self._far()
-        nearest = float(self.near[:, 1].min())
-        slack = 2.0 * _SLACK + _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
-        certified = self.best + slack / nearest + 4.0 * _ROUNDED * self.best
+        nearest = float(self.near[:, 1].min()) * (1.0 - self.rounded)
+        slack = 2.0 * _log_error(len(self.near), self.heads)
+        slack += _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
+        certified = (self.best + slack / nearest) * (1.0 + 4.0 * self.rounded)
         word, far, output = self.pair
         return RepairedLoss(certified, word, far, output, int(words.size))
 
@@ -242,12 +277,20 @@ class _Evaluation:
         away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
         if kind is np.float32:
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
+        away *= 1.0 + self.rounded
         # The rank of an output around w′: how many are nearer; equals count, for a larger loss.
-        reach = self.near[others, : self.heads] * (1.0 - _ROUNDED)
+        reach = self.near[others, : self.heads] * (1.0 - self.rounded)
         ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
         ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
-        loss = self.s * (away - self.near[words, : self.heads])
-        loss += self.high[words, : self.heads] - np.take_along_axis(self.low[others], ranks, axis=1)
+        # And around w, where equals do not count.
+        close = self.near[words, : self.heads] * (1.0 - self.rounded)
+        highest = self.high[words, : self.heads]
+        first = (
+            self.near[words, None, : self.heads] * (1.0 + self.rounded) < close[:, :, None]
+        ).sum(axis=2)
+        loss = self.s * (away - close)
+        loss += np.take_along_axis(highest, first, axis=1)
+        loss -= np.take_along_axis(self.low[others], ranks, axis=1)
         plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
         at = loss.argmax(axis=1)
         most = np.take_along_axis(loss, at[:, None], axis=1)[:, 0]
@@ -259,7 +302,7 @@ class _Evaluation:
         n, width = self.near.shape
         if width == n:
             return
-        last = self.near[:, -1] * (1.0 - _ROUNDED)
+        last = self.near[:, -1] * (1.0 - self.rounded)
         bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
         for other in np.flatnonzero(bound > self.best).tolist():
             row = distances(self.vectors, self.vectors[[other]])[0]
