@@ -32,6 +32,12 @@ class Status(StrEnum):
     """A counterexample is known; the reason names it."""
 
 
+_BEGINNINGS = {
+    Status.CONDITIONAL: "Under the condition that the reason names: ",
+    Status.REFUTED: "The claim, which is refuted: ",
+}
+
+
 class EpsilonMeaning(StrEnum):
     """What ε multiplies; mechanisms with different meanings never share an axis silently."""
 
@@ -120,12 +126,28 @@ class Guarantee(ABC):
 
     @property
     @abstractmethod
-    def statement(self) -> str:
-        """The promise in one sentence of everyday terms and numbers."""
+    def _statement(self) -> str:
+        """What is claimed, in one sentence."""
 
     @abstractmethod
+    def _for_tokens(self, tokens: int) -> str:
+        """What is claimed of a whole text, in one sentence."""
+
+    @property
+    def statement(self) -> str:
+        """The promise in one sentence of everyday terms and numbers, true as it stands.
+
+        Of a refuted or conditional promise it says that it is one.
+        """
+        return self._qualified(self._statement)
+
     def for_tokens(self, tokens: int) -> str:
-        """The promise for a whole text whose tokens get independent noise."""
+        """The promise for a whole text whose tokens get independent noise, as `statement`."""
+        return self._qualified(self._for_tokens(tokens))
+
+    def _qualified(self, sentence: str) -> str:
+        beginning = _BEGINNINGS.get(self.status)
+        return sentence if beginning is None else beginning + sentence[0].lower() + sentence[1:]
 
     def to_dict(self) -> dict[str, object]:
         """JSON form: kind, parameters, status, reason, source and statement."""
@@ -167,14 +189,14 @@ class MetricPrivacy(Guarantee):
         return self.loss(self.euclidean_factor * distance)
 
     @property
-    def statement(self) -> str:
+    def _statement(self) -> str:
         """The promise in one sentence."""
         return (
             f"Whatever word comes out, any two words at {self.metric} distance d explain it "
             f"within a factor of e^({self.epsilon:.4g}·d)."
         )
 
-    def for_tokens(self, tokens: int) -> str:
+    def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ε times the sum of the distances."""
         return (
             f"{_two_texts(tokens)} the factor is at most e^({self.epsilon:.4g}·D), D the sum of "
@@ -200,14 +222,14 @@ class PureLocalPrivacy(Guarantee):
         return self.epsilon if distance > 0 else 0.0
 
     @property
-    def statement(self) -> str:
+    def _statement(self) -> str:
         """The promise in one sentence."""
         return (
             "Whatever word comes out, any two words of the vocabulary explain it within a factor "
             f"of e^{self.epsilon:.4g}."
         )
 
-    def for_tokens(self, tokens: int) -> str:
+    def _for_tokens(self, tokens: int) -> str:
         """Losses add up over tokens: ℓ·ε."""
         return (
             f"{_two_texts(tokens)} the factor is at most "
@@ -243,14 +265,14 @@ class ApproximateLocalPrivacy(Guarantee):
         return f"{math.exp(self.log_delta):.3g}" if exponent > -300 else f"10^{exponent:.1f}"
 
     @property
-    def statement(self) -> str:
+    def _statement(self) -> str:
         """The promise in one sentence."""
         return (
             "Any two words of the vocabulary explain any set of outputs within a factor of "
             f"e^{self.epsilon:.4g}, up to a probability of δ = {self.delta_text}."
         )
 
-    def for_tokens(self, tokens: int) -> str:
+    def _for_tokens(self, tokens: int) -> str:
         """Basic composition: ℓ·ε and ℓ·δ."""
         exponent = (self.log_delta + math.log(max(tokens, 1))) / math.log(10)
         return (

@@ -21,7 +21,8 @@ st.markdown(
 with st.sidebar:
     chosen = choose_mechanism(
         "Where the probabilities of its outputs can be computed, the attacker is the best "
-        "there is; for the others it is the nearest-neighbour attacker."
+        "there is for one output and the prior that is set; for the others it is the "
+        "nearest-neighbour attacker."
     )
     name = choose_lexicon()
 words = lexicon_or_stop(name)

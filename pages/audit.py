@@ -17,9 +17,9 @@ require_frame()
 
 st.title("Is the promise true?", anchor=False)
 st.markdown(
-    f"{len(CLAIMS)} published claims, each checked by computation. An audit can **refute** a claim "
-    "or fail to; only a proof proves it. Choose a claim to see its numbers, the step of the proof "
-    "that fails, and what holds in its place."
+    f"{len(CLAIMS)} claims, published ones and those of the repairs made here, each looked at by "
+    "computation. An audit can **refute** a claim or fail to; only a proof proves it. Choose a "
+    "claim to see its numbers, the step of the proof that fails, and what holds in its place."
 )
 
 with st.sidebar:

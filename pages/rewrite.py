@@ -16,10 +16,11 @@ require_frame()
 
 st.title("What is left of your words?", anchor=False)
 st.markdown(
-    "Every word is exchanged at random, so that nobody can be sure which one stood there. "
+    "Chance decides what comes out for every word, the word itself or another: how much an output "
+    "tells of its word has a limit, and ε sets it. "
     "**Changed words** are underlined and carry the sign ↻; choose a word to see what else it "
-    "could have become. Mechanisms in one group promise the same at one ε, and still differ in how "
-    "many words they have to change for it."
+    "could have become. Mechanisms in one group mean the same kind of ε, and still differ in "
+    "how many words they have to change for it."
 )
 
 choices = sidebar()

@@ -22,8 +22,9 @@ follow_old_link()
 
 st.title("Could anybody tell what you wrote?", anchor=False)
 st.markdown(
-    "Here every word of a text is exchanged at random, so that nobody can be sure which word stood "
-    "there: that is word-level differential privacy. Type a sentence and see what three published "
+    "Here chance decides what comes out for every word of a text, the word itself or another, "
+    "and how much one output tells of its word has a limit, set by ε: that is word-level "
+    "differential privacy. Type a sentence and see what three published "
     "methods make of it, what each of them promises, and which promises are true."
 )
 name = "default"

@@ -18,7 +18,8 @@ from dpcore.guarantee import (
 def _make(kind: type[Guarantee], epsilon: float = 2.0, **more: object) -> Guarantee:
     if kind is ApproximateLocalPrivacy:
         more = {"log_delta": math.log(1e-5)} | more
-    return kind(epsilon=epsilon, status=Status.PROVED, reason="why", source="where", **more)
+    usual = {"status": Status.PROVED, "reason": "why", "source": "where"}
+    return kind(epsilon=epsilon, **usual | more)
 
 
 KINDS = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
@@ -97,3 +98,20 @@ def test_a_text_adds_up_its_tokens():
             )
         )
     assert "ε = 0" in _make(ApproximateLocalPrivacy).for_tokens(0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind):
+    """Whoever reads the sentence alone must not take it for true."""
+    kept = [_make(kind, status=status) for status in (Status.PROVED, Status.CERTIFIED)]
+    assert len({one.statement for one in kept}) == 1
+    refuted, conditional = (
+        _make(kind, status=status) for status in (Status.REFUTED, Status.CONDITIONAL)
+    )
+    for text, plain in (
+        (refuted.statement, kept[0].statement),
+        (refuted.for_tokens(3), kept[0].for_tokens(3)),
+    ):
+        assert text.startswith("The claim, which is refuted: ")
+        assert text.lower().endswith(plain.lower())
+    assert conditional.statement.startswith("Under the condition that the reason names: ")

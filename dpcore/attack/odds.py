@@ -81,7 +81,9 @@ def worst_odds(
     ratio = np.abs(likelihood.of(word) - likelihood.logs)
     # An entry that is not resolved proves nothing.
     ratio = np.where(np.isfinite(ratio), np.maximum(ratio - likelihood.errors, 0.0), 0.0)
-    share = np.divide(ratio, allowed, out=np.zeros_like(ratio), where=allowed > 0)
+    # Where nothing is allowed, anything at all is too much.
+    beyond = np.where(ratio > 0, math.inf, 0.0)
+    share = np.divide(ratio, allowed, out=beyond, where=allowed > 0)
     share[likelihood.words == word] = -1.0
     place = int(share.argmax())
     second = int(likelihood.words[place])

@@ -132,7 +132,8 @@ def _certify(options: argparse.Namespace) -> int:
         return certify_checkpoint(options)
     settings = [LinearTraining(0.05, robust, options.share) for robust in (0.0, options.robust)]
     lexicon = load(options.lexicon)
-    (bags, labels), (test, truth), _ = _parts(options, lexicon)
+    (bags, labels), (test, truth), classes = _parts(options, lexicon)
+    always = ""
     rows = []
     with progress_bars() as progress:
         words = np.concatenate((bags.words, test.words))
@@ -140,12 +141,15 @@ def _certify(options: argparse.Namespace) -> int:
         for one in settings:
             trained = train_linear(one, bags, labels, lexicon.vectors, table, progress)
             worst = certify_linear(trained.model, test, truth, table, options.share)
+            if trained.model.constant:
+                always = classes[int(trained.model.predict(test)[0])]
             rows.append(
                 {
                     "worst_case_weight": one.robust,
                     "clean_accuracy": trained.model.accuracy(test, truth),
                     "certified_accuracy": worst.accuracy,
                     "texts": len(test),
+                    "constant": trained.model.constant,
                 }
             )
     if not _printed(options, rows, "labels", "texts", "neighbours", "share"):
@@ -154,9 +158,14 @@ def _certify(options: argparse.Namespace) -> int:
         for row in rows:
             print(
                 f"{row['worst_case_weight']:<26g}{row['clean_accuracy']:>10.1%}"
-                f"{row['certified_accuracy']:>11.1%}"
+                f"{row['certified_accuracy']:>11.1%}{' *' if row['constant'] else ''}"
             )
         print(f"{len(test)} texts; certified: right whatever is substituted, and no more than that")
+        if always:
+            print(
+                "* against so many changes the best classifier that was found reads no word and "
+                f"always says {always}: lower --robust, --share or --neighbours"
+            )
     return 0
 
 

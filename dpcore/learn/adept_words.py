@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import CorpusError, ParameterError, TextError
-from dpcore.rewrite.tokens import Kind, tokenize
+from dpcore.rewrite.tokens import Kind, bare, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,14 @@ _UNKNOWN_TEXT = "…"
 
 
 def words_of(text: str) -> list[str]:
-    """The words of an utterance in lower case; punctuation is left out."""
-    return [token.text.lower() for token in tokenize(text) if token.kind is not Kind.PUNCTUATION]
+    """The words of an utterance in lower case, without marks and symbols that touch a word."""
+    found: list[str] = []
+    for token in tokenize(text):
+        if token.kind in {Kind.WORD, Kind.NUMBER}:
+            found += bare(token.text.lower())
+        elif token.kind is not Kind.PUNCTUATION:
+            found.append(token.text.lower())
+    return found
 
 
 @dataclass(frozen=True)

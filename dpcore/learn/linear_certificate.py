@@ -255,4 +255,7 @@ def certify_linear(
             chosen = places.candidates[group.choices[group.kind, choice]]
             words[places.at[group.places[kept]]] = chosen[kept]
     size = np.abs(scores).max(initial=0.0) + np.abs(model.bias).max()
-    return Worst(margins, rivals, bags.with_words(words), margins > _ROUNDING * size)
+    certified = margins > _ROUNDING * size
+    if model.constant:  # no text matters: even a tie stays as `LinearModel.predict` breaks it
+        certified = truth == int(model.bias.argmax())
+    return Worst(margins, rivals, bags.with_words(words), certified)

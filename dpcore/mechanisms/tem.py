@@ -58,7 +58,7 @@ class TruncatedExponential(Mechanism):
     title: ClassVar[str] = "Truncated exponential (TEM)"
     summary: ClassVar[str] = (
         "Chooses a word with a probability that falls exponentially with its distance, "
-        "and equally among all words beyond a threshold."
+        "and equally among all words beyond a threshold"
     )
     source: ClassVar[str] = "Carvalho et al. 2021, Algorithms 2 and 3"
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC

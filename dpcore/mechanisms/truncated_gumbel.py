@@ -52,7 +52,7 @@ class TruncatedGumbel(Mechanism):
     title: ClassVar[str] = "Truncated Gumbel"
     summary: ClassVar[str] = (
         "Takes a random number of nearest words, adds bounded noise to their distances and "
-        "keeps the nearest."
+        "keeps the nearest"
     )
     source: ClassVar[str] = "Xu et al. 2021, Algorithms 1 and 2"
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC_LOG

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import factor_text, number
+from dpcore.plots.odds import favoured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,19 +93,19 @@ def odds_sentence(row: pd.Series) -> str:
     Args:
         row: the columns of `dpcore.plots.odds`.
     """
-    word, other, output = row["word"], row["other"], row["output"]
+    output = row["output"]
     bound = factor_text(float(row["log_bound"]))
-    promised = f"promised: at most {bound} times"
+    promised = f"promised: by {bound} at most"
     if row["status"] == "refuted":
-        promised = f"claimed, but refuted: at most {bound} times"
+        promised = f"claimed, but refuted: by {bound} at most"
     ratio = float(row["log_ratio"])
     if math.isnan(ratio):
         return f"{row['title']}: “{output}” is too rare to estimate the odds; {promised}."
     about = "" if row["exact"] else "about "
-    favoured, against = (word, other) if ratio >= 0 else (other, word)
+    word, against = favoured(row)
     return (
-        f"{row['title']}: seeing “{output}”, “{favoured}” is {about}{factor_text(abs(ratio))} "
-        f"times more likely than “{against}”; {promised}."
+        f"{row['title']}: seeing “{output}” multiplies the odds of “{word}” against “{against}” "
+        f"by {about}{factor_text(abs(ratio))}; {promised}."
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from dpcore.rewrite.tokens import Kind, plain_space
+from dpcore.rewrite.tokens import Kind, bare, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +131,12 @@ def sentence_starts(tokens: Sequence[Token]) -> tuple[bool, ...]:
     return tuple(flags)
 
 
+def _without_symbols(text: str) -> str:
+    """A token that is one word with symbols around it as that word: "I-" is the pronoun."""
+    words = () if text.isalpha() else bare(text)
+    return words[0] if len(words) == 1 else text
+
+
 def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, ...]:
     """Return the capitalisation with which each token will be written.
 
@@ -149,7 +155,7 @@ def released_cases(tokens: Sequence[Token], policy: CasePolicy) -> tuple[Case, .
     cases = [Case.TITLE if start else Case.LOWER for start in starts]
     shapes = [released_case(tokens[place].text) for place in words]
     for number, place in enumerate(words):
-        text = tokens[place].text.replace("’", "'")
+        text = _without_symbols(tokens[place].text).replace("’", "'")
         # A single capital letter looks alike in a title and in capitals: its neighbours decide.
         around = shapes[max(number - 1, 0) : number] + shapes[number + 1 : number + 2]
         shouted = bool(around) and all(shape is Case.UPPER for shape in around)

@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from dpcore.rewrite.english import POSSESSIVE, split_contraction
+from dpcore.rewrite.tokens import bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,25 @@ def canonical(text: str) -> str:
         return text
     visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
     return unicodedata.normalize("NFKC", visible).translate(_PLAIN)
+
+
+def parts_of(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
+    """The parts of a token that the vocabulary holds, without the symbols that touch them.
+
+    Args:
+        text: Of a token that is no mark.
+        known: Whether a part is in the vocabulary, in this or in lower case.
+
+    Returns:
+        `split_word` of the whole token if there is one (a vocabulary may hold "c++"); else, where
+        every word in it has parts, all of these; else nothing. Symbols are never written.
+    """
+    whole = split_word(canonical(text), known)
+    words = bare(text)
+    if whole or words == (text,):
+        return whole
+    found = [split_word(canonical(word), known) for word in words]
+    return tuple(part for parts in found for part in parts) if all(found) else ()
 
 
 def split_word(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:

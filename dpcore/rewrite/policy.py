@@ -24,8 +24,10 @@ MASK = "[…]"
 
 RELEASED = (
     "the number of words after splitting, and their order",
-    "punctuation marks from a fixed list, repetitions included, and the hyphens of a compound "
-    "that is not in the vocabulary while all its parts are",
+    "punctuation marks from a fixed list, repetitions included, also where they stand for more "
+    "(an abbreviation, a face, inches), and the hyphens of a compound that is not in the "
+    "vocabulary while all its parts are; not a symbol, hyphen, dash or slash at the edge of a "
+    "word (HIV+, HCV-, $5), which is read with the word and never written by itself",
     "the possessive ending 's of a word whose possessive is not in the vocabulary",
     "line breaks, paragraph breaks, and where there is a space (not which or how many)",
 )

@@ -6,8 +6,13 @@ category and not by what a pattern language happens to call a word, and each pat
 enough to see that its running time grows in proportion to the text.
 
 A guarantee about words holds only if what is *not* rewritten is a short, known list. Therefore
-only `MARKS` are punctuation; any other symbol is a token that is protected like a word, and
-invisible characters either belong to such a token or count as white space.
+only `MARKS` are punctuation; any other symbol is protected like a word, and invisible characters
+either belong to a token or count as white space.
+
+A symbol that touches a word belongs to it, and is part of its token: `HIV+`, `C++`, `$5`, `50%`,
+`#word`, `R&D`. So does a hyphen, a dash or a slash that touches a word on one side only, and an
+apostrophe that does and is no half of a pair of quotation marks: `HCV-`, `-5`, `w/`, `dogs'`. Were
+one of them a mark and another a word, what was released would tell which it was.
 """
 
 from __future__ import annotations
@@ -83,8 +88,8 @@ def _class_of(character: str) -> str:
     """Map a character to its class letter.
 
     s white space, f invisible format character, w letter, d digit or other numeral, m combining
-    mark, ' apostrophe, - hyphen, '.' full stop, ',' a mark that may stand inside a number,
-    p other mark of `MARKS`, o anything else.
+    mark, ' apostrophe, - hyphen, n dash, / slash, '.' full stop, ',' another mark that may stand
+    inside a number, p other mark of `MARKS`, o anything else.
     """
     if character.isspace():
         return "s"
@@ -93,7 +98,7 @@ def _class_of(character: str) -> str:
             return "'"
         if character in HYPHENS:
             return "-"
-        return {".": ".", ",": ",", ":": ",", "/": ","}.get(character, "p")
+        return {".": ".", ",": ",", ":": ",", "/": "/", "–": "n", "—": "n"}.get(character, "p")
     category = unicodedata.category(character)
     if category == "Cf":
         return "f"
@@ -115,12 +120,20 @@ _CLASSES = _Classes({code: _class_of(chr(code)) for code in range(0x250)})
 # Patterns over class letters. Within a word an apostrophe or a hyphen joins, and between two
 # digits also one of . , : / (1,000 3.14 12:30 1/2 192.168.0.1): what a number is made of would
 # show in the released marks if it were cut there. First comes an abbreviation such as "U.S.".
+# Around the words of a token stand the symbols that touch them; a run of dashes between two words
+# is a mark, and so is one that touches none. A run is looked at from its beginning only and given
+# back never (`+` after a repetition), so that time grows with the text.
+_CORE = r"[wd][wdmf]*(?:(?:['-]|(?<=d)[.,/](?=d))[wd][wdmf]*)*"
+_RUN = r"[-n/om][-n/omf]*+"
 _TOKEN = re.compile(
     r"(?P<word>w(?:\.w)+\.?(?![wdmf])"
-    r"|[wd][wdmf]*(?:(?:['-]|(?<=d)[.,](?=d))[wd][wdmf]*)*)"
-    r"|(?P<mark>\.\.\.|[-'.,p])"
+    rf"|(?:(?<![-n/omwd])[-n/om]++f*+)?{_CORE}(?:(?=[-n/]*+[om]){_RUN}{_CORE})*(?:{_RUN}(?![wd]))?)"
+    r"|(?P<mark>\.\.\.|[-'.,pn/])"
     r"|[mo][mof]*"
 )
+
+_BARE = re.compile(rf"w(?:\.w)+\.?(?![wdmf])|{_CORE}")  # the words of a token
+_WRITTEN = frozenset([Kind.WORD, Kind.NUMBER])
 
 # Patterns over the text itself. Every repetition is bounded or runs to the end of what it takes,
 # so that a crafted line cannot make the search quadratic.
@@ -153,8 +166,9 @@ def tokenize(text: str) -> TokenizedText:
 
     Returns:
         Tokens with `tokenize(text).text == text` for every string. A contraction, a hyphenated
-        word, a number with its separators, an address and a run of symbols are one token each;
-        a punctuation mark is one token each, but three full stops are one.
+        word, a number with its separators, each of them with the symbols that touch it, an
+        address and a run of symbols are one token each; a punctuation mark is one token each, but
+        three full stops are one.
     """
     classes = text.translate(_CLASSES)
     tokens: list[Token] = []
@@ -179,7 +193,56 @@ def tokenize(text: str) -> TokenizedText:
         add(start, stop, kind)
         done = stop
     add_plain(done, len(text))
-    return TokenizedText(tuple(tokens), text[end:])
+    return TokenizedText(tuple(_with_apostrophes(tokens)), text[end:])
+
+
+def _with_apostrophes(tokens: list[Token]) -> list[Token]:
+    """Join an apostrophe that touches a word on one side and has no partner to that word.
+
+    One before a word opens, one behind a word or a mark closes the last that is open.
+    """
+    opened: list[int] = []
+    alone: set[int] = set()
+    for place, token in enumerate(tokens):
+        if token.text not in APOSTROPHES or token.kind is not Kind.PUNCTUATION:
+            continue
+        after = _touching(tokens, place + 1)
+        before = bool(place) and not token.before and tokens[place - 1].kind in _WRITTEN
+        if after and not before:
+            opened.append(place)
+        elif opened:
+            opened.pop()
+        elif before and not after:
+            alone.add(place)
+    if not (alone or opened):
+        return tokens
+    leading = frozenset(opened)
+    joined: list[Token] = []
+    for place, token in enumerate(tokens):
+        if place - 1 in leading:  # the apostrophe before it goes with this word
+            mark = joined.pop()
+            joined.append(Token(mark.text + token.text, token.kind, mark.before))
+        elif place in alone:
+            word = joined.pop()
+            joined.append(Token(word.text + token.text, word.kind, word.before))
+        else:
+            joined.append(token)
+    return joined
+
+
+def _touching(tokens: list[Token], place: int) -> bool:
+    """Whether a word or number stands here, without a space before it."""
+    return place < len(tokens) and tokens[place].kind in _WRITTEN and not tokens[place].before
+
+
+def bare(text: str) -> tuple[str, ...]:
+    """The words of a token without the symbols that touch them; none in a run of symbols.
+
+    Args:
+        text: Of a token of `tokenize`.
+    """
+    classes = text.translate(_CLASSES)
+    return tuple(text[match.start() : match.end()] for match in _BARE.finditer(classes))
 
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")

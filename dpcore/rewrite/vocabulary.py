@@ -16,7 +16,7 @@ import numpy as np
 from dpcore.errors import TextError
 from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
 from dpcore.rewrite.english import CLITICS, STOP_WORDS
-from dpcore.rewrite.lookup import canonical, split_word
+from dpcore.rewrite.lookup import parts_of
 from dpcore.rewrite.policy import (
     MASK,
     RELEASED,
@@ -197,7 +197,7 @@ def encode(
 
     A token is looked up in canonical form, as it stands and then in lower case. What is neither
     in the lexicon nor a mark of the fixed list is unknown: names, numbers, addresses and symbols
-    alike.
+    alike. Symbols that touch a word are looked up with it, else left out (`lookup.parts_of`).
 
     Args:
         tokens: The tokens of one text.
@@ -233,9 +233,7 @@ def encode(
         return Slot(source, Role.RELEASED, before, case, -1, part.lower(), joined)
 
     parts = [
-        (token.text,)
-        if token.kind is Kind.PUNCTUATION
-        else split_word(canonical(token.text), known)
+        (token.text,) if token.kind is Kind.PUNCTUATION else parts_of(token.text, known)
         for token in tokens
     ]
     unknown = tuple(source for source, found in enumerate(parts) if not found)

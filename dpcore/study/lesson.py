@@ -229,8 +229,8 @@ def _claim(lexicon: Lexicon) -> Exercise:
         2,
         found=f"{true:g}, the square root of {CLAIM_LATENT} times the promise: odds may change "
         f"{math.exp(true):,.0f}-fold, not {math.exp(CLAIM_EPSILON):.2g}-fold. The proof measured "
-        "one kind of distance and drew noise for another. Nobody saw it in the outputs: such a "
-        "mistake is found by calculation only (Habernal 2021).",
+        "one kind of distance and drew noise for another. It does not show in a few outputs: "
+        "such a mistake is found by calculation (Habernal 2021).",
     )
 
 

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 CLAIM = "claim"
 _ROWS = 10
 _COLUMNS = {
-    "verdict": ("verdict", 110, "✘ refuted, ✔ proved, ◉ checked exactly, ○ not refuted."),
+    "verdict": (
+        "verdict",
+        110,
+        "✘ refuted, ✔ proved, ◉ checked exactly, ? a "
+        "condition is not met, ○ not refuted, ⚠ the sampler disagrees with its law.",
+    ),
     "claim": ("claim", 230, None),
     "computed": ("computed", 270, "One of the figures that were computed; all are shown below."),
     "source": ("source", 400, "Where the claim stands, with the number of the theorem."),

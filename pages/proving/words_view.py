@@ -64,9 +64,10 @@ def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
     if zero:
         st.warning(
             "Certified training ends at the zero classifier: under these rules no linear "
-            "classifier is better in the worst case than one that reads no text and always "
-            "guesses. Allow fewer neighbours (1 or 2), a smaller share of the words, or less "
-            "weight of the worst case.",
+            "classifier that was found has a smaller loss in the worst case than one that reads no "
+            "text and always gives one answer. It is certified for the share of texts that have "
+            "that answer. Allow fewer neighbours, a smaller share of the words, or less weight of "
+            "the worst case.",
             icon=":material/exposure_zero:",
         )
     views = {

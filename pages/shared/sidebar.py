@@ -64,8 +64,9 @@ def sidebar() -> Choices:
             [str(option) for option in UnknownWordPolicy],
             key="unknown",
             bind="query-params",
-            help="Names, numbers and addresses are often not in the vocabulary. They are never "
-            "passed through, because that would publish them.",
+            help="Names, numbers and addresses are often not in the vocabulary. Then they are "
+            "never passed through, because that would publish them. One that is in the "
+            "vocabulary, such as 14 or london, is replaced like any other word, and may come out.",
         )
         note(_sentence(describe(UnknownWordPolicy(policy))))
         keep = st.toggle(

@@ -28,8 +28,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     counts = Counter(str(one.outcome) for one in found)
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     st.markdown(
-        f"Papers promise; proofs have mistakes. Of {len(found)} published claims, calculated again "
-        f"here: {said}. Choose one to see the step of its proof."
+        f"Papers promise; proofs have mistakes. {len(found)} claims, published ones and those of "
+        f"the repairs made here, were calculated again: {said}. Choose one to see its proof."
     )
     _rows(refuted)
     with st.expander(f"The {len(others)} claims that were not refuted"):

@@ -66,12 +66,13 @@ STEPS = (
         "odds",
         "Odds",
         "What ε promises: odds",
-        "The promise is not that the word changes. It is that nobody can be sure. Somebody thought "
-        "it equally likely that you wrote one word or another; then sees what came out. The odds "
-        "may now be 5 to 1, and the promise says: the output of this one place multiplies the odds "
-        "by so much at most, whatever came out and whatever was believed before. How much is what "
-        "ε sets, and it grows quickly. It is a promise about one output of one word: who sees the "
-        "word released twice, or the words around it, gets a factor for each, and they multiply.",
+        "The promise is not that the word changes. It limits how sure the output makes anybody. "
+        "Somebody thought it equally likely that you wrote one word or another; then sees what "
+        "came out. The odds may now be 5 to 1, and the promise says: the output of this one place "
+        "multiplies the odds by so much at most, whatever came out and whatever was believed "
+        "before. How much is what ε sets, and it grows quickly. It is a promise about one output "
+        "of one word: who sees the word released twice, or the words around it, gets a factor for "
+        "each, and they multiply.",
         "For all words $w, w'$ and outputs $y$: $\\Pr[M(w) = y] ≤ e^{ε\\,d(w, w')} \\Pr[M(w') = "
         "y]$. By Bayes' rule posterior odds are prior odds times that ratio. For $k$ independent "
         "outputs of $w$ or $w'$ the ratio is at most $e^{kε\\,d(w, w')}$; for two texts it is the "
@@ -129,11 +130,11 @@ STEPS = (
         "proof",
         "Proofs",
         "Noise as a proof",
-        "Privacy says: nobody can tell from the output which of two near inputs went in. Turn it "
-        "round: whoever changes the input a little cannot change the output much. So a classifier "
-        "with noise built in comes with a proof that small changes do not make it wrong, however "
-        "clever the attacker is. An ordinary classifier may withstand as much; mostly nobody can "
-        "prove it.",
+        "Privacy says: the output tells little of which of two near inputs went in. Turn it "
+        "round: whoever changes the input a little cannot change the chances of the outputs much. "
+        "So for many inputs of a classifier with noise built in there is a proof that small "
+        "changes do not change its answer, however clever the attacker is. An ordinary classifier "
+        "may withstand as much; mostly nobody has proved it.",
         "If $A$ is $(ε, δ)$-private for inputs within length $L$, expected scores obey "
         "$\\mathbb{E}f_k(x') ≤ e^ε\\,\\mathbb{E}f_k(x) + δ$. The vote stands if the lower bound of "
         "the winner exceeds $e^{2ε}$ times the upper bound of every other class plus "
@@ -149,7 +150,7 @@ STEPS = (
         "There is no right ε. There is a question that you answer first: what may an attacker "
         "get? How often may a word be guessed, how many to one may the odds become? From the "
         "answer, the mechanism and your words, ε follows; then look whether the text is still of "
-        "use. If it is not, no mechanism will help, and you should not publish it.",
+        "use. If it is not with any mechanism here, you should not publish it.",
         "Solve $\\frac{1}{n}\\sum_w N_w(ε) ≤ x$ for ε: under a uniform prior, the attacker "
         "who names TEM's output is right with that probability.",
         "pages/deniability.py",

@@ -24,6 +24,18 @@ def test_certified_training_is_beside_the_plain_one(capsys, vectors):
     assert "right whatever is substituted" in out
 
 
+def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share(capsys):
+    """The command of the manual: so many changes that nothing better than one answer is left."""
+    options = ("robust", "certify", "--labels", "sentiment", "--neighbours", "2")
+    plain, robust = result(capsys, *options)["rows"]
+    assert not plain["constant"]
+    assert robust["constant"]
+    assert robust["clean_accuracy"] == robust["certified_accuracy"] == 0.5
+    assert plain["certified_accuracy"] < robust["certified_accuracy"]
+    _, out, _ = run(capsys, *options)
+    assert "reads no word and always says" in out
+
+
 def test_an_attack_names_the_words_that_it_changed(capsys, vectors):
     options = (
         *("robust", "attack", "--lexicon", vectors, "--texts", "300", "--share", "1"),

@@ -109,6 +109,20 @@ def test_a_smoothed_minimum_is_a_little_lower(rng):
         assert (smooth >= exact - temperature * np.log(3) - 1e-12).all()
 
 
+@pytest.mark.parametrize("bias", [[0.0, 0.0, 0.0], [-1.0, 0.5, 0.5], [0.2, 0.1, 0.7]])
+def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(rng, bias):
+    """No text matters to it, so no substitution does, and a tie is broken as in a prediction."""
+    generator = rng()
+    vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
+    constant = LinearModel(np.ones((3, 4)), np.array(bias), vectors)
+    bags = documents(generator)
+    labels = generator.integers(3, size=len(bags))
+    found = certify_linear(constant, bags, labels, substitutions(generator))
+    assert found.accuracy == constant.accuracy(bags, labels) == (labels == np.argmax(bias)).mean()
+    assert 0 < found.accuracy < 1
+    np.testing.assert_array_equal(found.certified, constant.predict(bags) == labels)
+
+
 def test_how_many_words_may_change():
     assert changes_allowed([0, 1, 4, 5, 10], 0.2).tolist() == [0, 1, 1, 1, 2]
     assert changes_allowed([0, 7, 10], 0.3).tolist() == [0, 2, 3]

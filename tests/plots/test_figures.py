@@ -90,11 +90,12 @@ ODDS = pd.DataFrame(
 def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
     said = [odds_sentence(row) for _, row in ODDS.iterrows()]
     assert said[0] == (
-        "TEM: seeing “zoo”, “city” is 2 times more likely than “town”; promised: at most 7.4 times."
+        "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: by 7.4 at "
+        "most."
     )
     assert "too rare to estimate" in said[1]
     assert "claimed, but refuted" in said[1]
-    assert "“town” is about 3 times more likely than “city”" in said[2]
+    assert "multiplies the odds of “town” against “city” by about 3" in said[2]
 
 
 def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
@@ -105,6 +106,37 @@ def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
     assert max(bound.x) == 60.0
     assert "learns nothing" in figure.layout.annotations[0].text
     assert "1×" in figure.layout.xaxis.ticktext
+
+
+def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
+    figure = odds.odds_figure(ODDS)
+    bar, bound = figure.data
+    left, right = figure.layout.xaxis.title.text.split("(")[0], figure.layout.xaxis.title.text
+    assert left.startswith("← for “town”")
+    assert right.endswith("for “city” →")
+    for (_, row), x, text in zip(ODDS.iterrows(), bar.x, bar.text, strict=True):
+        if math.isnan(row["log_ratio"]):
+            continue
+        said = odds_sentence(row)
+        word, factor = odds.favoured(row)[0], 10 ** abs(x)
+        assert word == ("city" if x > 0 else "town")  # the side of the axis on which it stands
+        assert f"odds of “{word}” against" in said
+        assert text.endswith(f"{factor:.3g} times for “{word}”")
+        assert f"{factor:.3g};" in said
+    # The promise bounds both sides, and the factors of the axis are the same on both.
+    assert list(bound.x) == [*bound.x[:3], *(-x for x in bound.x[:3])]
+    ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
+    assert all(ticks[-place] == label for place, label in ticks.items())
+
+
+def test_a_bound_beyond_the_axis_is_an_arrow() -> None:
+    bound = odds.odds_figure(ODDS).data[1]  # the second promises 500 nats, 217 powers of ten
+    symbols = list(bound.marker.symbol)
+    assert [symbols[i] for i in (1, 4)] == [odds.BEYOND[1], odds.BEYOND[0]]
+    assert {symbols[i] for i in (0, 2, 3, 5)} == {"line-ns-open"}
+    assert ["beyond this axis" in text for text in bound.text] == [False, True, False] * 2
+    huge = odds.odds_figure(ODDS.assign(log_ratio=[-900.0, 1.0, 1.0])).data[0]
+    assert "beyond this axis" in huge.text[0]
 
 
 def test_infinite_odds_do_not_break_the_figure() -> None:

@@ -11,7 +11,7 @@ import pytest
 from dpcore.errors import TextError
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.rewrite.checks import check_text, decode
-from dpcore.rewrite.tokens import MARKS, Kind, plain_space, tokenize
+from dpcore.rewrite.tokens import MARKS, Kind, bare, plain_space, tokenize
 
 FRAGMENTS = (
     "don't", "Anna’s", "well-known", "U.S.", "1,000", "3:30", "a@b.co", "http://x.org/a?b=1).",
@@ -78,7 +78,17 @@ def test_every_code_point_survives() -> None:
         ("example.com/a", [("example.com/a", "url")]),
         ("wait....", [("wait", "word"), ("...", "punctuation"), (".", "punctuation")]),
         ("👩‍👩‍👧🎉", [("👩‍👩‍👧🎉", "other")]),
-        ("$5%", [("$", "other"), ("5", "number"), ("%", "other")]),
+        ("$5%", [("$5%", "number")]),
+        ("HCV- HIV+", [("HCV-", "word"), ("HIV+", "word")]),
+        ("(C++, C#)", [("(", "punctuation"), ("C++", "word"), (",", "punctuation"),
+                       ("C#", "word"), (")", "punctuation")]),
+        ("R&D -5 w/", [("R&D", "word"), ("-5", "number"), ("w/", "word")]),
+        ("so--but", [("so", "word"), ("-", "punctuation"), ("-", "punctuation"), ("but", "word")]),
+        ("a – b/c", [("a", "word"), ("–", "punctuation"), ("b", "word"), ("/", "punctuation"),
+                     ("c", "word")]),
+        ("dogs' '90s", [("dogs'", "word"), ("'90s", "word")]),
+        ("'dogs' cat'", [("'", "punctuation"), ("dogs", "word"), ("'", "punctuation"),
+                         ("cat'", "word")]),
         ("☎ § _", [("☎", "other"), ("§", "other"), ("_", "other")]),
         ("foo\u200bbar", [("foo\u200bbar", "word")]),
         ("e\u0301te\u0301", [("e\u0301te\u0301", "word")]),
@@ -88,6 +98,15 @@ def test_every_code_point_survives() -> None:
 )  # fmt: skip
 def test_kinds(text: str, expected: list[tuple[str, Kind]]) -> None:
     assert kinds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("HCV-", ("HCV",)), ("R&D", ("R", "D")), ("+👍", ()), ("-1,000.5%", ("1,000.5",)),
+     ("'tis", ("tis",)), ("cat's'", ("cat's",)), ("U.S.", ("U.S.",))],
+)  # fmt: skip
+def test_the_words_of_a_token(text: str, words: tuple[str, ...]) -> None:
+    assert bare(text) == words
 
 
 def test_what_stands_before_a_token() -> None:
@@ -115,7 +134,8 @@ CRAFTED = {
     "host": "a-.", "scheme": "a+.-", "plus": "a+", "mail": "a@b.", "http": "http://",
     "www": "www.", "stops": ".", "digits": "1,", "spaces": " ", "emoji": "👩\u200d",
     "marks": "\u0301\u0323", "invisible": "\u200b", "slashes": "/", "quoted": '"http://',
-    "dead end": 'http://."',
+    "dead end": 'http://."', "symbols": "+-", "dashes": "-\u200b", "glued": "a+", "quotes": " 'a",
+    "closing": "a' ", "between": "a-+",
 }  # fmt: skip
 
 

@@ -84,7 +84,8 @@ def test_known_words_come_back_as_typed(text: str) -> None:
         ("ＣＡＴ Ａnna’s U.S. 1,000", "CAT Anna's U.S 1000"),
         ("i met cAT", "I met cat"),
         ("end.Anna", "[…]. Anna"),
-        ("cat🎉anna", "cat […] anna"),
+        ("cat🎉anna", "cat anna"),
+        ("cat🎉zorblax", "[…]"),
         ("(🎉)", "([…])"),
         ("didn't Zorblax's grey-cat", "[…] […] […]"),
         ("isn't", "is not"),
@@ -132,6 +133,38 @@ def test_a_symbol_in_the_lexicon_is_protected() -> None:
     encoding = encode(tokenize("five % － e\u0301"), lexicon)
     assert [slot.index for slot in encoding.slots] == [2, 0, 1, 3]
     assert all(slot.role is Role.PROTECTED for slot in encoding.slots)
+
+
+SYMBOLS = "+-‐‑–—/%$€&#*_=<>|~^§™©°👍№@\\`"
+
+
+@pytest.mark.parametrize("case_policy", CasePolicy)
+@pytest.mark.parametrize("text", ["the {} cat", "I MET {}", "{} is in paris.", "met ({})!"])
+@pytest.mark.parametrize("word", ["cat", "Anna", "I", "A", "Zorblax", "17", "don't"])
+def test_no_symbol_at_the_edge_of_a_word_is_released(
+    text: str, word: str, case_policy: CasePolicy
+) -> None:
+    """A word with a symbol before it, behind it or on both sides has the encoding of the word."""
+
+    def encoded(written: str) -> Encoding:
+        return encode(tokenize(text.format(written)), SMALL, case_policy=case_policy)
+
+    plain = encoded(word)
+    for symbol in SYMBOLS:
+        for written in (f"{word}{symbol}", f"{symbol}{word}", f"{symbol}{word}{symbol * 2}"):
+            if "@" in symbol and "@" in written[1:-1]:
+                continue
+            assert encoded(written) == plain, written
+    assert encoded(f"{word}'") == encoded(f"’{word}") == plain
+
+
+def test_a_vocabulary_that_holds_a_word_with_its_symbol_has_it_as_a_word() -> None:
+    lexicon = Words(["c++", "c", "hcv-", "hcv", "%", "50"])
+    found = encode(tokenize("C++ c# HCV- HCV 50% %"), lexicon)
+    assert [lexicon.words[slot.index] for slot in found.slots] == [
+        "c++", "c", "hcv-", "hcv", "50", "%",
+    ]  # fmt: skip
+    assert all(slot.role is Role.PROTECTED for slot in found.slots)
 
 
 def test_drop() -> None:
