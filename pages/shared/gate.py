@@ -57,7 +57,7 @@ def browser_rules(static: Path) -> dict[str, str]:
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in scripts]
     policy = {
         "default-src": "'self'",
-        "script-src": " ".join(["'self'", "blob:", *hashes]),
+        "script-src": " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *hashes]),
         "style-src": "'self' 'unsafe-inline'",
         "img-src": "'self' data: blob:",
         "font-src": "'self' data:",
