@@ -40,3 +40,11 @@ def chromium() -> str:
     if found is None:
         missing(f"no browser {given!r}; install Debian's `chromium` or set DPCORE_CHROMIUM")
     return str(found)
+
+
+def program(name: str) -> str:
+    """A program of Debian's package of the same name; skips or fails where absent."""
+    path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if path is None:
+        missing(f"no {name}; install Debian's package `{name}`")
+    return str(path)

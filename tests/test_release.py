@@ -40,6 +40,9 @@ def house(tmp_path):
     write(tmp_path / "CHANGELOG.md", "# Changes\n\n## 1.2.3, 2030-01-02\n")
     write(tmp_path / "README.md", "![A page](data/pictures/page.png)\n")
     write(tmp_path / "data/pictures/page.png", "picture")
+    project = '[project]\nlicense = "A AND B"\nlicense-files = ["LICENSE", "data/NOTICE"]\n'
+    write(tmp_path / "pyproject.toml", project)
+    write(tmp_path / "data/NOTICE", "A: " + ", ".join(release.ROOMS[1:]) + "\nB: audit\n")
     write(tmp_path / "data/audit/verdicts.json", json.dumps({"version": "1.2.3"}))
     write(tmp_path / "data/results/a.parquet", "table")
     entry = {"file": "a.parquet", "sha256": sha256(b"table").hexdigest(), "version": "1.2.2"}
@@ -51,7 +54,9 @@ def house(tmp_path):
 
 
 def everything(root):
-    looks = (release.version, release.results, release.readme, release.tree)
+    looks = (
+        release.version, release.results, release.readme, release.notices, release.tree
+    )  # fmt: skip
     return [line for look in looks for line in look(root)]
 
 
@@ -75,6 +80,8 @@ def test_nothing_is_said_of_a_house_in_order(house):
         ),
         ("data/pictures/page.png", "x" * 300_001, "has 300,001 bytes"),
         ("data/pictures/old.png", "x", "old.png is shown nowhere"),
+        ("data/NOTICE", "A and B: nothing of results/maps", "data/NOTICE does not name maps"),
+        ("data/NOTICE", " ".join(release.ROOMS), "data/NOTICE does not name B"),
         ("data/results/a.parquet", "changed", "a.parquet is not the file that was recorded"),
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
@@ -92,20 +99,26 @@ def test_a_tag_of_this_version_on_another_commit_is_said(house):
 
 
 def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
-    def said(name="dpcore-1.2.3-py3-none-any.whl", leave=(), more=()):
+    info = "dpcore-1.2.3.dist-info"
+
+    def said(name="dpcore-1.2.3-py3-none-any.whl", leave=(), more=(), terms="A AND B"):
         files = ["dpcore/__init__.py", "dpcore/_data/results/a.parquet", *more]
         files += ["dpcore/_data/results/manifest.json", "dpcore/_data/audit/verdicts.json"]
-        files += ["dpcore-1.2.3.dist-info/licenses/LICENSE"]
+        files += [f"{info}/licenses/LICENSE", f"{info}/licenses/data/NOTICE"]
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             for file in files:
                 if file not in leave:
                     archive.writestr(file, "")
+            archive.writestr(f"{info}/METADATA", f"Name: dpcore\nLicense-Expression: {terms}\n\n")
         return release.contents(house, tmp_path / name)
 
     assert said() == []
     assert said(leave=["dpcore/__init__.py"]) == ["not in the wheel: dpcore/__init__.py"]
     assert said(more=["dpcore/secret.txt"]) == ["in the wheel, not in git: dpcore/secret.txt"]
-    assert said(leave=["dpcore-1.2.3.dist-info/licenses/LICENSE"]) == ["the wheel has no licence"]
+    for file in ("LICENSE", "data/NOTICE"):
+        line = f"not among the licences of the wheel: {file}"
+        assert said(leave=[f"{info}/licenses/{file}"]) == [line]
+    assert said(terms="A") == ["the wheel does not say that it is under A AND B"]
     assert said(name="dpcore-1.2.2-py3-none-any.whl") == [
         "the wheel is dpcore-1.2.2-py3-none-any.whl"
     ]
@@ -114,6 +127,7 @@ def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
 def test_this_house_is_in_order_but_for_what_is_under_way():
     assert release.results(ROOT) == []
     assert release.readme(ROOT) == []
+    assert release.notices(ROOT) == []
 
 
 def test_an_unknown_option_is_refused(capsys):

@@ -19,6 +19,7 @@ TOP_LEVEL = {
     "README.md",
     "app.py",
     "data",
+    "docs",
     "dpcore",
     "pages",
     "pyproject.toml",

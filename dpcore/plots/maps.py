@@ -27,7 +27,6 @@ MOST_POINTS = 3_000
 """Background words at the most: a figure stays small enough to be sent at once."""
 
 _HEIGHT = 520
-_GL_FROM = 1_000
 _WHOLE = 64  # pixels across of the marker of a word that holds all the mass
 _LABELS = 4  # of each word's most likely outputs
 _APART = (0.13, 0.045)  # of the width, across and down: nearer labels would cover each other
@@ -65,11 +64,10 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
     """
     import plotly.graph_objects as go
 
-    many = len(points) > _GL_FROM
     centres = points[points["role"].str.startswith("centre")]
     names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
     below = [
-        _points(points[points["role"] == role], role, names, many)
+        _points(points[points["role"] == role], role, names)
         for role in ("background", "near_a", "near_b")
         if (points["role"] == role).any()
     ]
@@ -155,13 +153,12 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) -> Any:
+def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
     import plotly.graph_objects as go
 
-    kind = go.Scattergl if many else go.Scatter
     hover = "%{customdata}<extra></extra>"
     if role == "background":
-        return kind(
+        return go.Scatter(
             **_coordinates(rows.head(MOST_POINTS)),
             mode="markers",
             name="other words",
@@ -169,7 +166,7 @@ def _points(rows: pd.DataFrame, role: str, names: dict[str, str], many: bool) ->
             marker={"color": GREY, "size": 4, "opacity": 0.35},
         )
     source = role[-1]
-    return kind(
+    return go.Scatter(
         **_coordinates(rows),
         mode="markers",
         name=f"neighbours of {names.get(source, source)}",

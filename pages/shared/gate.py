@@ -57,7 +57,7 @@ def browser_rules(static: Path) -> dict[str, str]:
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in scripts]
     policy = {
         "default-src": "'self'",
-        "script-src": " ".join(["'self'", "blob:", *hashes]),
+        "script-src": " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *hashes]),
         "style-src": "'self' 'unsafe-inline'",
         "img-src": "'self' data: blob:",
         "font-src": "'self' data:",
@@ -85,6 +85,8 @@ class BrowserRules:
         self._app, self._rules = app, rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI)."""
+
         async def ruled(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 MutableHeaders(scope=message).update(self._rules)
@@ -108,6 +110,7 @@ class OwnHosts:
         self._health = TrustedHostMiddleware(app, [*names, *loopback], www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI)."""
         health = scope["type"] == "http" and scope["path"].endswith(_HEALTH)
         await (self._health if health else self._named)(scope, receive, send)
 
@@ -125,6 +128,7 @@ class OwnOrigins:
         self._allowed = {_authority(urlsplit(origin.strip())) for origin in allowed}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI)."""
         if scope["type"] == "websocket" or scope.get("method", "GET") not in _SAFE_METHODS:
             headers = Headers(scope=scope)
             origin = headers.get("origin")

@@ -46,6 +46,7 @@ class Pace:
         self._uploads = asyncio.Semaphore(MAX_UPLOADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI)."""
         if scope["type"] == "websocket":
             await self._tab(scope, receive, send)
         elif scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):

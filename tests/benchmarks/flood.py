@@ -7,7 +7,6 @@ from a process of its own, for a bounded time, and asks for the cheapest that th
 again, as it stands. It keeps to one web socket, or opens a new one for every forty requests.
 """
 
-
 from __future__ import annotations
 
 import asyncio

@@ -232,16 +232,21 @@ class Session:
 
 
 @asynccontextmanager
-async def session(url: str, **fields: Any) -> AsyncIterator[Session]:
+async def session(url: str, cookie: str = "", **fields: Any) -> AsyncIterator[Session]:
     """A session of a server at `url`; no page is open yet.
 
     Args:
         url: of the server, without a trailing slash.
+        cookie: that a browser would send along.
         fields: of `Session`.
     """
     address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
     async with websockets.connect(
-        address, subprotocols=["streamlit"], max_size=None, origin=url
+        address,
+        subprotocols=["streamlit"],
+        max_size=None,
+        origin=url,
+        additional_headers={"Cookie": cookie} if cookie else None,
     ) as socket:
         yield Session(socket, **fields)
 

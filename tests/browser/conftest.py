@@ -15,8 +15,6 @@ ARTIFACTS = ROOT / ".artifacts"
 CHROMIUM_OPTIONS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
-    "--use-angle=swiftshader",  # charts in WebGL are drawn in software
-    "--enable-unsafe-swiftshader",
 ]
 _outcome = pytest.StashKey[bool]()
 

@@ -37,6 +37,10 @@ def open_page(page: Page, url: str) -> None:
     wait_idle(page)
 
 
+# Chromium does not print every breach of the Content-Security-Policy.
+_TELL_BREACHES = """document.addEventListener('securitypolicyviolation', breach =>
+  console.error(`not allowed: ${breach.effectiveDirective} ${breach.blockedURI}`));"""
+
 _PROBED = re.compile(r"//[^/]+/\w+/_stcore/[\w-]+$")
 """Where a page that is opened by its own address first looks for its server; it is found then."""
 
@@ -52,6 +56,7 @@ class Watch:
 
     def attach(self, page: Page) -> None:
         """Listen to `page` from now on."""
+        page.add_init_script(_TELL_BREACHES)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.page_errors.append(str(error)))
         page.on("response", self._response)

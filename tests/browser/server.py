@@ -46,7 +46,7 @@ def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Ite
     """
     log = home / "server.log"
     for _ in range(PORT_ATTEMPTS):
-        port = at or _free_port()
+        port = at or free_port()
         process = _start(script, home, log, port, options)
         server = Server(f"http://127.0.0.1:{port}", log, process.pid)
         try:
@@ -54,7 +54,7 @@ def serve(script: Path, home: Path, *options: str, at: int | None = None) -> Ite
                 yield server
                 return
         finally:
-            _stop(process)
+            stop(process)
         if "is not available" not in server.printed():
             break  # it ended for another reason than a port that was taken meanwhile
     raise RuntimeError(f"streamlit run {script.name} did not start:\n{log.read_text()}")
@@ -84,7 +84,8 @@ def _start(
         )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -101,7 +102,8 @@ def _answers(server: Server, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process, by force if it does not heed."""
     process.terminate()
     try:
         process.wait(timeout=10)
