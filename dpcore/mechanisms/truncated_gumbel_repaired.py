@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.calibrated import CalibratedMechanism
