@@ -36,6 +36,23 @@ def perform_alone(sent: Json) -> Json:
 _alone = threading.Lock()
 
 
+@contextlib.contextmanager
+def _without_logs() -> Iterator[None]:
+    """Nothing that Dask says to itself reaches the terminal: what matters is raised.
+
+    A client that loses its scheduler would print the tracebacks of its own attempts to reconnect.
+    """
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
 class Cluster:
     """The workers of a Dask scheduler, or of a local cluster that ends with this object."""
 
@@ -68,6 +85,7 @@ class Cluster:
             StudyError: there is no scheduler at the address, or it has no workers.
         """
         with contextlib.ExitStack() as stack:
+            stack.enter_context(_without_logs())
             address: Any = self._scheduler
             if address is None:
                 address = stack.enter_context(
@@ -179,6 +197,11 @@ class Cluster:
         except ImportError as error:
             raise StudyError(
                 f"the Dask workers cannot import {error.name}: install the same dpcore there"
+            ) from None
+        except RuntimeError:  # of the scheduler, which reads the name of the function as well
+            raise StudyError(
+                "the Dask scheduler cannot read what it is sent: install the same dpcore and the "
+                "same Dask there as here"
             ) from None
 
     def _lost(self) -> StudyError:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpcore.errors import StudyError
 from dpcore.lexicon import cache
-from dpcore.lexicon.cache import Kept, cache_folder, cache_status, keep, recall, replacing
+from dpcore.lexicon.cache import Kept, alone, cache_folder, cache_status, keep, recall, replacing
 from dpcore.lexicon.lexicon import Lexicon
 
 PRINT = "f" * 64
@@ -171,3 +172,40 @@ def test_a_header_is_plain_json(folder):
     header = json.loads(path.read_bytes().split(b"\n", 1)[0])
     assert header["fingerprint"] == PRINT
     assert [entry[0] for entry in header["arrays"]] == ["a", "b"]
+
+
+HOLDING = """
+import os, sys
+from pathlib import Path
+from dpcore.errors import StudyError
+from dpcore.lexicon.cache import alone
+with alone(Path(sys.argv[1]), StudyError("busy")):
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_lock_ends_with_the_process_that_has_it(tmp_path):
+    """A killed one leaves the file behind, which is no lock: the next takes it over."""
+    path = tmp_path / "x.lock"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout.readline() == "in\n"
+        with pytest.raises(StudyError, match="mine"), alone(path, StudyError("mine")):
+            pass
+        process.kill()
+    assert path.exists()
+    with alone(path, StudyError("mine")):
+        assert path.exists()
+    assert not path.exists()
+
+
+def test_a_lasting_file_makes_no_folder(tmp_path):
+    """Or what has outlived its run would make the run's folder anew."""
+    path = tmp_path / "gone" / "file"
+    with pytest.raises(FileNotFoundError), replacing(path, lasting=True):
+        pass
+    assert not path.parent.exists()

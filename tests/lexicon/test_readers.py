@@ -2,12 +2,15 @@
 
 import gzip
 import io
+import os
 import zipfile
 
 import numpy as np
 import pytest
 
 from dpcore.errors import LexiconError
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.fetch import add
 from dpcore.lexicon.readers import read_lexicon
 from dpcore.lexicon.readers import stream as stream_module
 from dpcore.lexicon.readers import text as text_module
@@ -222,8 +225,18 @@ def test_a_member_of_an_archive_can_be_named(write):
         read_lexicon(f"{write(text())}::c.txt")
     with pytest.raises(LexiconError, match="cannot be read"):
         read_lexicon(path.with_name("absent"))
-    with pytest.raises(LexiconError, match="cannot be read"):
+    with pytest.raises(LexiconError, match="cannot be read: it is no regular file"):
         read_lexicon(path.parent)
+
+
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+    """To open a pipe that nobody fills is to wait for ever; /dev/zero never ends."""
+    pipe = tmp_path / "pipe.vec"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero"):
+        for read in (read_lexicon, load, lambda path: add(str(path), name="pipe")):
+            with pytest.raises(LexiconError, match="no regular file"):
+                read(path)
 
 
 def npy(array):

@@ -11,10 +11,11 @@ over. With two workers, which are forks as well, it is also each of their operat
 their jobs: killed alone, when the run must not notice, and with all other processes.
 
 The secret is injected, so outputs are compared to the bit though they are releases; ids are
-counted, so that two kills which leave the same files, byte for byte, are followed only once. With `release` the
-secret is the system's as in life, and a text betrays its ε: the words stay as they are (10⁶), or do
-not (0.05; that all 14 stay has a probability below 10⁻¹²). The last line printed is a JSON object: how many points were tried, how many different states they left,
-and every failure.
+counted, so that two kills which leave the same files, byte for byte, are followed only once. With
+`release` the secret is the system's as in life, and a text betrays its ε: the words stay as they
+are (10⁶; that one of the few thousand does not has a probability below 10⁻⁷), or do not (0.05; that
+all 14 stay has one below 10⁻¹²). The last line printed is a JSON object: how many points were
+tried, how many different states they left, and every failure.
 """
 
 import hashlib
@@ -49,7 +50,7 @@ WATCHED = {
 TEXTS = ["W1 w2, unheard", "w3 w4", "w5 w6 w7", "w8", "w9 w10", "w11 Unheard", "w12 w13"]
 OTHER = ["w3 w4 w5", "w1", "w1 w2", "w20 w21", "w7"]
 SPAN_BYTES = 30
-TEM = create("tem", lexicons.cloud(60, 3))
+TEM = create("tem", lexicons.cloud(60, 3), {"beta": 1e-12})
 ORDERS = {"same": (2.0, TEXTS), "epsilon": (0.05, TEXTS), "input": (2.0, OTHER)}
 REVEALING = {
     name: (
@@ -206,8 +207,9 @@ def tidy(asked):
     ]  # fmt: skip
 
 
-def wrong(asked, expected, before, workers):
+def wrong(asked, expected, before, workers, same):
     """Give an order on what a kill has left; what is wrong with what comes of it, if anything."""
+    over = asked.out.exists()
     for _ in range(4):
         try:
             with pool(workers) as executor:
@@ -217,6 +219,8 @@ def wrong(asked, expected, before, workers):
             now = published(asked)
             if (now[0] and now != before) or (now[1] and now[1] != before[1]):
                 return f"refused ({said}), and what is published is false"
+            if same and not over:
+                return f"refused to go on ({said})"
             if "exists already: move it away" in said:
                 Path(said.split(" exists already")[0]).unlink()
             elif "or delete that folder" in said or "delete that folder and begin" in said:
@@ -249,7 +253,8 @@ def aftermath(base, kind, folder, expected, workers):
                 path.unlink(missing_ok=True)
         truth = expected["epsilon" if name == "moved" else name]
         # Only the order that was killed is done by as many workers: the others are mostly refused.
-        found = wrong(asked, truth, expected["same"], workers if name == "same" else 1)
+        same = name == "same"
+        found = wrong(asked, truth, expected["same"], workers if same else 1, same)
         failures += [f"then {name}: {found}"] if found else []
         shutil.rmtree(copy)
     return failures

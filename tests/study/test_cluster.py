@@ -1,8 +1,13 @@
 """A real local Dask cluster: the same contract as the other executors, and a worker killed."""
 
+import contextlib
 import gc
+import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -14,6 +19,7 @@ from dpcore.errors import StudyError, TextError
 from dpcore.study import executors
 from dpcore.study.cluster import Cluster
 from dpcore.study.runner import collected, run
+from tests.needs import ROOT
 from tests.study.test_runner import noise, plan, sources
 
 TASKS = "tests.study.tasks"
@@ -88,6 +94,47 @@ def test_a_scheduler_that_goes_away_is_one_sentence():
             short._client.cluster.close()
             with pytest.raises(StudyError, match=r"connection to the Dask scheduler .* was lost"):
                 list(found)
+
+
+LOSING = """
+import os, signal, sys
+from dpcore.errors import StudyError
+from dpcore.study.cluster import Cluster
+try:
+    with Cluster(sys.argv[1]) as cluster:
+        jobs = cluster.run("tests.study.tasks:square", ({"x": x} for x in range(10**6)))
+        next(jobs)
+        os.kill(int(sys.argv[2]), signal.SIGKILL)
+        list(jobs)
+except StudyError as error:
+    print(error)
+"""
+
+
+def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path):
+    """Seen from a process of its own, as a person sees it: one sentence and no traceback."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    place = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-W", "ignore", "-m", "dask"]
+    options = ("--scheduler-file", str(place), "--no-dashboard")
+    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    host = ("--host", "127.0.0.1", "--port", "0")
+    with contextlib.ExitStack() as stack:
+        started = []
+        for kind in (("scheduler", *host), ("worker", "--nthreads", "1")):
+            started.append(subprocess.Popen([*dask, *kind, *options], **quiet))
+            stack.callback(started[-1].wait)
+            stack.callback(started[-1].kill)
+            end = time.monotonic() + 60
+            while not place.exists() and time.monotonic() < end:
+                time.sleep(0.05)
+        address = json.loads(place.read_text(encoding="utf-8"))["address"]
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", LOSING, address, str(started[0].pid)],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert re.fullmatch(r"the connection to the Dask scheduler \S+ was lost; [^\n]+\n", done.stdout)
+    assert done.stderr == ""
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):

@@ -74,6 +74,12 @@ def read_lexicon(
     """
     text, _, member = str(location).partition("::")
     path = Path(text).expanduser()
+    if path.exists() and not path.is_file():
+        # To open a pipe is to wait for whoever fills it, and a device may never end.
+        raise LexiconError(
+            f"{path} cannot be read: it is no regular file, and a lexicon is read more than once; "
+            "give the path of a vector file"
+        )
     try:
         raw = _read(path, member, limit, progress or silent)
     except OSError as error:
