@@ -21,7 +21,7 @@ from tests.needs import ROOT
 
 NewPage = Callable[..., tuple[Page, Watch]]
 AT_ONCE = 3
-ROUNDS, STEPS = 4, 30  # after each round everybody rests, and what is shown is looked at
+ROUNDS, STEPS = 4, 25  # after each round everybody rests, and what is shown is looked at
 CALM_MS = 3 * WAIT_MS  # what was started in a hurry, by three, has to come to its end first
 REST_MS = 1_000
 LAST = 30
