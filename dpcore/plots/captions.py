@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.layout import factor_text, number
+from dpcore.plots.layout import factor_text, number, probability_text
+from dpcore.plots.odds import odds_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,24 +61,25 @@ def _others(count: int) -> str:
     return "1 other word" if count == 1 else f"{count} other words"
 
 
-def law_caption(table: pd.DataFrame, stay: float, method: str) -> str:
+def law_caption(table: pd.DataFrame, stay: tuple[float, float, float], method: str) -> str:
     """What the bars of the likely outputs show.
 
     Args:
         table: the columns of `dpcore.plots.law`, one word and mechanism.
-        stay: probability that the word stays.
+        stay: probability that the word stays, with the ends of its interval.
         method: how the probabilities were found.
     """
     word = str(table["word"].iloc[0])
     best = table.iloc[0]
     shown = float(table["probability"].sum())
     how = "exact" if bool(table["exact"].all()) else "estimated"
+    stays = probability_text(*stay)
     first = (
-        f"“{word}” stays with probability {stay:.3g}"
+        f"“{word}” stays with probability {stays}"
         if best["output"] == word
         else f"“{word}” most likely becomes “{best['output']}” "
         f"({float(best['probability']):.3g}, {float(best['distance']):.3g} away); "
-        f"it stays with probability {stay:.3g}"
+        f"it stays with probability {stays}"
     )
     rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
     error = (
@@ -97,14 +99,15 @@ def odds_sentence(row: pd.Series) -> str:
     promised = f"promised: at most {bound} times"
     if row["status"] == "refuted":
         promised = f"claimed, but refuted: at most {bound} times"
-    ratio = float(row["log_ratio"])
-    if math.isnan(ratio):
+    ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
+    if math.isnan(ratio) and math.isinf(low) and math.isinf(high):
         return f"{row['title']}: “{output}” is too rare to estimate the odds; {promised}."
-    about = "" if row["exact"] else "about "
-    favoured, against = (word, other) if ratio >= 0 else (other, word)
+    favoured, against = word, other
+    if ratio < 0 or (math.isnan(ratio) and math.isinf(low)):
+        favoured, against, ratio, low, high = other, word, -ratio, -high, -low
     return (
-        f"{row['title']}: seeing “{output}”, “{favoured}” is {about}{factor_text(abs(ratio))} "
-        f"times more likely than “{against}”; {promised}."
+        f"{row['title']}: seeing “{output}”, “{favoured}” is {odds_text(ratio, low, high)} "
+        f"more likely than “{against}”; {promised}."
     )
 
 

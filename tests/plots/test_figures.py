@@ -70,18 +70,65 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     error = law.law_figure(bars(False).assign(error=[0.01, 0.15])).data[0].error_x
     assert list(error.array) == [0.02, 0.3]
     assert list(error.arrayminus) == [0.02, 0.2]
-    said = law_caption(bars(False), 0.2, "400 draws")
+    said = law_caption(bars(False), (0.2, 0.17, 0.23), "400 draws")
     assert "most likely becomes “town” (0.5, 4 away)" in said
     assert "hold 70.0%" in said
     assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in said
-    assert law_caption(bars(True), 0.2, "closed form").endswith("Exact: closed form.")
+    assert law_caption(bars(True), 3 * (0.2,), "closed form").endswith("Exact: closed form.")
 
 
 ODDS = pd.DataFrame(
     [
-        ("tem.v1", "TEM", "city", "town", "zoo", math.log(2), math.log(7.4), True, "proved"),
-        ("madlib.v1", "Madlib", "city", "town", "zoo", math.nan, 500.0, False, "refuted"),
-        ("vickrey.v1", "Vickrey", "city", "town", "town", -math.log(3), 2.0, False, "proved"),
+        (
+            "tem.v1",
+            "TEM",
+            "city",
+            "town",
+            "zoo",
+            *3 * [math.log(2)],
+            math.log(7.4),
+            True,
+            "proved",
+        ),
+        (
+            "madlib.v1",
+            "Madlib",
+            "city",
+            "town",
+            "zoo",
+            math.nan,
+            -math.inf,
+            math.inf,
+            500.0,
+            False,
+            "refuted",
+        ),
+        (
+            "vickrey.v1",
+            "Vickrey",
+            "city",
+            "town",
+            "town",
+            -math.log(3),
+            -math.log(4),
+            math.log(2),
+            2.0,
+            False,
+            "proved",
+        ),
+        (
+            "mahalanobis.v1",
+            "Mahalanobis",
+            "city",
+            "town",
+            "town",
+            math.nan,
+            -math.inf,
+            -math.log(5),
+            2.0,
+            False,
+            "proved",
+        ),
     ],
     columns=list(odds.COLUMNS),
 )
@@ -94,7 +141,8 @@ def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
     )
     assert "too rare to estimate" in said[1]
     assert "claimed, but refuted" in said[1]
-    assert "“town” is about 3 times more likely than “city”" in said[2]
+    assert "“town” is about 3 times (0.5 to 4) more likely than “city”" in said[2]
+    assert "“town” is at least 5 times more likely than “city”" in said[3]
 
 
 def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
@@ -108,7 +156,8 @@ def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
 
 
 def test_infinite_odds_do_not_break_the_figure() -> None:
-    table = ODDS.assign(log_ratio=[math.inf, -math.inf, math.nan])
+    infinite = [math.inf, -math.inf, math.nan, math.nan]
+    table = ODDS.assign(log_ratio=infinite, log_low=infinite, log_high=infinite)
     figure = odds.odds_figure(table)
     assert all(math.isfinite(x) for x in figure.data[0].x)
     assert all(math.isfinite(x) for x in figure.layout.xaxis.range)
