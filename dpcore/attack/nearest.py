@@ -20,6 +20,9 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from dpcore.measure.outputs import outputs_of
+from dpcore.measure.reaching import output_blocks
+from dpcore.measure.shares import MeanTally, Tally
+from dpcore.measure.summary import STANDARD_ERRORS
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.shared import SharedDirections
 from dpcore.noise.streams import generator
@@ -45,6 +48,8 @@ class NearestSuccess:
         epsilons: shape (E,).
         value: the mean over words, estimated unless `exact`.
         error: its standard error: of the noise, and of the drawing of words where they are drawn.
+        low: lower end of an interval of level 95 % for that mean, and the drawing of words.
+        high: upper end.
         words: words that were tried.
         drawn: whether they were drawn from the prior; else every possible word was tried.
         exact: whether the laws are exact (then an error is of the drawing alone).
@@ -54,6 +59,8 @@ class NearestSuccess:
     epsilons: FloatArray
     value: FloatArray
     error: FloatArray
+    low: FloatArray
+    high: FloatArray
     words: int
     drawn: bool
     exact: bool
@@ -108,23 +115,42 @@ def nearest_success(
         weights = counts / words
     shared = SharedDirections(Effort(_DIRECTIONS))
     right = np.empty((tried.size, values.size))
-    noise = np.empty_like(right)
-    exact, detail = True, ""
+    counted: MeanTally | None = None
+    detail = ""
     for i, (word, ranking) in enumerate(
         zip(tried.tolist(), rank(lexicon.vectors, lexicon.vectors[tried]), strict=True)
     ):
-        found = outputs_of(mechanism, word, values, ranking, shared)
-        guess = _guesses(lexicon, found.output, tried) if listed else found.output
-        right[i], noise[i] = found.mean((guess == word).astype(np.float64))
-        exact, detail = found.exact, found.detail
+        if mechanism.exact_law or listed:
+            found = outputs_of(mechanism, word, values, ranking, shared)
+            guess = _guesses(lexicon, found.output, tried) if listed else found.output
+            hits = found.each(guess == word).T
+            blocks = np.ones(found.rays)
+            detail = found.detail
+        else:
+            hits, blocks = output_blocks(mechanism, word, word, values, ranking, shared)
+            detail = f"{len(blocks):,} directions or draws, and others towards each word"
+        if mechanism.exact_law:
+            right[i] = hits[0]
+        else:
+            tally = Tally.of(hits, blocks)
+            right[i] = tally.value
+            counted = counted or MeanTally(blocks.size, values.size)
+            counted.add(float(weights[i]), hits, blocks, tally)
         progress("attacks", i + 1, tried.size)
     mean = weights @ right
-    # Words share their directions: errors add up at the most.
-    error = weights @ noise
+    error, low, high = np.zeros(mean.shape), mean, mean
+    if counted is not None:
+        noise, unseen = counted.tally()
+        error, (low, high) = noise.error, noise.interval(unseen)
     if not listed:
-        spread = (weights @ np.square(right - mean)) / max(words - 1, 1)
-        error = np.hypot(error, np.sqrt(spread))
-    return NearestSuccess(values, mean, error, int(tried.size), not listed, exact, detail)
+        spread = np.sqrt((weights @ np.square(right - mean)) / max(words - 1, 1))
+        error = np.hypot(error, spread)
+        low = np.maximum(mean - np.hypot(mean - low, STANDARD_ERRORS * spread), 0.0)
+        high = np.minimum(mean + np.hypot(high - mean, STANDARD_ERRORS * spread), 1.0)
+    exact = mechanism.exact_law
+    return NearestSuccess(
+        values, mean, error, low, high, int(tried.size), not listed, exact, detail
+    )  # fmt: skip
 
 
 def _guesses(lexicon: Lexicon, outputs: IntArray, candidates: IntArray) -> IntArray:

@@ -200,6 +200,8 @@ def _nearest(
             "overall": {
                 "value": float(found.value[e]),
                 "error": float(found.error[e]),
+                "low": float(found.low[e]),
+                "high": float(found.high[e]),
                 "words": found.words,
             },
             "guarantee": mechanism.guarantee(epsilon).to_dict(),
@@ -209,12 +211,15 @@ def _nearest(
 
 
 def _print(row: dict[str, Any]) -> None:
+    from dpcore.plots.layout import probability_text
+
     print(f"\n{row['mechanism']}, ε = {row['epsilon']:g}: {row['attacker']} attacker, "
           f"{row['method']}")  # fmt: skip
     if row["attacker"] == "nearest":
         overall = row["overall"]
-        print(f"  guesses {row['guess']!r}; right over all outputs: {overall['value']:.4f} "
-              f"(standard error {overall['error']:.4f}, {overall['words']} words)")  # fmt: skip
+        right = probability_text(overall["value"], overall["low"], overall["high"])
+        print(f"  guesses {row['guess']!r}; right over all outputs: {right}; "
+              f"{overall['words']} words")  # fmt: skip
         return
     print(f"  guesses {row['guess']!r}, right with probability {row['success']:.4g}; "
           f"perplexity {row['perplexity']:.4g} words")  # fmt: skip

@@ -6,7 +6,9 @@ computed once. Then
 
 * Nw is averaged over the directions with the radius integrated out (Rao–Blackwell): for a
   direction u it is the mass that the law of the radius puts on the lengths at which the word
-  stays, a smooth function of ε, with less variance than counting;
+  stays, a smooth function of ε, with less variance than counting. At small ε hardly any direction
+  lets a word stay; so others are drawn towards each word, and all are weighed together
+  (`dpcore.mechanisms.towards`);
 * for Sw and the effective number one radius a direction is drawn, which gives R independent runs
   at every ε (the same noise at all of them), and these are counted. To put the Rao–Blackwell
   estimate of the *law* into Σ 1 − (1 − p)^R would be wrong: a word that none of the directions
@@ -23,42 +25,19 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, blocks, shared_mean_error
+from dpcore.measure.reaching import weighed_mass
 from dpcore.measure.shares import MeanTally, Tally
 from dpcore.mechanisms import rays
-from dpcore.mechanisms.towards import rays_towards
-from dpcore.noise.radial import radii, radius_cdf
+from dpcore.noise.radial import radii
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.additive import RadialMechanism
     from dpcore.mechanisms.envelope import Steps
-    from dpcore.mechanisms.towards import Towards
 
 _BUNDLE_ENTRIES = 64_000_000  # of the kept product of directions and vocabulary: 256 MB
 _COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB
-
-
-def staying_mass(
-    mechanism: RadialMechanism, steps: Steps, word: int, scales: FloatArray
-) -> FloatArray:
-    """Probability along each direction that the word stays, shape (R, E); E scales s(ε)."""
-    count = steps.targets.shape[0]
-    edges = np.concatenate(
-        (np.zeros((count, 1)), steps.thresholds, np.full((count, 1), np.inf)), axis=1
-    )
-    row, column = np.nonzero((steps.targets == word) & (edges[:, :-1] < edges[:, 1:]))
-    low, high = edges[row, column], edges[row, column + 1]
-
-    def below(length: FloatArray) -> FloatArray:
-        return radius_cdf(mechanism.family, length[:, None] / scales, mechanism.dimension)
-
-    mass = below(high)
-    inner = low > 0
-    mass[inner] -= below(low[inner])
-    total = np.zeros((count, scales.size))
-    np.add.at(total, row, mass)
-    return total
 
 
 def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray:
@@ -135,10 +114,9 @@ def direction_figures(
             rng = generator(seed, "radii", mechanism.key, repetition, word)
             steps = _steps(mechanism, bundle, ranking, rng)
             radius = radii(rng, mechanism.family, runs, mechanism.dimension)
-            stays = staying_mass(mechanism, steps, word, scales), np.ones(runs)
-            aimed = rays_towards(mechanism, bundle, ranking, word, rng, kept=_fits(bundle))
-            if aimed is not None:
-                stays = _weighed(mechanism, stays[0], aimed, word, scales)
+            stays = weighed_mass(
+                mechanism, bundle, steps, ranking, word, scales, rng, kept=_fits(bundle)
+            )
             tallies[i].append(Tally.of(*stays))
             mean.add(float(share[i]), *stays, tallies[i][-1])
             counts = Counts.of(outputs_at(steps, radius, scales), word)
@@ -176,14 +154,3 @@ def direction_figures(
         numerical_error=0.0,
         detail=detail + (f", mean of {repetitions} repetitions" if repetitions > 1 else ""),
     )
-
-
-def _weighed(
-    mechanism: RadialMechanism, stays: FloatArray, aimed: Towards, word: int, scales: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Weighted mass of staying (R, E) and weights (R,): a plain ray and one towards the word."""
-    hits, weights = aimed.plain[:, None] * stays, aimed.plain.copy()
-    count = aimed.weights.size
-    hits[:count] += aimed.weights[:, None] * staying_mass(mechanism, aimed.steps, word, scales)
-    weights[:count] += aimed.weights
-    return hits, weights

@@ -66,18 +66,13 @@ class Law:
         """Bound on the error, or on the standard error, of an entry of this size.
 
         An estimate is the mean of N values between 0 and 1, whose variance is at most p(1 − p):
-        far sharper for a small p than the largest standard error.
+        far sharper for a small p than the largest standard error. It is never said to be better
+        than 1/N: what N directions have not seen, or always seen, may be one in N.
         """
         if self.exact:
             return self.error
-        return min(self.error, math.sqrt(probability * (1 - probability) / self.draws))
-
-    def log_probability(self, output: int, at: int = 0) -> float:
-        """ln P(output | word); NaN where an estimate lies within three errors of zero."""
-        found = self.probability(output, at)
-        if self.exact:
-            return math.log(found) if found > 0 else -math.inf
-        return math.log(found) if found > 3 * self.entry_error(found) else math.nan
+        spread = min(self.error, math.sqrt(probability * (1 - probability) / self.draws))
+        return max(spread, 1.0 / self.draws)
 
     def stay(self) -> FloatArray:
         """Nw: the probability that the word stays, shape (E,)."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.layout import factor_text, number
-from dpcore.plots.odds import favoured
+from dpcore.plots.layout import factor_text, number, probability_text
+from dpcore.plots.odds import favoured, odds_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,24 +60,25 @@ def _others(count: int) -> str:
     return "1 other word" if count == 1 else f"{count} other words"
 
 
-def law_caption(table: pd.DataFrame, stay: float, method: str) -> str:
+def law_caption(table: pd.DataFrame, stay: tuple[float, float, float], method: str) -> str:
     """What the bars of the likely outputs show.
 
     Args:
         table: the columns of `dpcore.plots.law`, one word and mechanism.
-        stay: probability that the word stays.
+        stay: probability that the word stays, with the ends of its interval.
         method: how the probabilities were found.
     """
     word = str(table["word"].iloc[0])
     best = table.iloc[0]
     shown = float(table["probability"].sum())
     how = "exact" if bool(table["exact"].all()) else "estimated"
+    stays = probability_text(*stay)
     first = (
-        f"“{word}” stays with probability {stay:.3g}"
+        f"“{word}” stays with probability {stays}"
         if best["output"] == word
         else f"“{word}” most likely becomes “{best['output']}” "
         f"({float(best['probability']):.3g}, {float(best['distance']):.3g} away); "
-        f"it stays with probability {stay:.3g}"
+        f"it stays with probability {stays}"
     )
     rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
     error = (
@@ -98,14 +98,13 @@ def odds_sentence(row: pd.Series) -> str:
     promised = f"promised: by {bound} at most"
     if row["status"] == "refuted":
         promised = f"claimed, but refuted: by {bound} at most"
-    ratio = float(row["log_ratio"])
-    if math.isnan(ratio):
-        return f"{row['title']}: “{output}” is too rare to estimate the odds; {promised}."
-    about = "" if row["exact"] else "about "
-    word, against = favoured(row)
+    odds = favoured(row)
+    factor = odds_text(odds.ratio, odds.low, odds.high)
+    if factor.startswith("too rare"):
+        return f"{row['title']}: “{output}” is {factor} the odds; {promised}."
     return (
-        f"{row['title']}: seeing “{output}” multiplies the odds of “{word}” against “{against}” "
-        f"by {about}{factor_text(abs(ratio))}; {promised}."
+        f"{row['title']}: seeing “{output}” multiplies the odds of “{odds.word}” against "
+        f"“{odds.against}” by {factor}; {promised}."
     )
 
 

@@ -134,11 +134,16 @@ def probability_text(value: float, low: float, high: float) -> str:
     """
     if low == high:
         return f"{value:.3g}"
-    if low < _NOTHING * high:
+    if one_sided(low, high):
         return f"at most {high:.2g}"
-    if 1.0 - high < _NOTHING * (1.0 - low):
+    if one_sided(1.0 - high, 1.0 - low):
         return f"at least {_rounded_down(low)}"
     return f"{value:.3g} ({low:.2g} to {high:.2g})"
+
+
+def one_sided(low: float, high: float) -> bool:
+    """Whether the lower end of an interval says nothing about the size of a probability."""
+    return low < _NOTHING * high
 
 
 def _rounded_down(share: float) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dpcore.plots.layout import axis, base_layout, factor_text, plain, powers_of_ten
+from dpcore.plots.layout import (
+    axis,
+    base_layout,
+    factor_text,
+    one_sided,
+    plain,
+    powers_of_ten,
+)
 from dpcore.plots.style import GREY, name_tag, style_of
 
 if TYPE_CHECKING:
@@ -19,22 +26,71 @@ COLUMNS = (
     "other",
     "output",
     "log_ratio",
+    "log_low",
+    "log_high",
     "log_bound",
     "exact",
     "status",
 )
-"""One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate cannot tell),
-the largest value that is promised, whether the ratio is exact, and the promise's status."""
+"""One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate has no more
+than an end), the ends of its interval (infinite where there is none; both the ratio if exact), the
+largest value that is promised, whether the ratio is exact, and the promise's status."""
 
 BEYOND = ("triangle-left", "triangle-right")
 """Symbols of a promised bound beyond the left and the right edge of the axis."""
 _WIDEST = 60.0  # powers of ten: a bar or tick beyond it stands at the edge, with an arrow
 
 
-def favoured(row: pd.Series) -> tuple[str, str]:
-    """The word that the output of a row speaks for, and the one that it speaks against."""
+class Favoured(NamedTuple):
+    """The word that an output speaks for, and how much.
+
+    Attributes:
+        word: the output speaks for it,
+        against: and against this one.
+        ratio: ln of the factor by which the odds of the first grow; NaN where only an end is known.
+        low: lower end of its interval.
+        high: upper end.
+    """
+
+    word: str
+    against: str
+    ratio: float
+    low: float
+    high: float
+
+
+def favoured(row: pd.Series) -> Favoured:
+    """The ratio of a row, turned to the word that it speaks for."""
     word, other = str(row["word"]), str(row["other"])
-    return (other, word) if row["log_ratio"] < 0 else (word, other)
+    ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
+    if ratio < 0 or (math.isnan(ratio) and math.isinf(low)):
+        return Favoured(other, word, -ratio, -high, -low)
+    return Favoured(word, other, ratio, low, high)
+
+
+def log_ratio(
+    first: tuple[float, float, float], second: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The columns `log_ratio`, `log_low` and `log_high` of two probabilities with their intervals.
+
+    Args:
+        first: of the output under the word: value, lower and upper end, equal where it is exact.
+        second: under the other word.
+    """
+
+    def log(value: float) -> float:
+        return math.log(value) if value > 0 else -math.inf
+
+    if first[1] == first[2] and second[1] == second[2]:
+        exact = log(first[0]) - log(second[0])
+        return exact, exact, exact
+    ends = [
+        (-math.inf if one_sided(low, high) else log(low), log(high))
+        for _, low, high in (first, second)
+    ]
+    low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
+    sided = math.isinf(low) or math.isinf(high)
+    return (math.nan if sided else log(first[0]) - log(second[0])), low, high
 
 
 def odds_figure(table: pd.DataFrame) -> go.Figure:
@@ -50,11 +106,13 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         A figure whose x axis is log10 of the factor; 1× is marked "learns nothing". What lies
         beyond the axis is drawn as an arrow at its edge.
     """
+    import pandas as pd
     import plotly.graph_objects as go
 
-    powers = table["log_ratio"] / math.log(10)
+    known = [_length(row) for _, row in table.iterrows()]
     limits = table["log_bound"].clip(lower=0.0) / math.log(10)
-    ratios, bounds = powers.clip(-_WIDEST, _WIDEST), limits.clip(upper=_WIDEST)
+    ratios = (pd.Series(known, dtype=float) / math.log(10)).clip(-_WIDEST, _WIDEST)
+    bounds = limits.clip(upper=_WIDEST)
     styles = [style_of(str(key)) for key in table["mechanism"]]
     names = [name_tag(str(key)) for key in table["mechanism"]]
     reach = max(1.0, bounds.max(), ratios.abs().max(skipna=True) if ratios.notna().any() else 0.0)
@@ -65,7 +123,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         orientation="h",
         x=ratios.fillna(0.0).tolist(),
         y=names,
-        text=[_said(row) for _, row in table.iterrows()],
+        text=[_bar_text(row) for _, row in table.iterrows()],
         textposition="auto",
         marker={
             "color": [style.colour for style in styles],
@@ -135,14 +193,34 @@ def _mirrored(reach: float) -> tuple[list[float], list[str]]:
     return [at for at, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
 
 
-def _said(row: pd.Series) -> str:
-    """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
-    ratio = float(row["log_ratio"])
+def odds_text(ratio: float, low: float, high: float, unit: str = "") -> str:
+    """A factor, with the interval of an estimate; `COLUMNS` says what the numbers are."""
+    if low == high:
+        return "too rare to compute" if math.isnan(ratio) else factor_text(ratio) + unit
     if math.isnan(ratio):
+        if math.isfinite(low):
+            return f"at least {factor_text(low)}{unit}"
+        if math.isfinite(high):
+            return f"at most {factor_text(high)}{unit}"
         return "too rare to estimate"
-    sign = "" if row["exact"] else "about "
-    cut = " (beyond this axis)" if abs(ratio) > _WIDEST * math.log(10) else ""
-    return f"{sign}{factor_text(abs(ratio))} times for “{plain(favoured(row)[0])}”{cut}"
+    return f"about {factor_text(ratio)}{unit} ({factor_text(low)} to {factor_text(high)})"
+
+
+def _bar_text(row: pd.Series) -> str:
+    """The text of a bar: the factor and the word that it speaks for, as the caption says them."""
+    odds = favoured(row)
+    text = odds_text(odds.ratio, odds.low, odds.high, " times")
+    if text.startswith("too rare"):
+        return text
+    cut = " (beyond this axis)" if abs(_length(row)) > _WIDEST * math.log(10) else ""
+    return f"{text} for “{plain(odds.word)}”{cut}"
+
+
+def _length(row: pd.Series) -> float:
+    """Of the bar, in nats: the ratio, else the end that there is, else nothing."""
+    ratio, low, high = (float(row[name]) for name in ("log_ratio", "log_low", "log_high"))
+    ends = [end for end in (ratio, low, high) if math.isfinite(end)]
+    return ratio if math.isinf(ratio) else (ends[0] if ends else 0.0)
 
 
 def _bound_text(log_bound: float) -> str:

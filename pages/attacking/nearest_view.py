@@ -57,14 +57,13 @@ def nearest_view(scene: Scene) -> None:
 
 
 def _show(scene: Scene, found: NearestSuccess) -> None:
-    margin = 2 * found.error
     table = pd.DataFrame(
         {
             "attacker": "nearest word",
             "epsilon": found.epsilons,
             "right": found.value,
-            "low": np.clip(found.value - margin, 0.0, 1.0),
-            "high": np.clip(found.value + margin, 0.0, 1.0),
+            "low": found.low,
+            "high": found.high,
         },
         columns=list(COLUMNS),
     )
@@ -76,7 +75,7 @@ def _show(scene: Scene, found: NearestSuccess) -> None:
         "nearest",
     )
     drawn = "words drawn from the prior" if found.drawn else "possible words, all of them"
-    note(f"{found.words} {drawn}; {found.detail}; the band is ± two standard errors.")
+    note(f"{found.words} {drawn}; {found.detail}; the band is an interval of level 95 %.")
 
 
 def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:

@@ -129,6 +129,8 @@ def odds_table(scene: Scene, found: Look) -> pd.DataFrame:
                 names[ratio.second],
                 names[ratio.output],
                 ratio.log_ratio,
+                ratio.log_ratio,
+                ratio.log_ratio,
                 ratio.claimed,
                 True,
                 str(found.promise.status),

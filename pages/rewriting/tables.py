@@ -127,8 +127,7 @@ def odds_table(
             continue
         paths = bench.draw(mechanism, seed, number).paths
         output = int(paths.at(np.array([epsilon]))[place, 0])
-        laws = [bench.law(mechanism, w, epsilon) for w in (word, other)]
-        pair = [law.log_probability(output, at) for law, at in laws]
+        pair = [bench.probability(mechanism, w, output, epsilon) for w in (word, other)]
         rows.append(
             (
                 mechanism.key,
@@ -136,7 +135,7 @@ def odds_table(
                 words[word],
                 words[other],
                 words[output],
-                pair[0] - pair[1],
+                *odds_plot.log_ratio(*pair),
                 promise.euclidean_loss(distance),
                 mechanism.exact_law,
                 str(promise.status),

@@ -99,9 +99,10 @@ def _law(scene: Scene) -> None:
     if not bench.has_law(scene.chosen, word, scene.epsilon):
         with st.spinner("Computing the likely outputs…", show_time=True):
             bench.law(scene.chosen, word, scene.epsilon)
-    law, at = bench.law(scene.chosen, word, scene.epsilon)
+    law, _ = bench.law(scene.chosen, word, scene.epsilon)
     table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
-    caption = law_caption(table, float(law.stay()[at]), law.method)
+    stay = bench.probability(scene.chosen, word, word, scene.epsilon)
+    caption = law_caption(table, stay, law.method)
     show_figure(law_figure(table), caption, table, "likely-outputs")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from dpcore.errors import EpsilonError
+from dpcore.measure.reaching import output_tally
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import Law
+    from dpcore.mechanisms.law import FloatArray, Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import EpsilonPaths
     from dpcore.mechanisms.shared import SharedDirections
@@ -54,6 +55,9 @@ class Bench:
     _draws: dict[tuple[Mechanism, int, int], SentenceDraw] = field(default_factory=dict)
     _many: dict[tuple[Mechanism, int, int, int], EpsilonPaths] = field(default_factory=dict)
     _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
+    _outputs: dict[tuple[Mechanism, int, int, float], tuple[FloatArray, ...]] = field(
+        default_factory=dict
+    )
     _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
 
     @property
@@ -128,6 +132,31 @@ class Bench:
         key = (mechanism, word, _law_key(mechanism, epsilon))
         law = memo(self._laws, key, compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
+
+    def probability(
+        self, mechanism: Mechanism, word: int, output: int, epsilon: float
+    ) -> tuple[float, float, float]:
+        """How likely an output is, with the ends of its interval: all equal where it is exact.
+
+        An estimate is made along rays towards this output: `law` may not have seen it.
+        """
+        if mechanism.exact_law:
+            law, at = self.law(mechanism, word, epsilon)
+            known = law.probability(output, at)
+            return known, known, known
+
+        def compute() -> tuple[FloatArray, ...]:
+            ranking = self.sentence.rankings(np.array([word]))[0]
+            whole = isinstance(mechanism, RadialMechanism)
+            epsilons = admissible(mechanism) if whole else np.array([epsilon])
+            tally = output_tally(mechanism, word, output, epsilons, ranking, self.shared)
+            return epsilons, tally.value, *tally.interval()
+
+        key = (mechanism, word, output, _law_key(mechanism, epsilon))
+        epsilons, *each = memo(self._outputs, key, compute, _KEPT_LAWS)
+        at = int(np.argmin(np.abs(epsilons - epsilon)))
+        value, low, high = (float(numbers[at]) for numbers in each)
+        return value, low, high
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
         """The guarantee at ε, or None where the mechanism is not defined."""

@@ -39,11 +39,9 @@ def main() -> None:
         mechanism = create(name, lexicon)
         assert isinstance(mechanism, RadialMechanism)
         # From noise a thousand times as long as the largest norm to a tenth of it.
-        typical = np.sqrt(mechanism.dimension * (2.0 if name in ("laplace",) else 1.0))
         lengths = mechanism.norm * np.geomspace(1000.0, 0.1, 10)
         epsilons = np.sort(mechanism.epsilon_of(lengths / _length(mechanism)))
         epsilons = epsilons[epsilons > 1e-9]
-        del typical
         started = time.perf_counter()
         found = [
             measure(mechanism, chosen, epsilons, runs=given.runs, seed=seed).figures

@@ -12,6 +12,7 @@ from dpcore.limits import MAX_RUNS
 from dpcore.measure import directions, figures
 from dpcore.measure.counting import expected_distinct
 from dpcore.measure.deniability import Method, choose_method, measure, methods_of
+from dpcore.measure.reaching import output_mass
 from dpcore.measure.words import named, sample
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
@@ -149,7 +150,7 @@ def test_directions_are_those_of_a_search_at_each_epsilon(small):
         noisy = vectors[7] + scale * radius[:, None] * bundle.unit
         distance = np.linalg.norm(noisy[:, None] - vectors, axis=2)
         assert (found[:, e] == distance.argmin(axis=1)).all()
-    mass = directions.staying_mass(madlib, steps, 7, scales)
+    mass = output_mass(madlib, steps, 7, scales)
     assert mass.mean(axis=0) == pytest.approx(
         madlib.law(7, 1 / scales, rng=generator(0), bundle=bundle).stay(), abs=1e-12
     )

@@ -70,18 +70,65 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     error = law.law_figure(bars(False).assign(error=[0.01, 0.15])).data[0].error_x
     assert list(error.array) == [0.02, 0.3]
     assert list(error.arrayminus) == [0.02, 0.2]
-    said = law_caption(bars(False), 0.2, "400 draws")
+    said = law_caption(bars(False), (0.2, 0.17, 0.23), "400 draws")
     assert "most likely becomes “town” (0.5, 4 away)" in said
     assert "hold 70.0%" in said
     assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in said
-    assert law_caption(bars(True), 0.2, "closed form").endswith("Exact: closed form.")
+    assert law_caption(bars(True), 3 * (0.2,), "closed form").endswith("Exact: closed form.")
 
 
 ODDS = pd.DataFrame(
     [
-        ("tem.v1", "TEM", "city", "town", "zoo", math.log(2), math.log(7.4), True, "proved"),
-        ("madlib.v1", "Madlib", "city", "town", "zoo", math.nan, 500.0, False, "refuted"),
-        ("vickrey.v1", "Vickrey", "city", "town", "town", -math.log(3), 2.0, False, "proved"),
+        (
+            "tem.v1",
+            "TEM",
+            "city",
+            "town",
+            "zoo",
+            *3 * [math.log(2)],
+            math.log(7.4),
+            True,
+            "proved",
+        ),
+        (
+            "madlib.v1",
+            "Madlib",
+            "city",
+            "town",
+            "zoo",
+            math.nan,
+            -math.inf,
+            math.inf,
+            500.0,
+            False,
+            "refuted",
+        ),
+        (
+            "vickrey.v1",
+            "Vickrey",
+            "city",
+            "town",
+            "town",
+            -math.log(3),
+            -math.log(4),
+            math.log(2),
+            2.0,
+            False,
+            "proved",
+        ),
+        (
+            "mahalanobis.v1",
+            "Mahalanobis",
+            "city",
+            "town",
+            "town",
+            math.nan,
+            -math.inf,
+            -math.log(5),
+            2.0,
+            False,
+            "proved",
+        ),
     ],
     columns=list(odds.COLUMNS),
 )
@@ -95,7 +142,8 @@ def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
     )
     assert "too rare to estimate" in said[1]
     assert "claimed, but refuted" in said[1]
-    assert "multiplies the odds of “town” against “city” by about 3" in said[2]
+    assert "multiplies the odds of “town” against “city” by about 3 (0.5 to 4);" in said[2]
+    assert "multiplies the odds of “town” against “city” by at least 5;" in said[3]
 
 
 def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
@@ -121,10 +169,12 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
         word, factor = odds.favoured(row)[0], 10 ** abs(x)
         assert word == ("city" if x > 0 else "town")  # the side of the axis on which it stands
         assert f"odds of “{word}” against" in said
-        assert text.endswith(f"{factor:.3g} times for “{word}”")
-        assert f"{factor:.3g};" in said
+        interval = "" if row["exact"] else " (0.5 to 4)"
+        assert text.endswith(f"{factor:.3g} times{interval} for “{word}”")
+        assert f"{factor:.3g}{interval};" in said
     # The promise bounds both sides, and the factors of the axis are the same on both.
-    assert list(bound.x) == [*bound.x[:3], *(-x for x in bound.x[:3])]
+    half = len(ODDS)
+    assert list(bound.x) == [*bound.x[:half], *(-x for x in bound.x[:half])]
     ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
     assert all(ticks[-place] == label for place, label in ticks.items())
 
@@ -132,15 +182,17 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
 def test_a_bound_beyond_the_axis_is_an_arrow() -> None:
     bound = odds.odds_figure(ODDS).data[1]  # the second promises 500 nats, 217 powers of ten
     symbols = list(bound.marker.symbol)
-    assert [symbols[i] for i in (1, 4)] == [odds.BEYOND[1], odds.BEYOND[0]]
-    assert {symbols[i] for i in (0, 2, 3, 5)} == {"line-ns-open"}
-    assert ["beyond this axis" in text for text in bound.text] == [False, True, False] * 2
-    huge = odds.odds_figure(ODDS.assign(log_ratio=[-900.0, 1.0, 1.0])).data[0]
+    assert [symbols[i] for i in (1, 5)] == [odds.BEYOND[1], odds.BEYOND[0]]
+    assert {symbols[i] for i in (0, 2, 3, 4, 6, 7)} == {"line-ns-open"}
+    assert ["beyond this axis" in text for text in bound.text] == [False, True, False, False] * 2
+    far = [-900.0, 1.0, 1.0, 1.0]
+    huge = odds.odds_figure(ODDS.assign(log_ratio=far, log_low=far, log_high=far)).data[0]
     assert "beyond this axis" in huge.text[0]
 
 
 def test_infinite_odds_do_not_break_the_figure() -> None:
-    table = ODDS.assign(log_ratio=[math.inf, -math.inf, math.nan])
+    infinite = [math.inf, -math.inf, math.nan, math.nan]
+    table = ODDS.assign(log_ratio=infinite, log_low=infinite, log_high=infinite)
     figure = odds.odds_figure(table)
     assert all(math.isfinite(x) for x in figure.data[0].x)
     assert all(math.isfinite(x) for x in figure.layout.xaxis.range)
