@@ -6,10 +6,13 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from randomgen.chacha import ChaCha
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.rewrite.sentence import draw, prepare
 from tests.shell import result, run, small_vectors
 
@@ -95,6 +98,26 @@ def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(caps
     assert seeded["experiment"] is True
     texts = {result(capsys, *options)["text"] for _ in range(4)}
     assert len(texts) == 4  # six words, nearly uniform over 300: a repeat has probability 1e-14
+
+
+def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
+    capsys, vectors, monkeypatch
+):
+    """What the command hands to the mechanism, without and with a seed."""
+    used = []
+    sample, paths = TruncatedExponential.sample, TruncatedExponential.paths
+
+    def watched(method):
+        return lambda self, rng, *a, **k: (
+            used.append(rng.bit_generator) or method(self, rng, *a, **k)
+        )
+
+    monkeypatch.setattr(TruncatedExponential, "sample", watched(sample))
+    monkeypatch.setattr(TruncatedExponential, "paths", watched(paths))
+    options = ("rewrite", "--mechanism", "tem", "--epsilon", "3", "--lexicon", vectors)
+    result(capsys, *options, "--text", "weather")
+    result(capsys, *options, "--text", "weather", "--seed", "1")
+    assert [type(bits) for bits in used] == [ChaCha, np.random.PCG64]
 
 
 def test_rewrite_reads_a_file_and_standard_input(capsys, vectors, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
 from dpcore.mechanisms.bulk import bulk
@@ -48,6 +49,19 @@ def test_documents_are_what_release_gives(name):
     ids = range(100, 100 + len(TEXTS))
     outputs = release_all(documents, mechanism, epsilon, SECRET, ids)
     assert documents.texts(outputs) == plain(mechanism, epsilon, ids)
+
+
+def test_every_document_has_a_cipher_of_its_own():
+    documents, used = encode_all(TEXTS, LEXICON), []
+
+    def sampler(rngs, words, offsets):
+        used.extend(rngs)
+        return words
+
+    release_all(documents, create("tem", LEXICON), 1.0, SECRET, sampler=sampler)
+    assert {type(rng.bit_generator) for rng in used} == {ChaCha}
+    keys = {rng.bit_generator.state["state"]["keysetup"].tobytes() for rng in used}
+    assert len(keys) == len(used) == len(TEXTS)
 
 
 @pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
