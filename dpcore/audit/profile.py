@@ -18,11 +18,11 @@ from dpcore.arrays import largest
 from dpcore.audit.coordinates import product_loss
 from dpcore.audit.spherical import spherical_delta
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.gaussian import gaussian_log_delta
+from dpcore.lexicon.rounding import ELEMENTARY
+from dpcore.mechanisms.gaussian import gaussian_log_delta_bounds
 
 FloatArray = NDArray[np.float64]
 
-_GAUSSIAN_ERROR = 1e-12  # relative
 _SHARES = 9
 
 
@@ -94,8 +94,8 @@ def gaussian(sigma: float, distance: float) -> Profile:
     _positive(sigma=sigma, distance=distance)
 
     def bounds(epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = np.exp(gaussian_log_delta(epsilons, sigma, distance))
-        return found * (1 - _GAUSSIAN_ERROR), np.minimum(found * (1 + _GAUSSIAN_ERROR), 1.0)
+        low, high = gaussian_log_delta_bounds(epsilons, sigma, distance)
+        return np.exp(low) * (1 - ELEMENTARY), np.minimum(np.exp(high) * (1 + ELEMENTARY), 1.0)
 
     return Profile(f"Gaussian noise, σ = {sigma:.4g}, distance {distance:.4g}", bounds, "formula")
 
