@@ -1,8 +1,9 @@
 """Privacy profiles: the smallest δ that is true at each ε, for noise added to vectors.
 
 The profile of two vectors under noise decides everything that any observer can do: for every test
-the share of false alarms and of misses follow from it. Each value comes with a lower and an upper
-bound that hold the numerical error.
+the share of false alarms and of misses follow from it. Each value comes between two others: bounds
+that hold the numerical error, but for round noise (`spherical`), where that is estimated by a
+coarser quadrature, as `Profile.method` says.
 """
 
 from __future__ import annotations
