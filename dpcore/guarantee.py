@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import ClassVar
 
@@ -235,6 +236,16 @@ class PureLocalPrivacy(Guarantee):
             f"{_two_texts(tokens)} the factor is at most "
             f"e^({tokens}·{self.epsilon:.4g}) = e^{tokens * self.epsilon:.4g}."
         )
+
+
+def delta_at_most(log_delta: float) -> str:
+    """δ in three digits, rounded up, from a bound on its logarithm."""
+    if not log_delta > -690.0:
+        tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
+        return f"10^{tenths / 10.0:.1f}"
+    value = Decimal(log_delta).exp()  # 28 digits
+    last = Decimal(1).scaleb(value.adjusted() - 2)
+    return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.3g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from dpcore.audit.verdict import Condition, Outcome
 from dpcore.mechanisms.clipped import ClippedLaplace
 from dpcore.mechanisms.gaussian import analytic_sigma
 from dpcore.mechanisms.trlaplace import TrLaplace, TrLaplaceCorrected
-from dpcore.mechanisms.truncation import worst_delta
+from dpcore.mechanisms.truncation import worst_delta, worst_delta_bound
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
@@ -104,7 +104,7 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     noise = mechanism.truncation(settings.epsilon)
     true = worst_delta(noise, mechanism.bound, lexicon.dimension)
     plain = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
-    known = noise.cut >= 2 * mechanism.bound
+    known = worst_delta_bound(noise, mechanism.bound, lexicon.dimension) <= mechanism.delta
     return clipped_verdict(
         "trlaplace-corrected",
         mechanism,
@@ -113,7 +113,12 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         title="TrLaplace, corrected",
         claim=f"(ε, δ) = ({settings.epsilon:g}, {mechanism.delta:g}) between any two words.",
         source=mechanism.source,
-        conditions=(Condition("A ≥ 2C, where the worst difference is known", known),),
+        conditions=(
+            Condition(
+                "A ≥ 2C, where the worst difference is known, and a bound on its δ is at most δ",
+                known,
+            ),
+        ),
         computed="The exact δ of the worst difference of length 2C.",
         outcome=Outcome.PROVED if known else Outcome.CONDITIONAL,
         repair=(

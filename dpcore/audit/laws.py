@@ -17,8 +17,9 @@ from dpcore.audit.log_laws import check_exact, log_law
 from dpcore.audit.whole_vocabulary import audit_whole
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy
-from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_WORDS
 from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
@@ -26,10 +27,13 @@ from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
-GUMBEL_RELATIVE_ERROR = 3e-3
-"""Of ln P, where `TruncatedGumbel.log_law` was compared with a plain quadrature."""
+GUMBEL_DEVIATION = 3e-3
+"""The largest relative deviation of `TruncatedGumbel.log_law` from a plain quadrature that was
+found: an estimate and no bound, which words in tight clusters may exceed. Where a claim is refuted,
+`gumbel_bounds` says so by bounds."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class LawAudit:
         vocabulary: n, the outputs.
         complete: whether all pairs of the vocabulary were compared; else ε_eff is a lower bound.
         method: how the laws were computed and the pairs chosen, in words.
-        error: on ε_eff, from the error of the logarithms of the worst triple.
+        error: of ε_eff, from that of the logarithms of the worst triple: for a closed form over
+            Euclidean distances a bound, for a quadrature an estimate (`GUMBEL_DEVIATION`).
     """
 
     found: ExactAudit
@@ -210,6 +215,18 @@ def _renamed(found: ExactAudit, indices: IntArray) -> ExactAudit:
     )  # fmt: skip
 
 
+def _rounding(lexicon: Lexicon, size: float) -> float:
+    """Bound on the error of two logarithms of softmax probabilities whose sizes add up to `size`.
+
+    An exponent is no larger than −ln P and is off by the error of its distance; ln Z as in
+    `tem_loss`, where its error is derived, once for each of the (at most two) sums in a law.
+    """
+    exponents = distance_error(lexicon.dimension) + 4.0 * UNIT
+    n = len(lexicon)
+    sums = exponents * math.log(n) + gamma(n + 8.0) + 4.0 * ELEMENTARY * (1.0 + math.log(n))
+    return 1.01 * ((exponents + 4.0 * ELEMENTARY) * size + 4.0 * sums)
+
+
 def _described(
     mechanism: Mechanism, found: ExactAudit, words: int, complete: bool, chosen: str
 ) -> LawAudit:
@@ -218,8 +235,9 @@ def _described(
     error = 0.0
     if found.worst is not None and math.isfinite(found.epsilon_effective):
         logs = (found.worst.log_probability, found.worst.other_log_probability)
-        relative = GUMBEL_RELATIVE_ERROR if gumbel else 4e-12
-        error = relative * sum(abs(log) for log in logs) / found.worst.distance
+        size = sum(abs(log) for log in logs)
+        slack = GUMBEL_DEVIATION * size if gumbel else _rounding(mechanism.lexicon, size)
+        error = slack / found.worst.distance
     note = f"; {found.unknown:,} probabilities too small to compute" if found.unknown else ""
     return LawAudit(
         found=found,

@@ -1,8 +1,9 @@
 """Privacy profiles: the smallest δ that is true at each ε, for noise added to vectors.
 
 The profile of two vectors under noise decides everything that any observer can do: for every test
-the share of false alarms and of misses follow from it. Each value comes with a lower and an upper
-bound that hold the numerical error.
+the share of false alarms and of misses follow from it. Each value comes between two others: bounds
+that hold the numerical error, but for round noise (`spherical`), where that is estimated by a
+coarser quadrature, as `Profile.method` says.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from dpcore.arrays import largest
 from dpcore.audit.coordinates import product_loss
 from dpcore.audit.spherical import spherical_delta
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.gaussian import gaussian_log_delta
+from dpcore.lexicon.rounding import ELEMENTARY
+from dpcore.mechanisms.gaussian import gaussian_log_delta_bounds
 
 FloatArray = NDArray[np.float64]
 
-_GAUSSIAN_ERROR = 1e-12  # relative
 _SHARES = 9
 
 
@@ -94,8 +95,8 @@ def gaussian(sigma: float, distance: float) -> Profile:
     _positive(sigma=sigma, distance=distance)
 
     def bounds(epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = np.exp(gaussian_log_delta(epsilons, sigma, distance))
-        return found * (1 - _GAUSSIAN_ERROR), np.minimum(found * (1 + _GAUSSIAN_ERROR), 1.0)
+        low, high = gaussian_log_delta_bounds(epsilons, sigma, distance)
+        return np.exp(low) * (1 - ELEMENTARY), np.minimum(np.exp(high) * (1 + ELEMENTARY), 1.0)
 
     return Profile(f"Gaussian noise, σ = {sigma:.4g}, distance {distance:.4g}", bounds, "formula")
 

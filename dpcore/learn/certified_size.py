@@ -29,7 +29,7 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.learn.noise_layer import Accounting, NoiseLayer
-from dpcore.mechanisms.gaussian import gaussian_log_delta
+from dpcore.mechanisms.gaussian import gaussian_log_delta_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -161,7 +161,7 @@ def _exact(epsilon: FloatArray, log_delta: FloatArray, guess: FloatArray) -> Flo
     above = np.broadcast_to(np.minimum(guess, _FAR), epsilon.shape).copy()
 
     def private(radius: FloatArray) -> NDArray[np.bool_]:
-        return np.asarray(gaussian_log_delta(epsilon, 1.0 / radius, 1.0) <= log_delta)
+        return np.asarray(gaussian_log_delta_bounds(epsilon, 1.0 / radius, 1.0)[1] <= log_delta)
 
     while (more := private(above)).any():
         below, above = np.where(more, above, below), np.where(more, 2.0 * above, above)

@@ -29,7 +29,7 @@ class Extent:
     Attributes:
         diameter: Δ, the largest distance between two words; an upper bound if not exact.
         separation: Δ₀, the smallest distance above 0; a lower bound if not exact.
-        exact: whether both are the true values (to float64 rounding, relative 1e-12).
+        exact: whether both are the true values, up to `metric.distance_error`.
         diameter_low: a lower bound on Δ: a distance that occurs. Equal to `diameter` if exact.
         separation_high: an upper bound on Δ₀: a distance that occurs.
 

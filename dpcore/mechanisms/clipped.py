@@ -18,6 +18,7 @@ from dpcore.guarantee import (
     Guarantee,
     PureLocalPrivacy,
     Status,
+    delta_at_most,
 )
 from dpcore.mechanisms.additive import RadialMechanism
 from dpcore.mechanisms.envelope import Float32Array, FloatArray
@@ -25,7 +26,7 @@ from dpcore.mechanisms.gaussian import (
     analytic_epsilon,
     analytic_sigma,
     classical_sigma,
-    gaussian_log_delta,
+    gaussian_log_delta_bounds,
 )
 from dpcore.mechanisms.mechanism import Mechanism, parameter
 from dpcore.mechanisms.points import Points, derived, own
@@ -180,32 +181,31 @@ class ClippedGaussian(ClippedMechanism, RadialMechanism):
         """2C, the largest L2 distance of two clipped vectors."""
         return 2.0 * self.bound
 
+    @property
+    def _log_delta(self) -> float:
+        """ln δ, rounded down."""
+        return math.nextafter(math.log(self.delta), -math.inf)
+
     def scale(self, epsilon: float) -> float:
         """σ(ε)."""
-        return analytic_sigma(epsilon, math.log(self.delta), self.sensitivity)
+        return analytic_sigma(epsilon, self._log_delta, self.sensitivity)
 
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
         """The ε at which σ is this scale; 0 where even ε = 0 needs less noise."""
-        return analytic_epsilon(scale, math.log(self.delta), self.sensitivity)
+        return analytic_epsilon(scale, self._log_delta, self.sensitivity)
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Approximate local privacy; its status is computed from the exact δ of this σ."""
         value = self.check_epsilon(epsilon)
-        true = float(gaussian_log_delta(value, self.scale(value), self.sensitivity))
-        holds = true <= math.log(self.delta) + 1e-9
-        found = ApproximateLocalPrivacy(
-            epsilon=value,
-            log_delta=min(true, -1e-300),
-            status=Status.PROVED,
-            reason="",
-            source="",
-        ).delta_text
+        true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
+        holds = float(true) <= math.log(self.delta)
+        least = delta_at_most(float(true))
         return ApproximateLocalPrivacy(
             epsilon=value,
             log_delta=math.log(self.delta),
             status=Status.PROVED if holds else Status.REFUTED,
             reason=(
-                f"The exact δ of this noise at this ε is {found}"
+                f"The exact δ of this noise at this ε is at most {least}"
                 + ("." if holds else f", above the claimed {self.delta:.3g}.")
             ),
             source=self.source,

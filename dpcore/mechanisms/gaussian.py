@@ -11,10 +11,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.lexicon.rounding import UNIT
+
 FloatArray = NDArray[np.float64]
 
 _NARROW = 0.01  # a below which the two terms are not subtracted
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_SPECIAL = 32.0  # units of roundoff: SciPy's own tests see a few
 _ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 
 
@@ -32,29 +35,62 @@ def gaussian_log_delta(
     most digits, and δ = φ(a − b)·∫ (1 − x·M(x)) dx over [b − a, b + a] is used, with Mills' ratio
     M = (1 − Φ)/φ: all positive. (e^ε φ(a + b) = φ(a − b), and M′ = xM − 1.)
     """
+    return _evaluated(epsilon, sigma, sensitivity)[0]
+
+
+def gaussian_log_delta_bounds(
+    epsilon: FloatArray | float, sigma: FloatArray | float, sensitivity: float
+) -> tuple[FloatArray, FloatArray]:
+    """A lower and an upper bound on ln δ, elementwise: `gaussian_log_delta` with its rounding.
+
+    Assumed is that SciPy's log_ndtr and erfcx have a relative error of `_SPECIAL`·u at most. A
+    rounded argument x of ln Φ costs (|x| + 1)·u·(a + b); in the difference of the two terms an
+    error of their logarithms is divided by expm1 of the gap between them.
+    """
+    value, error, most = _evaluated(epsilon, sigma, sensitivity)
+    # Where the two terms agree in all digits all that is known is that δ ≤ Φ(a − b).
+    known = np.isfinite(value) & np.isfinite(error)
+    value, error = np.where(known, value, 0.0), np.where(known, error, np.inf)
+    return value - error, np.minimum(value + error, most)
+
+
+def _evaluated(
+    epsilon: FloatArray | float, sigma: FloatArray | float, sensitivity: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """ln δ, a bound on its absolute error, and the upper bound ln Φ(a − b)."""
     from scipy.special import erfcx, log_ndtr
 
     a, b = sensitivity / (2.0 * np.asarray(sigma)), epsilon * np.asarray(sigma) / sensitivity
-    first = log_ndtr(a - b)
-    gap = np.minimum(epsilon + log_ndtr(-a - b) - first, 0.0)
-    with np.errstate(divide="ignore"):
+    first, second = log_ndtr(a - b), log_ndtr(-a - b)
+    gap = np.minimum(epsilon + second - first, 0.0)
+    arguments = 2.0 * np.square(a + b) + 2.0
+    terms = epsilon + np.abs(second) + np.abs(first) + arguments
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         direct = np.asarray(first + np.log(-np.expm1(gap)))
+        error = np.abs(direct) + arguments + terms / np.expm1(-gap)
+    error = np.asarray(_SPECIAL * UNIT * error)
+    most = np.asarray(np.minimum(first + _SPECIAL * UNIT * (np.abs(first) + arguments), 0.0))
     if not np.any(a < _NARROW):
-        return direct
+        return direct, error, most
     half = np.minimum(a, _NARROW)
     x = np.asarray(b)[..., None] + half[..., None] * _NODES
     integral = half * ((1.0 - x * _ROOT_HALF_PI * erfcx(x / math.sqrt(2.0))) @ _WEIGHTS)
     density = -0.5 * np.square(a - b) - 0.5 * math.log(2.0 * math.pi)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(a < _NARROW, density + np.log(integral), direct)
+        narrow = density + np.log(integral)
+        # 1 − xM(x) is about 1/(1 + x²): the difference from 1 loses as much.
+        narrow_error = _SPECIAL * UNIT * (np.abs(narrow) + 2.0 * arguments)
+    chosen = a < _NARROW
+    return np.where(chosen, narrow, direct), np.where(chosen, narrow_error, error), most
 
 
 @lru_cache(maxsize=4096)
 def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> float:
-    """Smallest σ with δ(ε) ≤ δ, by bisection on ln σ; the returned end satisfies the bound."""
+    """Smallest σ with δ(ε) ≤ δ, by bisection on ln σ, but for rounding: never below it."""
 
     def enough(log_sigma: float) -> bool:
-        return bool(gaussian_log_delta(epsilon, math.exp(log_sigma), sensitivity) <= log_delta)
+        high = gaussian_log_delta_bounds(epsilon, math.exp(log_sigma), sensitivity)[1]
+        return bool(high <= log_delta)
 
     low = high = math.log(sensitivity)
     while not enough(high):
@@ -73,11 +109,11 @@ def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) ->
     """The ε at which `analytic_sigma` gives this σ, elementwise; 0 where δ(0) is small enough."""
     sigma = np.asarray(sigma, dtype=np.float64)
     low, high = np.zeros_like(sigma), np.ones_like(sigma)
-    while (short := gaussian_log_delta(high, sigma, sensitivity) > log_delta).any():
+    while (short := gaussian_log_delta_bounds(high, sigma, sensitivity)[1] > log_delta).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        short = gaussian_log_delta(middle, sigma, sensitivity) > log_delta
+        short = gaussian_log_delta_bounds(middle, sigma, sensitivity)[1] > log_delta
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    enough = gaussian_log_delta(np.zeros_like(sigma), sigma, sensitivity) <= log_delta
+    enough = gaussian_log_delta_bounds(np.zeros_like(sigma), sigma, sensitivity)[1] <= log_delta
     return np.where(enough, 0.0, high)

@@ -33,6 +33,7 @@ from dpcore.mechanisms.truncation import (
     largest_epsilon,
     published_truncation,
     worst_delta,
+    worst_delta_bound,
 )
 from dpcore.noise.truncated_laplace import quantile, uniforms
 
@@ -219,7 +220,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
                 f"{exact}: the proof bounds the volume of the difference of the supports by a "
                 "cube of side Δ∞."
             )
-        elif noise.cut >= 2.0 * self.bound:
+        elif math.log(worst_delta_bound(noise, self.bound, self.dimension)) <= self.log_delta:
             status = Status.PROVED
             reason = f"{exact}, below the claim, at these settings; the theorem's proof is wrong."
         else:
@@ -260,7 +261,10 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
             epsilon=value,
             log_delta=math.log(self.delta),
             status=Status.PROVED,
-            reason="The cut is the shortest whose exact δ, at the worst difference, is the stated.",
+            reason=(
+                "The cut is the shortest whose exact δ, at the worst difference, is the stated, "
+                "rounded outward."
+            ),
             source=self.source,
             rounding=self.rounding(value),
         )

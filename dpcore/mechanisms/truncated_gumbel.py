@@ -280,9 +280,10 @@ class TruncatedGumbel(Mechanism):
     ) -> FloatArray:
         """ln P(output | word), also where the probability underflows.
 
-        The error was below 0.3 % of the logarithm wherever it was compared with a plain quadrature
-        (distances that are spread out), and far smaller for words near by; for words in tight
-        clusters it can be larger. A probability below e^−40000 comes out as −∞.
+        No bound on the error is known: the largest that was found against a plain quadrature is
+        0.3 % of the logarithm (distances that are spread out), far less for words near by; for
+        words in tight clusters it can be larger. What needs a bound takes `audit.gumbel_bounds`.
+        A probability below e^−40000 comes out as −∞.
 
         Args:
             word: word index.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distance_error, distances
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.calibrated import CalibratedMechanism
@@ -85,13 +85,18 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
     def _extent(self) -> Extent:
         return self.lexicon.with_metric(Metric.EUCLIDEAN).extent
 
+    @property
+    def _separation(self) -> float:
+        """Δ₀, rounded down."""
+        return self._extent.separation * (1.0 - distance_error(self.lexicon.dimension))
+
     def proved_strength(self, epsilon: float) -> float:
         """The s = 1/b of the bound that holds for every vocabulary with this n and Δ₀."""
-        return proved_strength(epsilon, len(self.lexicon), self._extent.separation)
+        return proved_strength(epsilon, len(self.lexicon), self._separation)
 
     def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
         """B(Δ₀)/Δ₀ at each s."""
-        return proved_epsilon(strengths, len(self.lexicon), self._extent.separation)
+        return proved_epsilon(strengths, len(self.lexicon), self._separation)
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
         """See `repaired_certificate`."""

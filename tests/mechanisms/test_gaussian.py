@@ -2,14 +2,17 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
+from dpcore.guarantee import delta_at_most
 from dpcore.mechanisms.gaussian import (
     analytic_epsilon,
     analytic_sigma,
     classical_sigma,
     gaussian_log_delta,
+    gaussian_log_delta_bounds,
 )
 
 
@@ -101,3 +104,58 @@ def test_the_classical_formula_fails_for_large_epsilon():
     for epsilon, holds in ((0.1, True), (1.0, True), (20.0, False)):
         sigma = classical_sigma(epsilon, delta, 1.0)
         assert (float(gaussian_log_delta(epsilon, sigma, 1.0)) <= math.log(delta)) is holds
+
+
+def _fifty_digits(epsilon: float, sigma: float, sensitivity: float) -> mpmath.mpf:
+    """ln δ by the formula itself; enough digits that its difference keeps fifty."""
+    a, b = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
+    with mpmath.workdps(90 + int((a + b) ** 2 / 2)):
+        e, s, d = (mpmath.mpf(x) for x in (epsilon, sigma, sensitivity))
+        a, b = d / (2 * s), e * s / d
+        return mpmath.log(mpmath.ncdf(a - b) - mpmath.exp(e) * mpmath.ncdf(-a - b))
+
+
+def test_the_bounds_enclose_the_formula_in_fifty_digits():
+    rng = np.random.default_rng(3)
+    seen = 0
+    for _ in range(250):
+        a, epsilon = 10 ** rng.uniform(-5, 1.2), 10 ** rng.uniform(-4, 2.5)
+        sensitivity = 10 ** rng.uniform(-2, 2)
+        sigma = sensitivity / (2 * a)
+        if epsilon * sigma / sensitivity > 37.0:  # δ below 1e-300 is no claim
+            continue
+        low, high = gaussian_log_delta_bounds(epsilon, sigma, sensitivity)
+        exact = _fifty_digits(epsilon, sigma, sensitivity)
+        assert mpmath.mpf(float(low)) <= exact <= mpmath.mpf(float(high))
+        assert high - low < 1e-7
+        seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-12, 1e-100, 1e-300])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
+def test_the_noise_is_never_below_what_delta_needs(epsilon, delta):
+    """In fifty digits: δ(σ) ≤ δ, and with a billionth less noise it is not."""
+    sigma = analytic_sigma(epsilon, math.nextafter(math.log(delta), -math.inf), 2.0)
+    assert _fifty_digits(epsilon, sigma, 2.0) <= mpmath.log(mpmath.mpf(delta))
+    less = _fifty_digits(epsilon, sigma * (1 - 1e-9), 2.0)
+    assert less > mpmath.log(mpmath.mpf(delta))
+
+
+def test_bounds_say_so_where_nothing_is_known():
+    low, high = gaussian_log_delta_bounds(np.array([2000.0]), np.array([1e9]), 1.0)
+    assert low <= high
+    assert not np.isnan([low, high]).any()
+
+
+@pytest.mark.parametrize(
+    ("log_delta", "text"),
+    [
+        (math.log(1.0049e-5), "1.01e-05"),
+        (math.log(0.98765), "0.988"),
+        (math.log(9.999e-6), "1e-05"),
+        (-1151.0, "10^-499.8"),
+    ],
+)
+def test_a_small_probability_is_printed_rounded_up(log_delta, text):
+    assert delta_at_most(log_delta) == text
