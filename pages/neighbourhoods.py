@@ -20,7 +20,7 @@ require_frame()
 
 st.title("Does your word have company?", anchor=False)
 st.markdown(
-    "A word in a crowd hides easily: the smallest push makes it another word. A word that stands "
+    "A word in a crowd hides easily: a small push makes it another word. A word that stands "
     "alone mostly stays what it is. Here two words get **the same ε**; the table says which "
     "mechanism treats them alike, and how often an attacker finds out which word it was."
 )

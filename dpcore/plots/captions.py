@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | None) -> str:
-    """What a value of ε bounds, in numbers.
+    """What a value of ε claims to bound, in numbers: by what one output may multiply odds.
 
     Args:
         meaning: of ε.
@@ -22,15 +22,15 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
     """
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return (
-            f"ε = {number(epsilon)} promises odds of at most e^{number(epsilon)} = "
-            f"{factor_text(epsilon)} against any other word."
+            f"ε = {number(epsilon)}: one output may multiply the odds between any two words by "
+            f"e^{number(epsilon)} = {factor_text(epsilon)} at most."
         )
     if nearest is None:
         return f"ε = {number(epsilon)} per unit of distance."
     near = float(f"{nearest:.4g}")  # so that the reader's calculator comes to the same
     return (
-        f"ε = {number(epsilon)} promises odds of at most e^({number(epsilon)} × {near:g}) = "
-        f"{factor_text(epsilon * near)} against the nearest neighbour ({near:g} away)."
+        f"ε = {number(epsilon)}: one output may multiply the odds by e^({number(epsilon)} × "
+        f"{near:g}) = {factor_text(epsilon * near)} at most, against a nearest word {near:g} away."
     )
 
 

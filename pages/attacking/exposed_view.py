@@ -31,8 +31,8 @@ _HELD = "attack_exposed"
 def exposed_view(scene: Scene) -> None:
     """Draw the choice of the prior, and the words at both ends of the ranking."""
     note(
-        "The same ε protects words unequally. The output that gives a word away best is the word "
-        "itself: here is how often each word stays, and what the attacker then believes."
+        "The same ε protects words unequally. Here is how often each word stays, and what the "
+        "attacker then believes; under TEM no other output gives a word away more."
     )
     if not scene.mechanism.exact_law:
         st.info(

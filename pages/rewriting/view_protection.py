@@ -28,6 +28,7 @@ def protection_view(scene: Scene) -> None:
     st.markdown("\n".join(f"- {line}" for line in lines))
     st.markdown(
         "**This page is for looking.** It shows one draw of the noise at many ε. Whoever holds "
-        "two outputs of one draw can solve for the words, so publish at most one text, made with "
-        "fresh noise and an unpredictable seed: `python -m dpcore rewrite` without `--seed`."
+        "two outputs of one draw may be able to solve for the words, so publish at most one text, "
+        "made with fresh noise and an unpredictable seed: `python -m dpcore rewrite` without "
+        "`--seed`."
     )

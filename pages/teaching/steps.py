@@ -36,9 +36,9 @@ STEPS = (
         "Names",
         "A text without names is not private",
         "It seems enough to black out names, dates and places. But what makes a text yours is not "
-        "its names: it is that nobody else put just these words together. Whoever knows two or "
-        "three of them from elsewhere, from a talk, a photo or another post, finds the text again, "
-        "and with it everything else that it says.",
+        "its names alone: few other people put just these words together. Whoever knows two or "
+        "three of them from elsewhere, from a talk, a photo or another post, can often find the "
+        "text again, and with it everything else that it says.",
         "Let $T_1, …, T_m$ be the sets of ordinary words of the texts. A set $K ⊂ T_i$ of $k$ "
         "known words singles $T_i$ out if $K ⊄ T_j$ for every $j ≠ i$. The share is taken over "
         "all $K$ with $k$ words, then over the texts.",

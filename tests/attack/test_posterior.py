@@ -234,3 +234,20 @@ def test_perplexity_and_the_effective_number_are_two_measures() -> None:
     )
     assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] == pytest.approx(1 / 0.54)
     assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < found.perplexity
+
+
+def test_a_ratio_where_none_is_allowed_is_the_worst(tem, monkeypatch) -> None:
+    """Words at distance 0 need one law: any ratio between them takes up more than all."""
+    likelihood = open_channel(tem).seen(3).at(EPSILON)
+    guarantee = tem.guarantee(EPSILON)
+    far = int(likelihood.words[likelihood.logs.argmin()])
+
+    def allowed(*_: object) -> np.ndarray:
+        losses = np.full(len(LEXICON), 100.0)
+        losses[far] = 0.0
+        return losses
+
+    monkeypatch.setattr("dpcore.attack.odds.promised_losses", allowed)
+    found = worst_odds(LEXICON, likelihood, guarantee, 3)
+    assert (found.second, found.used) == (far, math.inf)
+    assert found.broken

@@ -1,5 +1,6 @@
 """Noise between any two clipped inputs: reference values, quadrature in the plane, and refusals."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from dpcore.audit.any_inputs import any_inputs_report, on_any_inputs
 from dpcore.audit.verdict import Outcome
-from dpcore.errors import EpsilonError, ParameterError
+from dpcore.errors import ComputationError, EpsilonError, ParameterError
 from dpcore.mechanisms.clipped import ClippedMechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.mechanisms.truncation import worst_delta
@@ -114,3 +115,11 @@ def test_a_dimension_is_a_whole_number(dimension):
 def test_an_epsilon_without_noise_is_refused():
     with pytest.raises(EpsilonError, match="must be <"):
         audited("trlaplace", 9.0, 300)
+
+
+@pytest.mark.parametrize("field", ["epsilon_effective", "delta_true", "error"])
+def test_a_report_whose_figures_are_nan_is_none(field):
+    """A comparison with NaN is false, so that it would look as if the claim held."""
+    report = any_inputs_report(on_any_inputs("laplace", 3, {}), 1.0)
+    with pytest.raises(ComputationError, match="NaN"):
+        dataclasses.replace(report, **{field: math.nan})

@@ -231,7 +231,7 @@ def test_numbers_and_ticks() -> None:
 def test_the_reading_multiplies_what_it_says() -> None:
     assert "e^(12 × 4.3) = 2.6·10²²" in epsilon_reading(METRIC, 12.0, 4.3)
     said = epsilon_reading(METRIC, 12.0, 4.29549)
-    assert "e^(12 × 4.295) = 2.4·10²² against the nearest neighbour (4.295 away)" in said
+    assert "by e^(12 × 4.295) = 2.4·10²² at most, against a nearest word 4.295 away" in said
     assert math.exp(12 * 4.295) == pytest.approx(2.4e22, rel=0.02)
     assert "e^2 = 7.39" in epsilon_reading(EpsilonMeaning.LOCAL, 2.0, None)
     assert epsilon_reading(METRIC, 3.0, None) == "ε = 3 per unit of distance."

@@ -60,7 +60,7 @@ def test_what_is_said_of_a_row_is_what_the_row_shows(fresh: AppTest) -> None:
 def test_its_rows_are_those_of_the_page_rewrite_after_a_walk() -> None:
     test = open_page("rewrite", text="a small dog", seed=7, draw=2, eps_metric=5.0, eps_log=12.0)
     elsewhere = rows(test)
-    readings = [one.value[7:-1] for one in test.markdown if "promises odds of at most" in one.value]
+    readings = [one.value[7:-1] for one in test.markdown if "may multiply the odds" in one.value]
     assert len(readings) == 3
     test = test.switch_page("pages/start.py").run()
     assert test.text_area(key="text").value == "a small dog"
