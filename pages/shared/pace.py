@@ -61,7 +61,7 @@ class Pace:
             await refusal(scope, receive, send)
             return
         if len(self._opening) > MAX_TABS:  # those of whom nobody is here
-            self._opening = {one: it for one, it in self._opening.items() if self._tabs[one]}
+            self._opening = {who: turn for who, turn in self._opening.items() if self._tabs[who]}
         opening = self._opening.setdefault(address, asyncio.Semaphore(MAX_OPENING))
         tab = Tab(receive, send, opening)
         self._tabs[address] += 1

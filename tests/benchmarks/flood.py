@@ -101,12 +101,12 @@ def drown(
     sent.value = asyncio.run(_flood(url, flood, page, seconds, begun))
 
 
-async def _steps(one: Session, page: str, number: int) -> list[float]:
+async def _steps(member: Session, page: str, number: int) -> list[float]:
     """Step once a second; ms of each step."""
-    control, values = one.keyed(PAGES[page].key), PAGES[page].values
+    control, values = member.keyed(PAGES[page].key), PAGES[page].values
     times = []
     for step in range(STEPS):
-        answer = await one.set(control, values[(step + number) % len(values)])
+        answer = await member.set(control, values[(step + number) % len(values)])
         times.append(1000 * answer.seconds)
         await asyncio.sleep(max(0.0, 1.0 - answer.seconds))
     return times
@@ -120,12 +120,12 @@ async def others(url: str, page: str, flood: Flood | None = None) -> Others:
     flooding = context.Process(target=drown, args=work, daemon=True)
     async with contextlib.AsyncExitStack() as stack:
         people = [await stack.enter_async_context(session(url)) for _ in range(OTHERS)]
-        for one in people:
-            await one.open(page)
+        for member in people:
+            await member.open(page)
         if flood:
             flooding.start()
             await asyncio.to_thread(begun.wait, 60)
-        each = await asyncio.gather(*(_steps(one, page, n) for n, one in enumerate(people)))
+        each = await asyncio.gather(*(_steps(member, page, n) for n, member in enumerate(people)))
         if flood:
             await asyncio.to_thread(flooding.join, 60)
     return Others(sorted(time for times in each for time in times), sent.value)
