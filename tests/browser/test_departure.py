@@ -93,12 +93,15 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
 ) -> None:
     on_rewrite(page, app.url, "?seed=7&via=tem")
     first = page.evaluate("history.length")
-    for _ in range(2):
+    draw = page.get_by_role("spinbutton", name="Draw")
+    for number in ("1", "2"):
         page.get_by_role("button", name="Draw again").click()
-        wait_idle(page)
-    page.locator(".grid .word").nth(3).click()
+        expect(draw).to_have_value(number, timeout=WAIT_MS)
+    word = page.locator(".grid .word").nth(3)
+    word.click()
+    expect(word).to_have_attribute("aria-pressed", "true", timeout=WAIT_MS)
     wait_idle(page)
-    left = page.locator(".grid .words").all_inner_texts()
+    left = page.locator(".grid .words").all_text_contents()
     address = parse_qs(urlsplit(page.url).query)
     assert {"draw": ["2"], "seed": ["7"]}.items() <= address.items()
     menu(page, "Audit")
@@ -113,8 +116,8 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
     rests_on(page, "Rewrite", "What is left of your words?")
     expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
     assert address.items() <= parse_qs(urlsplit(page.url).query).items()
-    assert page.get_by_role("spinbutton", name="Draw").input_value() == "2"
-    assert page.locator(".grid .words").all_inner_texts() == left
+    expect(draw).to_have_value("2", timeout=WAIT_MS)
+    expect(page.locator(".grid .words")).to_have_text(left, timeout=WAIT_MS)
     page.go_forward()
     rests_on(page, "Audit", "Is the promise true?")
     assert page.evaluate("history.length") == first + 2
