@@ -28,12 +28,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import json
 import os
-import re
 import secrets
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +39,8 @@ from typing import TYPE_CHECKING
 from dpcore.errors import StudyError
 from dpcore.lexicon.cache import alone, flush, replacing, sha256_of_file, write_text
 from dpcore.lexicon.damage import FIELDS
+from dpcore.study.scrap import SECRET, drop, scrap_of, sweep
+from dpcore.study.sealing import canonical, read_facts, read_sealed, write_sealed
 from dpcore.study.sources import ship
 
 if TYPE_CHECKING:
@@ -50,9 +49,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.study.worker import Json
 
-STATE, SECRET, SPANS, LAWS = "state.json", "secret", "spans", "laws"
+STATE, SPANS, LAWS = "state.json", "spans", "laws"
 _JOINED, _RECORD, _COMPLETE = "joined", "record", "complete.json"
-_SCRAP = re.compile(r"\.scrap-[0-9a-f]{16}")
 
 
 def folder_of(out: Path) -> Path:
@@ -86,11 +84,11 @@ def alone_with(out: Path) -> Iterator[None]:
                 f"{out} cannot be kept for one run alone ({error.strerror}): choose an --out in a "
                 "folder that can be written, on a file system with locks"
             ) from None
-        stack.callback(_sweep, out)
+        stack.callback(sweep, out)
         folder = folder_of(out)
         if _is_complete(folder) and not (folder / _JOINED).exists():
-            _drop(folder, out)  # killed when all was published
-        _sweep(out)
+            drop(folder, out)  # killed when all was published
+        sweep(out)
         yield
 
 
@@ -122,7 +120,7 @@ class Run:
     @cached_property
     def settings(self) -> str:
         """SHA-256 of the state."""
-        return hashlib.sha256(_canonical(self.state)).hexdigest()
+        return hashlib.sha256(canonical(self.state)).hexdigest()
 
     def piece(self, kind: str, number: int) -> Path:
         """The file of a span or of some laws; the same name with the end .json is its mark."""
@@ -137,7 +135,7 @@ class Run:
         with replacing(path, lasting=True) as temporary:
             write(temporary)
             facts = facts | self._identity(path) | {"sha256": sha256_of_file(temporary)}
-        _write_sealed(_mark(path), self.secret, facts)
+        write_sealed(_mark(path), self.secret, facts)
 
     def facts(self, path: Path) -> Json | None:
         """What the mark of a piece says; None if the piece is not done.
@@ -149,7 +147,7 @@ class Run:
         if not mark.is_file():
             return None
         with contextlib.suppress(OSError, *FIELDS):
-            facts = _sealed(mark, self.secret)
+            facts = read_sealed(mark, self.secret)
             expected = self._identity(path) | {"sha256": sha256_of_file(path)}
             if all(facts[name] == value for name, value in expected.items()):
                 return facts
@@ -223,7 +221,7 @@ class Run:
 
     def drop(self, out: Path) -> None:
         """Delete the folder, in one step as far as any later run can see."""
-        _drop(self.folder, out)
+        drop(self.folder, out)
 
     def _identity(self, path: Path) -> Json:
         place = f"{path.parent.name}/{path.name}"
@@ -243,7 +241,7 @@ def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
         OSError: the folder cannot be written.
     """
     state = state | {"run": secrets.token_hex(8)}
-    scrap = _scrap(out)
+    scrap = scrap_of(out)
     scrap.mkdir(mode=0o700)
     handle = os.open(scrap / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -252,7 +250,7 @@ def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
     for kind in (SPANS, LAWS):
         run.piece(kind, 0).parent.mkdir(parents=True)
     ship(lexicon, scrap)
-    _write_sealed(scrap / STATE, secret, state)
+    write_sealed(scrap / STATE, secret, state)
     os.rename(scrap, folder_of(out))
     return Run(folder_of(out), state, secret)
 
@@ -267,7 +265,7 @@ def resume(folder: Path) -> Run:
         checks = _completed(folder)
         _expect(folder, folder / STATE, checks[STATE])
         with contextlib.suppress(OSError, *FIELDS):
-            return Run(folder, _facts(folder / STATE), b"")
+            return Run(folder, read_facts(folder / STATE), b"")
         raise _damaged(folder, STATE)
     try:
         secret = (folder / SECRET).read_bytes()
@@ -276,7 +274,7 @@ def resume(folder: Path) -> Run:
             f"{folder} has lost its secret: delete that folder and begin again"
         ) from None
     with contextlib.suppress(OSError, *FIELDS):
-        state = _sealed(folder / STATE, secret)
+        state = read_sealed(folder / STATE, secret)
         str(state["run"])
         return Run(folder, state, secret)
     raise _damaged(folder, f"{STATE} or {SECRET}")
@@ -311,61 +309,3 @@ def _damaged(folder: Path, name: str) -> StudyError:
 
 def _mark(path: Path) -> Path:
     return path.with_suffix(".json")
-
-
-def _canonical(facts: Json) -> bytes:
-    return json.dumps(facts, sort_keys=True).encode()
-
-
-def _seal(secret: bytes, facts: Json) -> str:
-    """HMAC-SHA256 of facts under a key of its own, made from the secret."""
-    key = hmac.digest(secret, b"seal", "sha256")
-    return hmac.new(key, _canonical(facts), "sha256").hexdigest()
-
-
-def _write_sealed(path: Path, secret: bytes, facts: Json) -> None:
-    sealed = {"seal": _seal(secret, facts), "facts": facts}
-    write_text(path, json.dumps(sealed, ensure_ascii=False, indent=1) + "\n", lasting=True)
-
-
-def _facts(path: Path) -> Json:
-    return dict(json.loads(path.read_text(encoding="utf-8"))["facts"])
-
-
-def _sealed(path: Path, secret: bytes) -> Json:
-    """The facts of a sealed file.
-
-    Raises:
-        ValueError: as all of `FIELDS`: they are not what was sealed with this secret.
-    """
-    facts = _facts(path)
-    seal = json.loads(path.read_text(encoding="utf-8"))["seal"]
-    if not hmac.compare_digest(str(seal).encode(), _seal(secret, facts).encode()):
-        raise ValueError("another seal")
-    return facts
-
-
-def _scrap(out: Path) -> Path:
-    """A name for a folder that is being made or deleted; no run takes such a folder up."""
-    return out.with_name(f"{out.name}.scrap-{secrets.token_hex(8)}")
-
-
-def _drop(folder: Path, out: Path) -> None:
-    scrap = _scrap(out)
-    os.rename(folder, scrap)
-    _delete(scrap)
-
-
-def _delete(scrap: Path) -> None:
-    """Delete what was renamed; what cannot be deleted now is deleted by the next run."""
-    (scrap / SECRET).unlink(missing_ok=True)  # before anything that may take long
-    shutil.rmtree(scrap, ignore_errors=True)
-
-
-def _sweep(out: Path) -> None:
-    """Delete what a killed run had begun to make or to delete."""
-    with os.scandir(out.parent) as entries:
-        names = [entry.name for entry in entries if entry.name.startswith(out.name)]
-    for name in names:
-        if _SCRAP.fullmatch(name[len(out.name) :]):
-            _delete(out.with_name(name))
