@@ -26,7 +26,8 @@ def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> N
     assert len(held.parts) == len(CURVE_MECHANISMS)
     assert "tem: mean" in said(test)
     assert "(exact)" in said(test)
-    assert "(two standard errors)" in said(test)
+    assert "interval of 95 %" in said(test)
+    assert "two standard errors)" in said(test)
 
 
 def test_the_first_view_measures_a_few_ordinary_words() -> None:
