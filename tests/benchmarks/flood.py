@@ -68,30 +68,34 @@ async def _flood(url: str, flood: Flood, page: str, seconds: float, begun: Event
     data = message.SerializeToString()
     sent, begin = 0, time.perf_counter()
     while time.perf_counter() < begin + seconds:
-        async with session(url, keep=False) as flooder:
-            if not begun.is_set():
-                await flooder.open(page)
-                begun.set()
-                begin = time.perf_counter()
-            answers = asyncio.create_task(_swallow(flooder))
-            until = begin + seconds - time.perf_counter()
-            most = sent + flood.a_socket
-            with contextlib.suppress(websockets.ConnectionClosed, TimeoutError):
-                async with asyncio.timeout(max(0.0, until)):
-                    while sent < most:  # a server that does not read holds it up
-                        due = int(flood.rate * (time.perf_counter() - begin + PIECE)) - sent
-                        for _ in range(min(due, most - sent)):
-                            await flooder.socket.send(data)
-                            sent += 1
-                        await asyncio.sleep(PIECE)
-            answers.cancel()
-            flooder.socket.transport.abort()  # a farewell would wait behind all the rest
+        try:
+            async with session(url, keep=False) as flooder:
+                if not begun.is_set():
+                    await flooder.open(page)
+                    begun.set()
+                    begin = time.perf_counter()
+                answers = asyncio.create_task(_swallow(flooder))
+                most = sent + flood.a_socket
+                try:
+                    async with asyncio.timeout(max(0.0, begin + seconds - time.perf_counter())):
+                        while sent < most:  # a server that does not read holds it up
+                            due = int(flood.rate * (time.perf_counter() - begin + PIECE)) - sent
+                            for _ in range(min(due, most - sent)):
+                                await flooder.socket.send(data)
+                                sent += 1
+                            await asyncio.sleep(PIECE)
+                finally:
+                    answers.cancel()
+                    flooder.socket.transport.abort()  # a farewell would wait behind all the rest
+        except (websockets.WebSocketException, TimeoutError):  # refused, closed, or the end
+            await asyncio.sleep(PIECE)
     return sent
 
 
 async def _swallow(flooder: Session) -> None:
-    async for _ in flooder.socket:
-        pass
+    with contextlib.suppress(websockets.ConnectionClosed):
+        async for _ in flooder.socket:
+            pass
 
 
 def drown(
