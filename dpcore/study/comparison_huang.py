@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from dpcore.mechanisms.truncation import published_truncation
-from dpcore.plots.layout import number
-from dpcore.study.comparison_row import Row, estimate, signed
+from dpcore.plots.layout import number, probability_text
+from dpcore.study.comparison_row import Row, signed
 from dpcore.study.huang2024 import HUANG_DIMENSION, HUANG_NORM, HUANG_TOTALS
-from dpcore.study.reading import crossing, line, value
+from dpcore.study.reading import crossing, interval, line, value
 from dpcore.study.reported import HUANG_EPSILONS, NOISELESS, reported_nw
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def _curves(recorded: Recorded) -> list[Row]:
                 _figure(recorded),
                 f"Nw of {name} at ε = {', '.join(f'{e:g}' for e in _SHOWN)}",
                 ", ".join(f"{printed[epsilon]:.3f}" for epsilon in _SHOWN),
-                ", ".join(estimate(nw, error) for nw, error in found),
+                ", ".join(probability_text(*nw) for nw in found),
                 ", ".join(
-                    signed(nw - printed[e]) for (nw, _), e in zip(found, _SHOWN, strict=True)
+                    signed(nw - printed[e]) for (nw, _, _), e in zip(found, _SHOWN, strict=True)
                 ),
                 _reason(recorded, curve),
             )
@@ -228,7 +228,7 @@ def _delta(recorded: Recorded) -> list[Row]:
             "Theorem 3, corrected",
             "Nw with the cut that (ε, 4^−300) needs",
             "TrLaplace changes a smaller share of words than both baselines",
-            f"{estimate(first['mean'], first['standard_error'])} at ε = {first['epsilon']:g}; "
+            f"{probability_text(*interval(first))} at ε = {first['epsilon']:g}; "
             f"0.5 at ε = {'never' if mine is None else f'{mine:.3g}'} "
             f"(Laplace {'never' if laplace is None else f'{laplace:.3g}'})",
             "",

@@ -34,11 +34,6 @@ def signed(difference: float) -> str:
     return f"{difference:+.3g}".replace("-", "−")
 
 
-def estimate(mean: float, error: float) -> str:
-    """A number with two standard errors, or alone if it is exact."""
-    return f"{mean:.3g} ± {2 * error:.1g}" if error > 0 else f"{mean:.3g}"
-
-
 def rounded(value: float, bound: float) -> str:
     """What explains a printed number that is not above the bound that it is said to be above."""
     if value > bound:

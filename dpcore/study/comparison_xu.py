@@ -10,8 +10,9 @@ import numpy as np
 from dpcore.measure.counting import expected_distinct
 from dpcore.mechanisms.truncated_gumbel_scale import lowest_epsilon, published_condition
 from dpcore.noise.poisson import poisson_weights
-from dpcore.study.comparison_row import Row, estimate, rounded, signed
-from dpcore.study.reading import beside, counted, crossing, line, value
+from dpcore.plots.layout import probability_text
+from dpcore.study.comparison_row import Row, rounded, signed
+from dpcore.study.reading import beside, counted, crossing, interval, line, value
 from dpcore.study.reported import LARGEST_SW, PUBLISHED_BOUND
 from dpcore.study.xu2021 import XU_FIRST
 
@@ -238,7 +239,7 @@ def _trade(recorded: Recorded) -> list[Row]:
                 "fewer words to hide among, which the paper does not weigh.",
             )
         )
-    nw, error = value(recorded, _LAPLACE, "nw", 20.0)
+    nw = value(recorded, _LAPLACE, "nw", 20.0)
     counted = recorded.rows("nw")
     counted = counted[(counted["series"] == f"{_LAPLACE}, protocol") & (counted["epsilon"] == 20.0)]
     one = counted.iloc[0]
@@ -248,9 +249,9 @@ def _trade(recorded: Recorded) -> list[Row]:
             "Section 6.5, protocol",
             "mean Nw of Laplace at ε = 20, counted in 1,000 runs",
             "the paper counts 1,000 runs of each word",
-            f"counted {estimate(one['mean'], one['standard_error'])} on {one['words']} words; by "
-            f"Rao–Blackwell {estimate(nw, error)} on {recorded.entry.words}",
-            signed(float(one["mean"]) - nw),
+            f"counted {probability_text(*interval(one))} on {one['words']} words; by "
+            f"Rao–Blackwell {probability_text(*nw)} on {recorded.entry.words}",
+            signed(float(one["mean"]) - nw[0]),
             "Two ways, one quantity; beside the noise of each, the choice of words moves the mean "
             f"by about ± {2 * one['standard_deviation'] / math.sqrt(one['words']):.1g}.",
         )

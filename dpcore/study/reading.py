@@ -41,8 +41,10 @@ def counted(recorded: Recorded, curve: str, quantity: str) -> pd.DataFrame:
     return found.sort_values("epsilon", kind="stable").reset_index(drop=True)
 
 
-def value(recorded: Recorded, curve: str, quantity: str, epsilon: float) -> tuple[float, float]:
-    """Mean and its standard error at a recorded ε.
+def value(
+    recorded: Recorded, curve: str, quantity: str, epsilon: float
+) -> tuple[float, float, float]:
+    """Mean at a recorded ε, and the ends of the interval that the noise of measuring leaves to it.
 
     Raises:
         StudyError: that ε is not recorded.
@@ -51,7 +53,12 @@ def value(recorded: Recorded, curve: str, quantity: str, epsilon: float) -> tupl
     found = rows[np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0)]
     if not len(found):
         raise StudyError(f"{recorded.entry.name} has no {quantity} of {curve} at ε = {epsilon:g}")
-    return float(found["mean"].iloc[0]), float(found["standard_error"].iloc[0])
+    return interval(found.iloc[0])
+
+
+def interval(row: pd.Series) -> tuple[float, float, float]:
+    """Mean of a row, and the ends of its interval."""
+    return float(row["mean"]), float(row["mean_low"]), float(row["mean_high"])
 
 
 def crossing(recorded: Recorded, curve: str, quantity: str, level: float) -> float | None:

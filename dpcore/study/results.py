@@ -25,6 +25,8 @@ NUMBERS = (
     "mean",
     "standard_deviation",
     "standard_error",
+    "mean_low",
+    "mean_high",
     "median",
     "worst",
     "q05",
@@ -37,10 +39,12 @@ COUNTS = ("words", "runs")
 COLUMNS = (*TEXTS, *NUMBERS, *COUNTS)
 """One row a series, ε and quantity (nw, sw, effective), over the words of the series: mean,
 standard deviation over words, standard error of the mean from the noise of the measurement (0 if
-exact), quantiles, worst (least deniable) word's value. `word` is empty, or the row is of this one
-word. `status` is "measured", or "undefined" where the mechanism has no such ε and all figures are
-NaN. `true_delta` is the exact δ at the worst difference of two vectors, for truncated Laplace
-noise; else NaN. `curve` is common to series that are drawn as one."""
+exact) and the ends of the interval of level 95 % that this noise leaves to it (NaN for the
+effective number of several words), quantiles, worst (least deniable) word's value. `word` is
+empty, or the row is of this one word. `status` is "measured", or "undefined" where the mechanism
+has no such ε and all figures are NaN. `true_delta` is the exact δ at the worst difference of two
+vectors, for truncated Laplace noise; else NaN. `curve` is common to series that are drawn as
+one."""
 
 MEASURED, UNDEFINED = "measured", "undefined"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
-from dpcore.measure.summary import BANDS, QUANTITIES, summarise
+from dpcore.measure.summary import BANDS, QUANTITIES, STANDARD_ERRORS, summarise
 from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
 from dpcore.mechanisms.truncation import worst_delta
 from dpcore.noise.streams import generator
@@ -100,6 +100,8 @@ def _summary_rows(found: Deniability) -> list[Row]:
                 "mean": s.mean[e],
                 "standard_deviation": s.deviation[e],
                 "standard_error": s.mean_error[e],
+                "mean_low": s.mean_low[e],
+                "mean_high": s.mean_high[e],
                 "median": s.median[e],
                 "worst": s.worst[e],
                 **{f"q{100 * q:02.0f}": s.bands[j, e] for j, q in enumerate(BANDS)},
@@ -116,6 +118,9 @@ def _word_rows(found: Deniability) -> list[Row]:
     for quantity in QUANTITIES:
         values = getattr(found.figures, quantity)
         errors = getattr(found.figures, _ERRORS[quantity])
+        low, high = values - STANDARD_ERRORS * errors, values + STANDARD_ERRORS * errors
+        if quantity == "nw":
+            low, high = found.figures.nw_low, found.figures.nw_high
         rows += [
             {
                 "word": name,
@@ -125,6 +130,8 @@ def _word_rows(found: Deniability) -> list[Row]:
                 "mean": values[i, e],
                 "standard_deviation": 0.0,
                 "standard_error": errors[i, e],
+                "mean_low": low[i, e],
+                "mean_high": high[i, e],
                 **dict.fromkeys(("median", "worst", "q05", "q25", "q75", "q95"), values[i, e]),
                 "words": 1,
             }

@@ -67,6 +67,7 @@ def test_a_mean_is_that_of_the_measurement(tiny, vocabulary, made):
     assert row["standard_deviation"] == pytest.approx(found.deviation[0], rel=1e-12)
     assert row["q95"] == found.bands[-1, 0]
     assert row["standard_error"] == 0
+    assert row["mean_low"] == row["mean"] == row["mean_high"]
 
 
 def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made):
