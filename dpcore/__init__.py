@@ -4,4 +4,4 @@ Importing the package loads numpy and nothing heavier; the rooms (`dpcore.lexico
 `dpcore.mechanisms`, `dpcore.rewrite`, ...) are imported when they are used.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
