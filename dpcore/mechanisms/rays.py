@@ -31,7 +31,7 @@ from dpcore.mechanisms.envelope import (
 
 _FARTHEST = 256  # targets a ray that a bundle remembers: more make a word look less far
 _ENTRIES = 2_000_000  # of one matrix product: 8 MB, so that it is scanned while it is in cache
-_FEW_RAYS = 64  # enough for a mean over rays that need not be exact
+_FEW_RAYS = 16  # enough for a mean over rays that need not be exact
 _FEWEST = 256  # targets of one matrix product: fewer would slow it down
 
 

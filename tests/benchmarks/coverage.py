@@ -6,6 +6,9 @@ run that is longer by as many times, of rays that the interval has not seen. For
 prints the share of intervals that hold the long run, all together and at the worst ε; how many of
 them ended at the long run's wrong side, below or above; and the median width, the ratio of the two
 ends. The level of the intervals is 95 %.
+
+With `--limit 2500 --words 200 --seeds 10` (the first words of the bundled lexicon; 20,000 intervals
+a mechanism) 95.6 % (vickrey) to 97.5 % (laplace) of them held, and 94.3 % at the worst ε of any.
 """
 
 from __future__ import annotations
