@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import os
 import re
@@ -15,11 +14,11 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.cache import sha256_of_file
+from dpcore.lexicon.cache import alone, sha256_of_file
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dpcore.lexicon.progress import Progress
 
@@ -77,9 +76,10 @@ def download(
     part = target.with_name(target.name + ".part")
     report = progress or silent
     failures: dict[str, list[str]] = {}
+    busy = LexiconError(f"another process is downloading {target.name} already")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("ab") as file, _alone(file, target):
+        with alone(part.with_name(f"{part.name}.lock"), busy), part.open("ab") as file:
             right = any(_complete(url, file, size, sha256, report, pause, failures) for url in urls)
             kept = file.seek(0, os.SEEK_END)
         if right:
@@ -194,22 +194,3 @@ def _reason(error: object) -> str:
 
 def _host(url: str) -> str:
     return urlsplit(url).hostname or url
-
-
-@contextlib.contextmanager
-def _alone(file: IO[bytes], target: Path) -> Iterator[None]:
-    """Hold the partial file against a second process, where the system can."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: a second download fails at the checksum instead
-        yield
-        return
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise LexiconError(f"another process is downloading {target.name} already") from None
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            fcntl.flock(file.fileno(), fcntl.LOCK_UN)

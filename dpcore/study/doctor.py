@@ -27,6 +27,8 @@ PACKAGES = {
     "numpy": "engine",
     "scipy": "engine",
     "faiss-cpu": "engine",
+    "filelock": "engine",
+    "randomgen": "engine",
     "tqdm": "engine",
     "pandas": "app",
     "plotly": "app",

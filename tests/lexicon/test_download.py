@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dpcore.errors import LexiconError
+from dpcore.lexicon.cache import alone
 from dpcore.lexicon.download import download
 from tests.lexicon.serving import CONTENT, Behaviour
 
@@ -136,9 +137,9 @@ def test_a_folder_that_cannot_be_written(serve, tmp_path):
 
 
 def test_two_processes_do_not_write_one_file(serve, get, tmp_path):
-    fcntl = pytest.importorskip("fcntl")
-    with (tmp_path / "file.bin.part").open("ab") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(LexiconError, match=r"another process is downloading file\.bin"):
-            get(serve(Behaviour()))
+    with (
+        alone(tmp_path / "file.bin.part.lock", LexiconError("not expected")),
+        pytest.raises(LexiconError, match=r"another process is downloading file\.bin"),
+    ):
+        get(serve(Behaviour()))
     assert get(serve(Behaviour())).read_bytes() == CONTENT
