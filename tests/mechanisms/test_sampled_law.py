@@ -15,7 +15,7 @@ from dpcore.noise import inversion
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.streams import document_generator
 from tests.mechanisms import lexicons
-from tests.noise.scripted import drawn, parts, words_of
+from tests.noise.scripted import drawn, log_width, parts, words_of
 
 PARALLEL = lexicons.lexicon([[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
 LEXICONS = {
@@ -34,11 +34,9 @@ def weights_of(mechanism, word, epsilon):
 
 
 def log_sampled(weights):
-    """ln P of every outcome as it is drawn: widths of the parts, which are fractions."""
-    widths = [edge - begin for begin, edge, _ in parts(weights)]
-    total = sum(widths)
-    logs = [Decimal(w.numerator).ln() - Decimal(w.denominator).ln() for w in widths]
-    whole = Decimal(total.numerator).ln() - Decimal(total.denominator).ln()
+    """ln P of every outcome as it is drawn, from the widths of the parts."""
+    logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
+    whole = sum(log.exp() for log in logs).ln()
     found = [None] * len(logs)
     for outcome, log in zip(weights.outcomes.tolist(), logs, strict=True):
         found[outcome] = log - whole

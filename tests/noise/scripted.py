@@ -1,6 +1,7 @@
 """Draws by exact inversion from digits that a test chooses, and the parts that outcomes own."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -25,14 +26,26 @@ def one(law):
     return lambda entries: [(np.arange(entries.size), law)]
 
 
-def width(law, place):
-    """2^K·w as a fraction."""
+def binary(law, place):
+    """2^K·w as a float mantissa and a power of two."""
     value = float(law.values[place])
     if value >= 2.0**-1000:
-        return Fraction(value) * 2**law.k
+        return value, law.k
     exponent = math.floor(law.log(place) / math.log(2.0))
     mantissa = math.exp(law.log(place) - exponent * math.log(2.0))
-    return Fraction(mantissa) * Fraction(2) ** (exponent + law.k)
+    return mantissa, exponent + law.k
+
+
+def width(law, place):
+    """2^K·w as a fraction."""
+    mantissa, exponent = binary(law, place)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def log_width(law, place):
+    """ln of `width` in decimals, where a fraction would have a billion digits."""
+    mantissa, exponent = binary(law, place)
+    return Decimal(mantissa).ln() + exponent * Decimal(2).ln()
 
 
 def parts(law):
