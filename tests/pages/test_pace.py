@@ -1,4 +1,4 @@
-"""What one visitor may ask for: no more at once, no more a second, and the others' turn comes."""
+"""What one visitor may ask for: no more at once, no more a second."""
 
 import asyncio
 import time
@@ -6,13 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import pytest
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from dpcore import limits
 from pages.shared import pace
 from pages.shared.pace import Pace
 
-DRAWN = ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY).SerializeToString()
 LEFT = {"type": "websocket.disconnect", "code": 1001}
 
 
@@ -37,10 +35,9 @@ class Line:
 
 
 class App:
-    """Reads all, and may say after each request that the page is drawn."""
+    """Reads all."""
 
-    def __init__(self, draws: bool = True) -> None:
-        self.draws = draws
+    def __init__(self) -> None:
         self.read: dict[Line, list[float]] = {}
         self.ended: dict[Line, int] = {}
 
@@ -49,8 +46,6 @@ class App:
         times = self.read.setdefault(line, [])
         while (message := await receive())["type"] == "websocket.receive":
             times.append(time.monotonic())
-            if self.draws:
-                await send({"type": "websocket.send", "bytes": DRAWN})
         self.ended[line] = message["code"]
 
 
@@ -106,64 +101,6 @@ def test_a_long_request_costs_as_several_and_a_longer_one_ends_the_tab() -> None
         assert len(app.read[line]) == 2
 
     run(work())
-
-
-def test_tabs_of_an_address_open_a_few_at_a_time_and_other_addresses_at_once() -> None:
-    async def work() -> None:
-        app = App(draws=False)
-        guard = Pace(app)
-        crowd = [Line(guard) for _ in range(limits.MAX_OPENING + 2)]
-        stranger = Line(guard, "192.0.2.2")
-        async with open_lines([*crowd, stranger]):
-            for line in [*crowd, stranger]:
-                line.ask(10)
-            await asyncio.sleep(0.1)
-            assert [len(app.read[line]) for line in crowd] == [1] * limits.MAX_OPENING + [0, 0]
-            assert len(app.read[stranger]) == 1
-            crowd[-2].arriving.put_nowait(LEFT)  # who does not wait is never drawn
-            await asyncio.sleep(0.1)
-            assert app.ended == {crowd[-2]: 1001}
-            assert app.read[crowd[-2]] == []
-
-    run(work())
-
-
-@pytest.mark.parametrize("seconds", ["OPENING_SECONDS", "LEFT_SECONDS"])
-def test_a_turn_ends_when_the_page_is_drawn_or_after_a_while(
-    seconds: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pace, seconds, 0.3)
-
-    async def work() -> None:
-        app = App(draws=False)
-        guard = Pace(app)
-        first = [Line(guard) for _ in range(limits.MAX_OPENING)]
-        last = Line(guard)
-        async with open_lines([*first, last]):
-            begin = time.monotonic()
-            for line in [*first, last]:
-                line.ask(10)
-            if seconds == "LEFT_SECONDS":
-                first[0].arriving.put_nowait(LEFT)
-            while not app.read[last]:
-                await asyncio.sleep(0.01)
-            assert time.monotonic() - begin >= 0.3
-
-    run(work())
-
-
-def test_a_drawn_page_gives_its_turn_on() -> None:
-    async def work() -> None:
-        app = App()
-        guard = Pace(app)
-        crowd = [Line(guard) for _ in range(4 * limits.MAX_OPENING)]
-        async with open_lines(crowd):
-            for line in crowd:
-                line.ask(10, 10)
-            while any(len(app.read[line]) < 2 for line in crowd):  # sooner than any turn ends
-                await asyncio.sleep(0.01)
-
-    asyncio.run(asyncio.wait_for(work(), min(limits.OPENING_SECONDS, limits.LEFT_SECONDS)))
 
 
 def test_more_tabs_than_a_process_serves_are_told_to_come_again() -> None:
