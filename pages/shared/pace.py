@@ -56,8 +56,14 @@ class Pace:
             await refusal(scope, receive, send)
             return
         self._tabs[address] += 1
+        tab = Tab(receive, send)
         try:
-            await self._app(scope, Tab(receive, send).receive, send)
+            await self._app(scope, tab.receive, tab.send)
+        except RuntimeError:
+            # Streamlit closes a socket once more that was lost while it sent; who should hear of it
+            # has gone.
+            if not tab.over:
+                raise
         finally:
             self._tabs[address] -= 1
             self._tabs += Counter()  # keeps no address with no tab
@@ -91,6 +97,8 @@ class Tab:
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
+        self.over = False
+        """Whether one of the two ends has closed it, or it was lost."""
         self._left, self._then = float(MAX_REQUESTS_AT_ONCE), time.monotonic()
 
     async def receive(self) -> Message:
@@ -101,13 +109,23 @@ class Tab:
         await asyncio.sleep(max(0.0, -self._refilled() / REQUESTS_A_SECOND))
         message = await self._receive()
         if message["type"] != "websocket.receive":
+            self.over = message["type"] == "websocket.disconnect"
             return message
         size = len(message.get("bytes") or message.get("text") or "")
         if size > MAX_REQUEST_BYTES:
-            await self._send({"type": "websocket.close", "code": _TOO_BIG})
+            await self.send({"type": "websocket.close", "code": _TOO_BIG})
             return {"type": "websocket.disconnect", "code": _TOO_BIG}
         self._left = self._refilled() - 1 - size / REQUEST_BYTES
         return message
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        try:
+            await self._send(message)
+        except OSError:
+            self.over = True
+            raise
+        self.over = self.over or message["type"] == "websocket.close"
 
     def _refilled(self) -> float:
         now = time.monotonic()

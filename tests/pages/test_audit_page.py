@@ -31,7 +31,7 @@ def test_it_opens_with_the_recorded_table_and_computes_nothing(
     test = opened()
     rows = table(test, "source")
     assert rows["key"].tolist() == list(CLAIMS)
-    assert rows["verdict"].str.match(r"[✘✔◉○] \w").all()
+    assert rows["verdict"].str.match(r"[✘✔◉○?] \w").all()
     assert "✘ refuted: 5" in said(test)
     assert not {b.label for b in test.button} & {"Audit all claims on this lexicon"}
 

@@ -103,6 +103,30 @@ def test_a_long_request_costs_as_several_and_a_longer_one_ends_the_tab() -> None
     run(work())
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_only_an_error_of_a_socket_that_is_over_is_silent(lost: bool) -> None:
+    """Streamlit closes a lost socket again, which Starlette takes for an error."""
+
+    async def app(scope: dict, receive: Callable, send: Callable) -> None:
+        if lost:
+            with pytest.raises(OSError, match="gone"):
+                await send({"type": "websocket.send", "bytes": b""})
+        raise RuntimeError('Cannot call "send" once a close message has been sent.')
+
+    async def gone(message: dict) -> None:
+        raise OSError("gone")
+
+    async def work() -> None:
+        scope = {"type": "websocket", "client": ("192.0.2.1", 1), "path": "/"}
+        await Pace(app)(scope, asyncio.Event().wait, gone)
+
+    if lost:
+        run(work())
+    else:
+        with pytest.raises(RuntimeError, match="once a close"):
+            run(work())
+
+
 def test_more_tabs_than_a_process_serves_are_told_to_come_again() -> None:
     async def work() -> None:
         app = App()

@@ -44,8 +44,8 @@ def test_the_zero_classifier_is_said(opened: Opened) -> None:
     (figure,) = figures(test)
     line = curve(figure, CERTIFIED)
     truth = read(small(), "sentiment").test_labels
-    assert line[0.0] == max((truth == 0).mean(), (truth == 1).mean())
-    assert max(value for share, value in line.items() if share > 0) == 0.0
+    # It always gives one answer, which nothing that is substituted can change.
+    assert set(line.values()) == {max((truth == 0).mean(), (truth == 1).mean())}
     assert "ends at the zero classifier" not in said(opened(**WORDS))
 
 
