@@ -1,6 +1,7 @@
 """The recorded experiments: complete, undamaged, what their definitions say, and compared."""
 
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -131,21 +132,29 @@ def test_the_conclusions_drawn_from_imdb_hold_in_the_record():
 
 
 def test_a_recorded_cell_comes_out_again(data_dir):
-    """The same seed gives the same noise; another machine may break a tie in float32 otherwise."""
+    """The same seed gives the same noise; another machine may break a tie in float32 otherwise.
+
+    Another version may read other words out of the texts, and so draw other noise. Then shares of
+    the words differ by a few standard errors of two such draws, 6 here: a false alarm of 1e-8.
+    """
     found = read_experiment("huang2024-tables-yelp")
     lexicon = load_embedding("yelp", data_dir)
     fingerprints = {one["name"]: one["fingerprint"] for one in found.entry.lexicons}
-    assert lexicon.fingerprint == fingerprints["yelp"]
+    same = found.entry.version == __version__
+    assert lexicon.fingerprint == fingerprints["yelp"] or not same
     file = "yelp_sentences.parquet"
     count = dict(found.entry.plan["options"])["rewritten"]
     texts = plain_rows(data_dir / file, "test", count, generator(1, "sentences", file))
     rows = rewriting(texts, lexicon, create("madlib", lexicon), (10.0, 20.0), 1)
     again = {(row["quantity"], row["epsilon"]): row["value"] for row in rows}
     where = {"label": "madlib", "lexicon": "yelp", "seed": 1}
+    words = sum(len(text.split()) for text in texts)
+    slack = 0.005 if same else 6.0 * math.sqrt(2 * 0.25 / words)
+    assert slack < 0.11  # from one ε to the other they differ by more
     for quantity in ("nw", "rouge1", "matching"):
         recorded = found.rows(quantity, **where).set_index("epsilon")["value"]
         for epsilon in (10.0, 20.0):
-            assert again[quantity, epsilon] == pytest.approx(recorded[epsilon], abs=0.005)
+            assert again[quantity, epsilon] == pytest.approx(recorded[epsilon], abs=slack)
 
 
 def test_the_conclusions_drawn_from_yelp_hold_in_the_record():
