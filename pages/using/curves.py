@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOMINAL = "nominal"
-EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal true loss"}
+EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal proved loss"}
 _FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
 
 
@@ -51,8 +51,8 @@ def curves_view(evidence: Evidence) -> None:
             required=True,
             help="nominal: each mechanism over its own ε, those whose ε means the same together. "
             "equal: all in one figure, over what their text gives away: how many words stay, how "
-            "well an attacker finds out which texts were used, or the largest privacy loss between "
-            "two words that is known to be true.",
+            "well an attacker finds out which texts were used; or over the largest privacy loss "
+            "between two words, as far as a bound on it is proved.",
         )
         names = choose_some(
             "Drawn",
@@ -122,7 +122,7 @@ def _say_delta(mechanisms: list[str]) -> None:
     meanings = {name: resolve(name).meaning for name in dict.fromkeys(mechanisms)}
     some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
     if some and len(set(meanings.values())) > 1:
-        note(f"Only up to a probability δ: {', '.join(some)}. The others promise ε alone.")
+        note(f"ε together with a δ: {', '.join(some)}. The others claim ε alone.")
 
 
 def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group: str) -> None:
@@ -153,9 +153,11 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
         if said:
             st.text(said)
         note(
-            "The largest loss between any two words, in nats: seeing an output, one word is at "
-            "most e^loss times likelier than another. It is proved or computed; for metric privacy "
-            "it is taken at the two words that are farthest apart, and near words lose less."
+            "A bound on the loss between any two words, in nats: one output changes the odds "
+            "between them at most e^loss-fold. It is proved, or computed over all pairs of words; "
+            "for "
+            "metric privacy it is taken at the distance of the two words that are farthest apart, "
+            "and is smaller for nearer ones."
         )
     else:
         note("Equal here is not equal privacy in every respect: the promises still differ.")
