@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from dpcore.guarantee import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.layout import number
 from dpcore.plots.style import SCALES
@@ -98,7 +98,9 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
         if not parts:
             continue
         st.subheader(group.title, anchor=False)
-        _say_delta([str(key) for part in parts.values() for key in part["mechanism"]])
+        drawn = [str(key) for part in parts.values() for key in part["mechanism"]]
+        _say_delta(drawn)
+        _say_refuted(evidence, drawn)
         axis = SCALES[group.meanings[0]].axis.removeprefix("ln ε (").removesuffix(")")
         for pair in _pairs(list(parts.items())):
             for column, (name, part) in zip(st.columns(len(pair)), pair, strict=True):
@@ -123,6 +125,21 @@ def _say_delta(mechanisms: list[str]) -> None:
     some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
     if some and len(set(meanings.values())) > 1:
         note(f"ε together with a δ: {', '.join(some)}. The others claim ε alone.")
+
+
+def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
+    """The ε of a refuted claim is no promise; a curve over it does not show that."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "claimed_loss")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["variant"] == Status.REFUTED)
+    ]
+    refuted = [name for name in dict.fromkeys(mechanisms) if (rows["mechanism"] == name).any()]
+    if refuted:
+        note(
+            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page Audit "
+            "says why."
+        )
 
 
 def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group: str) -> None:
