@@ -14,11 +14,13 @@ require_frame()
 st.title("Private words in eight steps", anchor=False)
 st.markdown(
     "For people who have never heard of ε: a quarter of an hour alone, an hour in class. Every "
-    "answer is calculated here, not quoted."
+    "answer is calculated by this laboratory, not quoted."
 )
 words = lexicon_or_stop("default")
 try:
     lesson()
 except DpcoreError as error:
     refuse("This step could not be calculated.", error)
-footer(words, 0, "each answer says how it was computed")
+footer(
+    words, 0, "handwritten digits with a seed of their own, the price from a recorded experiment"
+)

@@ -21,8 +21,8 @@ require_frame()
 st.title("Does your word have company?", anchor=False)
 st.markdown(
     "A word in a crowd hides easily: a small push makes it another word. A word that stands "
-    "alone mostly stays what it is. Here two words get **the same ε**; the table says which "
-    "mechanism treats them alike, and how often an attacker finds out which word it was."
+    "alone stays what it is more often, on average. Here two words get **the same ε**; the table "
+    "says which mechanism treats them alike, and how often an attacker finds out which word it was."
 )
 
 with st.sidebar:

@@ -206,7 +206,7 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
     """
     said = [strip.said]
     if noise is None:
-        said.append("This mechanism adds no noise to vectors: it has no radius to compare.")
+        said.append("There is no noise on these vectors, whose length could be compared.")
         return " ".join(said)
     columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
     said += [

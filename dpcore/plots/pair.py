@@ -142,7 +142,7 @@ def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:
                 f"{curve.said(0, here)}, “{two}” with {curve.said(1, here)}; "
             )
         said.append(
-            f"{name}: {now}over all ε the two are at most {gaps[name]:.2g} apart "
+            f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
             f"(at ε = {number(float(curve.epsilons[widest]))})."
         )
     return " ".join([_verdict(gaps, one, two), *said])
@@ -153,8 +153,11 @@ def _verdict(gaps: dict[str, float], one: str, two: str) -> str:
     first, last = ordered[0], ordered[-1]
     start = f"The same ε treats “{one}” and “{two}” most differently under {first}"
     if len(ordered) == 1:  # nothing to compare with
-        return f"{start} ({gaps[first]:.2g} between their chances to stay)."
-    return f"{start} ({gaps[first]:.2g}) and least under {last} ({gaps[last]:.2g})."
+        return f"{start} (Nw differs by up to {gaps[first]:.2g})."
+    return (
+        f"{start} (Nw differs by up to {gaps[first]:.2g}) and least under {last} (by up to "
+        f"{gaps[last]:.2g})."
+    )
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:

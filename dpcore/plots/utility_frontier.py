@@ -44,7 +44,7 @@ def frontier_figure(
         go.Scatter(
             x=best["private"].tolist(),
             y=best["useful"].tolist(),
-            name="frontier: no other is better in both",
+            name="frontier: no other is as good in both and better in one",
             mode="lines",
             line={"color": GREY, "width": 1, "shape": "hv"},
             hoverinfo="skip",

@@ -61,7 +61,7 @@ def _baselines(recorded: RecordedExperiment, key: str) -> Row:
         f"Random vectors that stay as they are reach {random:.3f} here, guessing {majority:.3f}. "
         "The paper says that every mechanism lifts its value to about 0.865. "
         "Rewriting only removes information, so such a gain cannot come from it: baseline and "
-        f"curves cannot have been trained alike there. {recorded.entry.sizes}",
+        f"curves can hardly have been trained alike there. {recorded.entry.sizes}",
     )
 
 

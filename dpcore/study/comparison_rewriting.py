@@ -156,5 +156,6 @@ def _useful(recorded: RecordedExperiment) -> Row:
         "; ".join(found),
         "",
         "Of the mechanisms with local privacy none gets there at an ε that promises anything "
-        "(e^200 is no promise). The metric mechanisms bound another quantity: ε times a distance.",
+        "(odds of e^200 or more are no promise). The metric mechanisms bound another quantity: ε "
+        "times a distance.",
     )

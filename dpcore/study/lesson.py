@@ -102,8 +102,9 @@ def _names(lexicon: Lexicon) -> Exercise:
         "yours then the only text that holds both?",
         two.alone,
         f"In {two.alone:.0%} of all cases; with one known word in {one.alone:.0%}, with three in "
-        f"{three.alone:.0%}. (Every pair of words of every text was tried.) Names are not what "
-        "makes a text yours: any few words together do.",
+        f"{three.alone:.0%}. (Every pair of ordinary words of every text was tried; words such as "
+        "“the” do not count.) Without any name, a few words together mostly single a text out. "
+        "Among more texts more fit, and a few more words are needed.",
     )
 
 
@@ -120,10 +121,9 @@ def _draw(lexicon: Lexicon) -> Exercise:
         f"Madlib draws fresh noise for “{DRAW_WORD}” a hundred times at ε = {DRAW_EPSILON:g}. How "
         f"many of the hundred outputs are “{DRAW_WORD}” again?",
         stays,
-        f"About {100 * stays:.0f} of a hundred, on average over {REPETITIONS} times a hundred; a "
-        f"hundred outputs are about {others:.0f} different words. Whoever sees one of them cannot "
-        "be sure which word was written, and neither could you: the noise is drawn once and "
-        "thrown away.",
+        f"About {100 * stays:.0f} of a hundred on average; a hundred outputs are about "
+        f"{others:.0f} different words. Whoever sees one of them alone cannot be sure which word "
+        "was written, and nobody can take the noise off again: it is drawn once and thrown away.",
     )
 
 
@@ -147,8 +147,9 @@ def _odds(lexicon: Lexicon) -> Exercise:
         options,
         2,
         found=f"{twice:.3g}-fold. The bound is e to the power of ε times the distance, so doubling "
-        f"ε squares it; at ε = {4 * ODDS_EPSILON:g} it is {math.exp(4 * distance):,.0f}-fold. Odds "
-        "of 1 to 1 that became that many to 1 are hardly a secret.",
+        f"ε squares it; at ε = {4 * ODDS_EPSILON:g} it is {math.exp(4 * distance):,.0f}-fold. "
+        "That is what may happen at most; but whoever allows odds of 1 to 1 to become that many to "
+        "1 promises hardly anything.",
     )
 
 
@@ -166,7 +167,7 @@ def _crowd(lexicon: Lexicon) -> Exercise:
     return Exercise(
         "crowd",
         f"Under Madlib at ε = {CROWD_EPSILON:g}, which of the two words comes out unchanged more "
-        "often, and so is protected less?",
+        "often, and in this is protected less?",
         (f"“{dense}”", f"“{lonely}”", "both alike: ε is the same"),
         float(np.argmax(stays)),
         found=f"“{lonely}” stays in about {stays[1]:.0%} of draws, “{dense}” in {stays[0]:.0%}. "
@@ -188,13 +189,15 @@ def _price(_: Lexicon) -> Exercise:
     return _percent(
         "price",
         f"A classifier that learned from our reviews and messages tells praise from blame in "
-        f"{before.mean:.0%} of new texts; always saying the commoner one, in {majority.mean:.0%}. "
-        f"Now TEM at ε = {PRICE_EPSILON:g} exchanges the words that it learns from, and "
-        f"{stays:.0%} of them stay. How often is it right then?",
+        f"{before.mean:.0%} of new, unchanged texts; always saying the commoner one, in "
+        f"{majority.mean:.0%}. Now TEM at ε = {PRICE_EPSILON:g} exchanges the words that it "
+        f"learns from, and {stays:.0%} of them stay. How often is it right about unchanged texts "
+        "then?",
         after,
-        f"In {after:.0%} of new texts. What is left of its advantage over saying the commoner one "
+        f"In {after:.0%} of new, unchanged texts, on average over the trials of a recorded "
+        "experiment. What is left of its advantage over saying the commoner one "
         f"is {_left(before.mean, majority.mean, after):.0%}. That is the price; the page Utility "
-        "shows it for every ε, and what the classifier gave away of its texts.",
+        "shows it over ε, and what the classifier gave away of its texts.",
         near=5.0,
     )
 
@@ -254,14 +257,16 @@ def _proof(_: Lexicon) -> Exercise:
     return _percent(
         "proof",
         f"A classifier of {data.test.shape[0]} handwritten digits has noise built in: it looks "
-        f"{PROOF_DRAWS} times, each time through other noise, and reads {right:.0%} of them right. "
+        f"{PROOF_DRAWS} times, each time through other noise, and takes what it sees on average. "
+        f"{right:.0%} of them it reads right, so clearly that chance can hardly be the reason. "
         "For how many can it be proved that no change of the picture by a length of "
-        f"{PROOF_SIZE:g} (a white pixel made black has length 1) makes it wrong?",
+        f"{PROOF_SIZE:g} or less (a white pixel made black has length 1) makes it wrong?",
         small,
         f"For {small:.0%}; for changes twice as long, for {large:.0%}. The proof is the promise of "
-        "privacy read the other way: if no output tells two near pictures apart, no small change "
-        f"turns the vote. Each statement is wrong with probability {PROOF_ERROR:g} at most, for "
-        f"its {PROOF_DRAWS} looks are a sample.",
+        "privacy read the other way: if no output says much about which of two near pictures went "
+        "in, no small change turns the vote. What is proved is about the average over all noise; "
+        f"each statement is wrong with probability {PROOF_ERROR:g} at most, for its "
+        f"{PROOF_DRAWS} looks are a sample.",
     )
 
 
@@ -288,10 +293,12 @@ def _choose(lexicon: Lexicon) -> Exercise:
         0.05,
         0.15,
         "",
-        f"ε = {epsilon:.2f}, on average over all {len(lexicon):,} words. At ε = 2 the attacker is "
-        f"right in {stays(2.0):.0%} of cases, at 2.5 in {stays(2.5):.0%}, at 3 in "
-        f"{stays(3.0):.0%}: a small step in ε is a large one in privacy. That is why ε is chosen "
-        "by what an attacker gets, on your words, and not by custom.",
+        f"ε = {epsilon:.2f}, on average over all {len(lexicon):,} words, each as likely as any "
+        f"other. At ε = 2 the attacker is right in {stays(2.0):.0%} of cases, at 2.5 in "
+        f"{stays(2.5):.0%}, at 3 in {stays(3.0):.0%}: a small step in ε is a large one in privacy. "
+        "That is what TEM does, not what ε promises; and an attacker who knows more, such as the "
+        "words around, is right more often. That is why ε is chosen by what an attacker gets, on "
+        "your words, and not by custom.",
     )
 
 

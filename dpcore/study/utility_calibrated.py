@@ -1,4 +1,4 @@
-"""Mechanisms of different kinds on one axis: at equal Nw, attacker's success, or true loss.
+"""Mechanisms of different kinds on one axis: at equal Nw, attacker's success, or proved loss.
 
 The same number ε is not the same privacy in two mechanisms. What can be compared is what their
 texts give away in the same experiment (Nw, the attacker's AUC), or what is proved of them: the
@@ -81,7 +81,7 @@ def loss_sentence(table: pd.DataFrame, **where: Any) -> str:
     for status, rows in unknown.groupby("status", sort=False, dropna=False):
         names = ", ".join(dict.fromkeys(rows["curve"]))
         why = f"the guarantee is {status}" if isinstance(status, str) and status else "not computed"
-        said.append(f"Not drawn where the true loss is unknown ({why}): {names}.")
+        said.append(f"Not drawn where no loss is proved ({why}): {names}.")
     approximate = [
         str(curve)
         for (curve, mechanism), rows in found.groupby(["curve", "mechanism"], sort=False)
@@ -89,5 +89,5 @@ def loss_sentence(table: pd.DataFrame, **where: Any) -> str:
         and rows["loss"].notna().any()
     ]
     if approximate:
-        said.append(f"Only up to a probability δ: {', '.join(approximate)}.")
+        said.append(f"Together with a δ: {', '.join(approximate)}.")
     return " ".join(said)

@@ -48,6 +48,8 @@ class Solved:
         if self.epsilon is None:
             return f"{self.curve}: not reached up to ε = {number(self.largest)}"
         low = "?" if self.low is None else _short(self.low)
+        if self.low is not None and self.low <= self.smallest:
+            low += " or less"
         high = f"more than {number(self.largest)}" if self.high is None else _short(self.high)
         less = " or less" if self.epsilon <= self.smallest else ""
         return f"{self.curve}: ε = {_short(self.epsilon)}{less} (interval {low} to {high})"

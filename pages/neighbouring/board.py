@@ -34,7 +34,11 @@ _COLUMNS = {
     "mechanism": ("mechanism", 146, None),
     "epsilon": ("ε", 64, "The ε of the slider of its group."),
     "word": ("word", 82, None),
-    "nw": ("Nw", 92, "Probability that the word stays."),
+    "nw": (
+        "Nw",
+        92,
+        "Probability that the word stays; with its 95 % interval where it is estimated.",
+    ),
     "attack_nearest": (
         "attacker: nearest",
         112,
@@ -51,7 +55,7 @@ _COLUMNS = {
         "Expected distance of the output from the word, in the unit of the vectors.",
     ),
     "relative": ("÷ δ", 62, "The same distance in units of the distance to the nearest word."),
-    "sw": ("Sw", 72, "Different outputs in 200 runs."),
+    "sw": ("Sw", 72, "Different outputs in 200 runs, on average."),
     "effective": (
         "effective",
         72,
@@ -60,7 +64,8 @@ _COLUMNS = {
     "bound_nearest": (
         "nearest: at most",
         100,
-        "The largest success against the nearest word that the promise of the mechanism allows.",
+        "The largest success against the nearest word that the promise of the mechanism allows; "
+        "“refuted” where the promise does not hold.",
     ),
     "bound": ("the two: at most", 100, "The same between the two words."),
 }
@@ -147,11 +152,12 @@ def _compared(bench: PairBench, found: list[Measured]) -> Still:
     everything = bench.together(found)
     csv_button("All ε as CSV", "two_words", lambda: everything, key="csv_pair")
     note(
-        "**Attacker**: sees the output, knows that it came from one of two words, and takes the "
-        "likelier one; 0.5 is guessing. A range is what the estimate leaves: its lower end is an "
+        "**Attacker**: sees one output, knows that it came from one of two words, each as likely "
+        "as the other before, and takes the likelier one; 0.5 is guessing. A range is what the "
+        "estimate leaves: its lower end is an "
         "attacker who learnt from one half of the noise directions, tried on the other half; its "
-        "upper end is right or too high on average. After Nw stands its interval of level 95 %; ± "
-        "is two standard errors."
+        "upper end is right or too high on average. After an estimated Nw stands its interval of "
+        "level 95 %; ± is two standard errors."
     )
     return still_figure(bench.pair_figure(found), pair_alt(everything), everything, "staying")
 

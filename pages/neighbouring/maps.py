@@ -60,8 +60,9 @@ def choose_view() -> View:
             required=True,
             key="projection",
             bind="query-params",
-            help="UMAP keeps neighbours and loses density. densMAP also keeps some of the density. "
-            "PCA is the honest shadow: no distance is exaggerated, but most are lost.",
+            help="UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
+            "the density. PCA is the honest shadow: no distance is exaggerated, but most of each "
+            "is lost.",
         )
         title = st.segmented_control(
             "A click chooses the",
@@ -108,9 +109,9 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
     spread = bench.spread(shown)
     if spread is not None:
         st.text(
-            f"In truth the {spread.neighbours} nearest words of “{pair.names[1]}” are "
-            f"{spread.true:.3g} times as far from it as those of “{pair.names[0]}” are from that; "
-            f"on this map {spread.drawn:.3g} times."
+            f"In truth the {spread.neighbours} nearest words of “{pair.names[1]}” are on average "
+            f"{spread.true:.3g} times as far from it as those of “{pair.names[0]}” are from "
+            f"“{pair.names[0]}”; on this map {spread.drawn:.3g} times."
         )
 
 

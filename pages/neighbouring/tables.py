@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.guarantee import Status
 from dpcore.measure.density import STRATA, extremes, ordinary_words
 from dpcore.measure.radius import noise_radii
 from dpcore.plots.distances import NOISE_COLUMNS
@@ -101,8 +102,8 @@ def pair_table(found: list[Measured], epsilons: dict[str, float]) -> pd.DataFram
                     "relative": f"{row['output_distance_relative']:.2g}",
                     "sw": _with_error(row["sw"], row["sw_standard_error"]),
                     "effective": _effective(row["effective"]),
-                    "bound_nearest": f"{row['attack_nearest_bound']:.3f}",
-                    "bound": f"{row['attack_bound']:.3f}",
+                    "bound_nearest": _bound(row, "attack_nearest"),
+                    "bound": _bound(row, "attack"),
                 }
             )
     return pd.DataFrame(rows)
@@ -158,6 +159,13 @@ def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
     if exact or f"{low:.3f}" == f"{high:.3f}":
         return f"{low:.3f}"
     return f"{low:.3f} to {high:.3f}"
+
+
+def _bound(row: dict[str, Any], name: str) -> str:
+    """What the promise allows; a refuted one allows whatever there is."""
+    if row["status"] == Status.REFUTED:
+        return "refuted"
+    return f"{row[f'{name}_bound']:.3f}"
 
 
 def _with_error(value: float, error: float) -> str:

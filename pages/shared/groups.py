@@ -77,8 +77,8 @@ GROUPS = (
     Group(
         "log",
         "Metric privacy, huge ε: ln ε",
-        "The promise is the same, e^(ε × distance), but these mechanisms do something useful "
-        "only where ε is in the thousands or millions; so the slider shows its logarithm.",
+        "The claim is the same, e^(ε × distance), but these mechanisms change so slowly with ε "
+        "that papers give it in thousands and millions; so the slider shows its logarithm.",
         (EpsilonMeaning.METRIC_LOG,),
         tuple(x / 4 for x in range(8, 81)),
         10.0,
@@ -88,7 +88,7 @@ GROUPS = (
         "local",
         "Local privacy: ε for any two words",
         "The odds between any two words of the vocabulary, near or far, are bounded by e^ε; "
-        "where a δ is shown, only up to that probability.",
+        "where a δ is shown, probabilities may exceed that bound by δ.",
         (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE),
         _decades(-1, 4),
         60.0,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+import dpcore
 from dpcore.errors import DpcoreError
 from dpcore.study.comparison_utility import compare_experiment
 from dpcore.study.experiment_results import read_experiment
@@ -51,6 +52,11 @@ def made_view(found: RecordedExperiment) -> None:
     """Draw the command that makes it again, and how it was made."""
     st.subheader("Command", anchor=False)
     st.code(found.entry.command, language=None, wrap_lines=True)
+    if found.entry.version != dpcore.__version__:
+        note(
+            f"Recorded with version {found.entry.version}; this is {dpcore.__version__}, whose "
+            "draws under the same seeds may differ: its numbers then agree within their noise."
+        )
     st.subheader("How it was made", anchor=False)
     st.text("\n".join(experiment_provenance(found.entry)))
 

@@ -70,7 +70,8 @@ STEPS = (
         "Somebody thought it equally likely that you wrote one word or another; then sees what "
         "came out. The odds may now be 5 to 1, and the promise says: the output of this one place "
         "multiplies the odds by so much at most, whatever came out and whatever was believed "
-        "before. How much is what ε sets, and it grows quickly. It is a promise about one output "
+        "before. How much follows from ε and from how far apart the two words lie, and it grows "
+        "quickly with both. It is a promise about one output "
         "of one word: who sees the word released twice, or the words around it, gets a factor for "
         "each, and they multiply.",
         "For all words $w, w'$ and outputs $y$: $\\Pr[M(w) = y] ≤ e^{ε\\,d(w, w')} \\Pr[M(w') = "
@@ -86,12 +87,13 @@ STEPS = (
         "Crowds",
         "Words in a crowd, and lonely words",
         "Some words have many near neighbours on the map: days of the week, colours, towns. Others "
-        "stand alone. The same noise hides a word well in a crowd, and badly where the next word "
-        "is far away. One ε for all words therefore protects them unequally; what is promised, "
-        "odds that grow with the distance, is kept for both.",
+        "stand alone. On average the same noise hides a word better in a crowd than where "
+        "the next word is far away. One ε for all words therefore protects them unequally; what "
+        "is promised, odds that grow with the distance, is kept for both.",
         "With $δ(w)$ the distance to the nearest other word, $N_w = \\Pr[M(w) = w]$ grows with "
-        "$ε\\,δ(w)$. The truncated Gumbel mechanism (Xu et al. 2021) fits its noise to the "
-        "surroundings for this reason.",
+        "$ε$, and at one $ε$ is on average the larger, the larger $δ(w)$ is. For this reason the "
+        "truncated Gumbel mechanism (Xu et al. 2021) chooses among the $K$ nearest words, however "
+        "far away they are; $K$ is random, Poisson with mean $\\ln n$ for $n$ words.",
         "pages/neighbourhoods.py",
         "Give a crowded and a lonely word the same ε, and compare where their outputs fall",
         {"eps_metric": "12"},
@@ -101,14 +103,16 @@ STEPS = (
         "Price",
         "The price: what can still be learned",
         "Noise costs something. A text of exchanged words reads badly, but a computer that only "
-        "counts words can still learn from many of them: most exchanges are by words of similar "
-        "use. How much it still learns, and how much its answers then tell about the texts that it "
-        "learned from, is measured, not believed.",
+        "counts words can still learn from many such texts: some words stay, and what comes in for "
+        "the others, mostly of quite another use, partly averages out. How much it still learns, "
+        "and how "
+        "much its answers then tell about the texts that it learned from, is measured, not "
+        "believed.",
         "Accuracy on new, unchanged texts of a classifier that was trained on $M$ of the training "
         "texts, with a 95 % interval over trials that draw noise and texts anew; membership "
         "inference is judged by the area under the ROC curve.",
         "pages/utility.py",
-        "See accuracy fall with ε for six mechanisms, and what the attacker gains",
+        "See how accuracy falls as ε gets smaller, for six mechanisms, and what the attacker gains",
         {"experiment": "teaching-corpus"},
     ),
     Step(
@@ -121,7 +125,7 @@ STEPS = (
         "calculated again here, and some do not hold.",
         "Clipping bounds $\\lVert r \\rVert_2 ≤ C$. Laplace noise of scale $2C/ε$ needs "
         "$\\lVert r − r' \\rVert_1 ≤ 2C$; but $\\lVert r − r' \\rVert_1$ can be $2\\sqrt{n}\\,C$, "
-        "so the loss is $\\sqrt{n}\\,ε$ (Habernal 2021).",
+        "so the loss can be $\\sqrt{n}\\,ε$ (Habernal 2021).",
         "pages/audit.py",
         "Read the verdicts on all claims, with the step of each proof that fails",
         {"claim": "adept-published"},
@@ -135,10 +139,10 @@ STEPS = (
         "So for many inputs of a classifier with noise built in there is a proof that small "
         "changes do not change its answer, however clever the attacker is. An ordinary classifier "
         "may withstand as much; mostly nobody has proved it.",
-        "If $A$ is $(ε, δ)$-private for inputs within length $L$, expected scores obey "
-        "$\\mathbb{E}f_k(x') ≤ e^ε\\,\\mathbb{E}f_k(x) + δ$. The vote stands if the lower bound of "
-        "the winner exceeds $e^{2ε}$ times the upper bound of every other class plus "
-        "$(1 + e^ε)\\,δ$ (Lecuyer et al. 2019, Proposition 1).",
+        "If $A$ is $(ε, δ)$-private for inputs within length $L$, expected scores (each from 0 "
+        "to 1) obey $\\mathbb{E}f_k(x') ≤ e^ε\\,\\mathbb{E}f_k(x) + δ$. The vote stands if the "
+        "lower bound of the winner exceeds $e^{2ε}$ times the upper bound of every other class "
+        "plus $(1 + e^ε)\\,δ$ (Lecuyer et al. 2019, Proposition 1).",
         "pages/robustness.py",
         "See how far the proofs reach as the noise grows, and what attacks do to words",
         {},

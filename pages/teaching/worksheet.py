@@ -60,6 +60,7 @@ def _page(title: str, parts: Sequence[str]) -> str:
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>"
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{''.join(parts)}"
-        f"<footer>Word Privacy Lab, dpcore {escape(dpcore.__version__)}; every figure was computed "
-        "on its bundled words and texts.</footer></body></html>"
+        f"<footer>Word Privacy Lab, dpcore {escape(dpcore.__version__)}; every figure was "
+        "computed on its bundled words and texts, or on pictures of handwritten digits.</footer>"
+        "</body></html>"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from dpcore.guarantee import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.layout import number
 from dpcore.plots.style import SCALES
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOMINAL = "nominal"
-EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal true loss"}
+EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal proved loss"}
 _FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
 
 
@@ -51,8 +51,8 @@ def curves_view(evidence: Evidence) -> None:
             required=True,
             help="nominal: each mechanism over its own ε, those whose ε means the same together. "
             "equal: all in one figure, over what their text gives away: how many words stay, how "
-            "well an attacker finds out which texts were used, or the largest privacy loss between "
-            "two words that is known to be true.",
+            "well an attacker finds out which texts were used; or over the largest privacy loss "
+            "between two words, as far as a bound on it is proved.",
         )
         names = choose_some(
             "Drawn",
@@ -98,7 +98,9 @@ def _nominal(evidence: Evidence, names: list[str]) -> None:
         if not parts:
             continue
         st.subheader(group.title, anchor=False)
-        _say_delta([str(key) for part in parts.values() for key in part["mechanism"]])
+        drawn = [str(key) for part in parts.values() for key in part["mechanism"]]
+        _say_delta(drawn)
+        _say_refuted(evidence, drawn)
         axis = SCALES[group.meanings[0]].axis.removeprefix("ln ε (").removesuffix(")")
         for pair in _pairs(list(parts.items())):
             for column, (name, part) in zip(st.columns(len(pair)), pair, strict=True):
@@ -122,7 +124,22 @@ def _say_delta(mechanisms: list[str]) -> None:
     meanings = {name: resolve(name).meaning for name in dict.fromkeys(mechanisms)}
     some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
     if some and len(set(meanings.values())) > 1:
-        note(f"Only up to a probability δ: {', '.join(some)}. The others promise ε alone.")
+        note(f"ε together with a δ: {', '.join(some)}. The others claim ε alone.")
+
+
+def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
+    """The ε of a refuted claim is no promise; a curve over it does not show that."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "claimed_loss")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["variant"] == Status.REFUTED)
+    ]
+    refuted = [name for name in dict.fromkeys(mechanisms) if (rows["mechanism"] == name).any()]
+    if refuted:
+        note(
+            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page Audit "
+            "says why."
+        )
 
 
 def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group: str) -> None:
@@ -153,9 +170,11 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
         if said:
             st.text(said)
         note(
-            "The largest loss between any two words, in nats: seeing an output, one word is at "
-            "most e^loss times likelier than another. It is proved or computed; for metric privacy "
-            "it is taken at the two words that are farthest apart, and near words lose less."
+            "A bound on the loss between any two words, in nats: one output changes the odds "
+            "between them at most e^loss-fold. It is proved, or computed over all pairs of words; "
+            "for "
+            "metric privacy it is taken at the distance of the two words that are farthest apart, "
+            "and is smaller for nearer ones."
         )
     else:
         note("Equal here is not equal privacy in every respect: the promises still differ.")

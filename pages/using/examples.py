@@ -21,14 +21,15 @@ def own_examples(held: Held) -> None:
     """Draw the examples of a run of one's own."""
     if not held.job.examples:
         note(
-            "There are none: no text was read wrongly for being private."
+            "There are none: in what was measured no text was read rightly as it was written and "
+            "wrongly in its private form."
             if held.job.done
             else "There are none yet: they come with the first mechanism of the first trial."
         )
         return
     _examples(held.job.examples)
     note(
-        "The original is shown here alone, to you: whoever releases the private text keeps it to "
+        "The original is shown only here, to you: whoever releases the private text keeps it to "
         "themselves."
     )
 
@@ -71,7 +72,8 @@ def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
     note(
         "What privacy costs, in single texts of the first trial: a classifier that learned from "
         "clean text reads the original rightly; one that learned from private text reads the "
-        "private form wrongly. Texts that both read rightly, or both wrongly, are not shown."
+        "private form wrongly. No others are shown, not those either that only the second reads "
+        "rightly; and of each mechanism and ε only the first few."
     )
     for one in examples:
         if (one["label"], one["epsilon"]) == (label, epsilon):

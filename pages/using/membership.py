@@ -53,8 +53,8 @@ def membership_view(evidence: Evidence) -> None:
     show_figure(roc_figure(table), "\n".join(said), table, f"{evidence.name}_roc")
     note(
         "Both axes are logarithmic, because an accusation can afford few false positives. On the "
-        "dotted line the attacker knows nothing. The band is the 95 % interval of the mean over "
-        "trials."
+        "dotted line the attacker guesses. The band is the 95 % interval of the mean over trials, "
+        "at each false-positive rate by itself."
     )
     st.text(_resolution(outside, evidence.trials))
     _promises(evidence, label, epsilons)
@@ -90,9 +90,11 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     ]
     if empty:
         said.append(
-            f"at ε = {', '.join(empty)} an attacker who is always right: it rules out nothing"
+            f"at ε = {', '.join(empty)} an attacker who is practically always right: it rules out "
+            "nothing"
         )
     st.text(
-        f"What {label} promises of one word allows, for a whole text of {words} words, "
-        f"{'; '.join(said)}. That less is given away here is measured, not promised."
+        f"What {label} promises of one word allows, for a whole text of {words} words in place of "
+        f"another of as many, {'; '.join(said)}. That less is given away here is measured, not "
+        "promised."
     )

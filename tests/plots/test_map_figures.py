@@ -247,7 +247,7 @@ def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
         "20 long in the median (90 % of the draws: 18 to 22), 4.44 times the median of these "
         "distances."
     )
-    assert "adds no noise to vectors" in distance_caption(distance_strip(DISTANCES))
+    assert "There is no noise on these vectors" in distance_caption(distance_strip(DISTANCES))
 
 
 def test_what_is_put_into_a_map_unchecked_is_what_plotly_would_accept():

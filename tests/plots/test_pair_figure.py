@@ -57,8 +57,8 @@ def test_the_rings_stand_where_the_axes_are(table: pd.DataFrame) -> None:
 def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame) -> None:
     said = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0})
     assert said.startswith(
-        "The same ε treats “near” and “<far>” most differently under madlib (0.5) and least under "
-        "tem (0.02)."
+        "The same ε treats “near” and “<far>” most differently under madlib (Nw differs by up to "
+        "0.5) and least under tem (by up to 0.02)."
     )
     assert "madlib: at ε = 2 “near” stays with probability 0.2 (0.19 to 0.21), " in said
     assert "“<far>” with 0.7 (0.69 to 0.71);" in said
@@ -69,6 +69,6 @@ def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame)
 def test_one_mechanism_is_not_compared_with_itself(table: pd.DataFrame) -> None:
     only = table[table["mechanism"] == "tem.v1"].reset_index(drop=True)
     said = pair_caption(only, {})
-    assert "under tem (0.02 between their chances to stay)." in said
+    assert "under tem (Nw differs by up to 0.02)." in said
     assert "least" not in said
     assert np.isfinite(pair_figure(only).data[1].x).all()

@@ -57,7 +57,7 @@ FRONTIER = pd.DataFrame(
 def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest():
     figure = frontier_figure(FRONTIER, "Nw", "accuracy", LINES[:1])
     named = {trace.name: trace for trace in figure.data}
-    line = named["frontier: no other is better in both"]
+    line = named["frontier: no other is as good in both and better in one"]
     assert list(line.x) == [0.1, 0.9]
     assert set(named["madlib"].marker.symbol) == {"circle-open"}
     assert set(named["tem"].marker.symbol) == {"diamond"}

@@ -67,7 +67,7 @@ def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(t
 def test_it_is_said_what_is_unknown_and_what_has_a_delta(table):
     said = loss_sentence(table)
     assert "(the guarantee is refuted): trlaplace." in said
-    assert "Only up to a probability δ: gaussian." in said
+    assert "Together with a δ: gaussian." in said
     without = table[~table["label"].isin(["gaussian", "trlaplace"])]
     assert loss_sentence(without) == ""
 

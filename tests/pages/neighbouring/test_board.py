@@ -28,6 +28,8 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     ]
     assert rows["mark"].nunique() == len(CURVE_MECHANISMS)
     assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
+    refuted = rows["mechanism"].str.contains("truncated-gumbel")
+    assert ((rows["bound"] == "refuted") == refuted).all()
     assert "The same ε treats “monday” and “garage” most differently under" in said(test)
     assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
 

@@ -54,6 +54,16 @@ def test_every_record_has_its_views(opened: Callable[..., AppTest], name: str) -
     assert entry.lexicons[0]["fingerprint"][:16] in said(test)
 
 
+def test_refuted_claims_are_named_beside_their_curves(opened: Callable[..., AppTest]) -> None:
+    name = "huang2024-figure-4-agnews"
+    if name not in THERE:
+        pytest.skip(f"{name} is not recorded")
+    assert "refuted at some or all of these ε: gaussian-classical, trlaplace." in said(
+        opened(experiment=name)
+    )
+    assert "refuted at some" not in said(opened(experiment="teaching-corpus"))
+
+
 @pytest.mark.parametrize("how", ["nw", "auc", "loss"])
 def test_mechanisms_are_compared_at_equal_privacy(opened: Callable[..., AppTest], how: str) -> None:
     test = opened(experiment=with_curves(), use_compare=how)
