@@ -238,6 +238,9 @@ class PureLocalPrivacy(Guarantee):
         )
 
 
+_LOG_ERROR = 1e-14  # relative, of a sum of two logarithms
+
+
 def delta_at_most(log_delta: float) -> str:
     """δ in three digits, rounded up, from a bound on its logarithm."""
     if not log_delta > -690.0:
@@ -285,10 +288,14 @@ class ApproximateLocalPrivacy(Guarantee):
 
     def _for_tokens(self, tokens: int) -> str:
         """Basic composition: ℓ·ε and ℓ·δ."""
-        exponent = (self.log_delta + math.log(max(tokens, 1))) / math.log(10)
+        log_delta = self.log_delta + math.log(max(tokens, 1))
+        if not log_delta < 0:
+            return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."
+        # Rounded up; the logarithm's own error must not make 0.000121 of 12·1e-5.
+        delta = delta_at_most(log_delta * (1 + _LOG_ERROR))
         return (
             f"{_two_texts(tokens)} ε = {tokens * self.epsilon:.4g} and "
-            f"δ = 10^{exponent:.1f} hold (sums over the places)."
+            f"δ = {delta} hold (sums over the places)."
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -18,8 +18,10 @@ require_frame()
 st.title("Is the promise true?", anchor=False)
 st.markdown(
     f"{len(CLAIMS)} claims, published ones and those of the repairs made here, each looked at by "
-    "computation. An audit can **refute** a claim or fail to; only a proof proves it. Choose a "
-    "claim to see its numbers, the step of the proof that fails, and what holds in its place."
+    "computation. An audit can **refute** a claim or fail to; only a proof proves it for every "
+    "vocabulary, and only a bound on every loss for one. A verdict speaks of the law in real "
+    "numbers; what rounding may add stands with a mechanism's promise on the page Rewrite. Choose "
+    "a claim to see its numbers, where its proof fails if it does, and what holds in its place."
 )
 
 with st.sidebar:

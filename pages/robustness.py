@@ -20,6 +20,6 @@ view = st.segmented_control(
     key="robust_view",
     bind="query-params",
     help="The first three are computed now; the others were recorded beforehand, because they "
-    "train neural networks.",
+    "train neural networks; “Find the utterance” of ADePT is computed now.",
 )
 VIEWS[view]()

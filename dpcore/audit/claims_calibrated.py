@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.audit.claims_tem import NOTHING_CUT, audit_tem, loss_numbers, truncating_epsilon
+from dpcore.audit.claims_tem import LITTLE_CUT, audit_tem, loss_numbers, truncating_epsilon
 from dpcore.audit.laws import audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.guarantee import Status
@@ -101,7 +101,6 @@ def tem_calibrated(
         settings,
         title="TEM, calibrated",
         claim=f"ε·d-private at ε = {epsilon:.4g} with {gain:.3g} times TEM's exponent.",
-        computed=f"The exact loss: {audit.method}.{fewer}"
-        + settings.moved_to(epsilon, NOTHING_CUT),
+        computed=f"The exact loss: {audit.method}.{fewer}" + settings.moved_to(epsilon, LITTLE_CUT),
         numbers=loss_numbers(audit, lexicon) | {"exponent over that of TEM": gain},
     )

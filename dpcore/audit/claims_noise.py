@@ -139,8 +139,8 @@ def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         ),
         numbers={
             "distance of the first two words": length,
-            "delta at epsilon·d": profile.delta(settings.epsilon * length)[1],
-            "delta at 0.9·epsilon·d": low,
+            "delta at epsilon·d, at most": profile.delta(settings.epsilon * length)[1],
+            "delta at 0.9·epsilon·d, at least": low,
         },
     )
 
@@ -220,7 +220,7 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     numbers: dict[str, Number] = {
         "dimensions": m,
         "1 + beta": bound,
-        "share of matrices that fail": mechanism.delta,
+        "share of matrices that fail, at most": mechanism.delta,
     }
     if exact:
         numbers["largest stretch of this matrix"] = mechanism.stretch
@@ -231,14 +231,21 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         title="Random projection",
         claim=(
             f"Noise at ε = {settings.epsilon:g} after a projection to {m} dimensions is "
-            "(1 + β)·ε·d₂-private but for a share δ of all matrices; scaled by the largest stretch "
-            "of this matrix it is ε·d₂-private."
+            "(1 + β)·ε·d₂-private but for a share of at most δ of all matrices; scaled by the "
+            "largest stretch of this matrix it is ε·d₂-private."
         ),
         source="Feyisetan and Kasiviswanathan 2021",
         conditions=(
             Condition("the matrix is public and drawn before any private text is read", True),
             Condition("the stretch of all pairs of words was computed", exact),
         ),
-        proof="No pair is stretched by more than the bound, and the proof for Madlib applies.",
+        proof=(
+            "No pair of words is stretched by more than the computed bound, and the proof for "
+            "Madlib applies."
+            if exact
+            else "If no pair of words is stretched by more than 1 + β, which is so but for a share "
+            "of at most δ of all matrices, the proof for Madlib applies; of this matrix it was not "
+            "computed."
+        ),
         numbers=numbers,
     )

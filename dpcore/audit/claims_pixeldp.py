@@ -1,8 +1,8 @@
 """PixelDP's condition for a certified prediction (Lecuyer et al. 2019), and a misprinted one.
 
-If scores in [0, 1] are (e, δ)-private, E_k(x) ≤ e^e·E_k(x′) + δ and E_i(x′) ≤ e^e·E_i(x) + δ, so
-that E_k(x) > e^{2e}·max E_i(x) + (1 + e^e)·δ keeps class k ahead at x′. With (1 + e)·δ in place of
-(1 + e^e)·δ, as lecture slides have it, it does not: a linear program finds the counterexample.
+If scores in [0, 1] are (ε, δ)-private, E_k(x) ≤ e^ε·E_k(x′) + δ and E_i(x′) ≤ e^ε·E_i(x) + δ, so
+that E_k(x) > e^{2ε}·max E_i(x) + (1 + e^ε)·δ keeps class k ahead at x′. With (1 + ε)·δ in place of
+(1 + e^ε)·δ, as lecture slides have it, it does not: a linear program finds the counterexample.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
 
 
 def pixeldp_slides(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The condition with (1 + e)·δ."""
-    return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON, "(1 + e)·δ")
+    """The condition with (1 + ε)·δ."""
+    return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON, "(1 + ε)·δ")
 
 
 def pixeldp_right(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
-    """The condition with (1 + e^e)·δ."""
-    return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON), "(1 + e^e)·δ")
+    """The condition with (1 + e^ε)·δ."""
+    return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON), "(1 + e^ε)·δ")
 
 
 def _verdict(
@@ -106,22 +106,22 @@ def _verdict(
     return Verdict(
         key=key,
         title=f"PixelDP's condition with {term}",
-        claim=f"E_k(x) > e^(2e)·max E_i(x) + {term} keeps class k ahead at every x′ in reach.",
+        claim=f"E_k(x) > e^(2ε)·max E_i(x) + {term} keeps class k ahead at every x′ in reach.",
         source="Lecuyer et al. 2019, Proposition 1" if right else "lecture slides on PixelDP",
-        settings={"e": _EPSILON, "delta": _DELTA},
-        conditions=(Condition("scores lie in [0, 1] and are (e, δ)-private", True),),
+        settings={"epsilon": _EPSILON, "delta": _DELTA},
+        conditions=(Condition("scores lie in [0, 1] and are (ε, δ)-private", True),),
         computed=(
-            "A linear program over all pairs of (e, δ)-private laws of three classes where class k "
+            "A linear program over all pairs of (ε, δ)-private laws of three classes where class k "
             "is not ahead at x′: the largest amount by which the condition still holds at x."
         ),
         outcome=Outcome.REFUTED if refuted else Outcome.PROVED,
         failing_step=(
-            "The chain E_k(x) ≤ e^e·(e^e·E_i(x) + δ) + δ multiplies the inner δ by e^e, not by e."
+            "The chain E_k(x) ≤ e^ε·(e^ε·E_i(x) + δ) + δ multiplies the inner δ by e^ε, not by ε."
             if refuted
             else ""
         ),
         repair=(
-            "E_k(x) ≤ e^e·E_k(x′) + δ ≤ e^e·E_i(x′) + δ ≤ e^(2e)·E_i(x) + (1 + e^e)·δ contradicts "
+            "E_k(x) ≤ e^ε·E_k(x′) + δ ≤ e^ε·E_i(x′) + δ ≤ e^(2ε)·E_i(x) + (1 + e^ε)·δ contradicts "
             "the condition."
         ),
         numbers={

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dpcore.audit.verdict import Number
     from dpcore.lexicon.lexicon import Lexicon
 
-NOTHING_CUT = "at a smaller ε no word lies beyond γ, and nothing is truncated"
+LITTLE_CUT = "at a smaller ε γ is above ¾ of the largest distance, and little or nothing is cut off"
 _SAMPLE = 10  # times `settings.words`: private words compared where the vocabulary is large
 
 
 def truncating_epsilon(mechanism: TruncatedExponential, settings: AuditSettings) -> float:
-    """ε, but at least that at which γ is ¾ of the diameter: below it nothing is truncated."""
+    """ε, but at least that at which γ is ¾ of the diameter: below it little is truncated."""
     extent = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent
     return max(settings.epsilon, 2.0 * mechanism.cap / (0.75 * extent.diameter))
 
@@ -88,8 +88,7 @@ def carvalho_theorem_2(
                 True,
             ),
         ),
-        computed=f"The exact loss: {audit.method}.{fewer}"
-        + settings.moved_to(epsilon, NOTHING_CUT),
+        computed=f"The exact loss: {audit.method}.{fewer}" + settings.moved_to(epsilon, LITTLE_CUT),
         outcome=Outcome.PROVED if audit.found.holds else Outcome.REFUTED,
         repair=(
             "min(D, γ) is a metric too, so weight and normaliser change by at most e^(ε·d/2) each. "
@@ -130,7 +129,7 @@ def carvalho_theorem_3(
         settings={"epsilon": epsilon, "beta": mechanism.beta, "words": count},
         conditions=(Condition(f"0 < β < (n − 1)/n = {(n - 1) / n:.6g}", True),),
         computed=f"The exact probability of a word beyond γ, for {count} words."
-        + settings.moved_to(epsilon, NOTHING_CUT),
+        + settings.moved_to(epsilon, LITTLE_CUT),
         outcome=Outcome.PROVED if largest <= mechanism.beta * (1 + 1e-9) else Outcome.REFUTED,
         repair=(
             "At worst no other word lies within γ; then (n − 1)·e^−c/(1 + (n − 1)·e^−c) = β, "

@@ -182,7 +182,10 @@ def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
             else "The smaller variance is that of noise that is not (ε, δ)-private, beside noise "
             "that is; compare the figures of the private ones."
         ),
-        repair=f"Of the private ones at the δ below the smallest noise is: {smallest}.",
+        repair=(
+            f"Of the private ones, at δ = {settings.delta:g} where they have one, the smallest "
+            f"deviation is that of: {smallest}."
+        ),
         numbers={
             "deviation/C, as published (not private)": own,
             "Laplace": laplace_,

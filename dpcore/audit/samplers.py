@@ -56,12 +56,14 @@ class SamplerReport:
     Attributes:
         checks: in the order radius, projections, signs, neighbours.
         draws: rows of the sample.
-        error: probability with which correct noise fails some check.
+        error: a correct sampler fails some check with at most this probability.
+        further: names of the checks that look at something other than these rows.
     """
 
     checks: tuple[Check, ...]
     draws: int
     error: float
+    further: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -74,8 +76,13 @@ class SamplerReport:
         return tuple(check.name for check in self.checks if not check.passed)
 
     def extended(self, check: Check, error: float) -> SamplerReport:
-        """With one check more, which a correct sampler fails with at most this probability."""
-        return SamplerReport((*self.checks, check), self.draws, self.error + error)
+        """With a check of something else, failed by a correct sampler with at most this chance."""
+        return SamplerReport(
+            (*self.checks, check),
+            self.draws,
+            self.error + error,
+            (*self.further, check.name),
+        )
 
     @property
     def test(self) -> SamplerTest:
@@ -94,10 +101,11 @@ class SamplerReport:
     def sentence(self) -> str:
         """What was tested, and what came of it."""
         state = "all pass" if self.passed else f"these fail: {', '.join(self.failed)}"
+        further = f" and of {', '.join(self.further)}" if self.further else ""
         return (
             f"{len(self.checks)} tests of {self.draws:,} noise vectors (length, projections, "
-            f"independence) and what comes of them: {state}. A correct sampler fails one of them "
-            f"with probability {self.error:g}."
+            f"independence){further}: {state}. A correct sampler fails any of them with "
+            f"probability at most {self.error:g}."
         )
 
 

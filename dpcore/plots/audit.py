@@ -82,7 +82,7 @@ def profile_caption(table: pd.DataFrame) -> str:
     )
     excess = _excess(table)
     if excess is None:
-        return text + " The true curve is nowhere above what the claim allows."
+        return text + " At none of the ε drawn is the true curve above what the claim allows."
     return text + (
         " Of the ε drawn, the true curve is above what the claim allows from "
         f"ε = {number(excess[0])} to {number(excess[1])}."

@@ -115,7 +115,7 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
     Args:
         table: as for `votes_figure`.
         label: the true class.
-        error: probability that a bound is wrong, all of them together.
+        error: the most that the probability is that any of the bounds is wrong.
     """
     first = table.loc[table["low"].idxmax()]
     others = table[table["class"] != first["class"]]
@@ -128,5 +128,5 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
     return (
         f"Class {first['class']} is at least {first['low']:.3f}, and no other above "
         f"{second['high']:.3f} (class {second['class']}); all bounds hold together but with "
-        f"probability {error:g}. {apart} The true class (hatched) is {label}."
+        f"probability at most {error:g}. {apart} The true class (hatched) is {label}."
     )

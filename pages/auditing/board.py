@@ -27,12 +27,12 @@ _COLUMNS = {
     "verdict": (
         "verdict",
         110,
-        "✘ refuted, ✔ proved, ◉ checked exactly, ? a "
-        "condition is not met, ○ not refuted, ⚠ the sampler disagrees with its law.",
+        "✘ refuted, ✔ proved, ◉ checked exactly on this vocabulary alone, ? a condition is not met "
+        "or was not computed, ○ not refuted, ⚠ the sampler disagrees with its law.",
     ),
     "claim": ("claim", 230, None),
     "computed": ("computed", 270, "One of the figures that were computed; all are shown below."),
-    "source": ("source", 400, "Where the claim stands, with the number of the theorem."),
+    "source": ("source", 400, "Where the claim or its proof stands."),
 }
 
 
@@ -112,6 +112,6 @@ def _table(table: pd.DataFrame, fingerprint: str) -> None:
         },
         on_select=take,
         selection_mode="single-row",
-        alt="Every published claim with its verdict, its source and one computed figure",
+        alt="Every claim with its verdict, its source and one computed figure",
     )
     csv_button("Verdicts as CSV", "verdicts", lambda: table, key="csv_verdicts")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpcore.audit.overview import USES
 from dpcore.audit.settings import AuditSettings
-from dpcore.limits import MAX_DIMENSION, MAX_SEED
+from dpcore.limits import MAX_AUDIT_WORDS, MAX_DIMENSION, MAX_SEED
 
 _DEFAULT = AuditSettings()
 PAGE_WORDS, PAGE_DRAWS = 200, 20_000
@@ -22,7 +22,8 @@ _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
     ),
     "latent": (
         "n", 1, MAX_DIMENSION, 1,
-        "Coordinates of the latent vector; the true ε grows with its square root.",
+        "Coordinates of the latent vector; the true ε of the published noise grows with its "
+        "square root.",
     ),
     "clip_norm": (
         "C", 1e-3, 1e3, 0.5,
@@ -36,9 +37,13 @@ _CONTROLS: dict[str, tuple[str, float | int, float | int, float | int, str]] = {
     "words": (
         "Words", 2, PAGE_WORDS, 1,
         "How many words drawn by the seed are compared with one another: as many for truncated "
-        "Gumbel, five times as many for its repair, ten times for TEM; time grows with it.",
+        "Gumbel, five times as many for its repair, ten times for TEM. For Theorem 2 and "
+        f"calibrated TEM a lexicon of up to {MAX_AUDIT_WORDS:,} words is compared whole.",
     ),
-    "draws": ("Draws", 1000, PAGE_DRAWS, 1000, "Noise vectors that test the sampler."),
+    "draws": (
+        "Draws", 1000, PAGE_DRAWS, 1000,
+        "Noise vectors that test the sampler; for Vickrey also outputs of each of two words.",
+    ),
     "seed": ("Seed of the audit", 0, MAX_SEED, 1, "Of every sample: the same seed, same numbers."),
 }  # fmt: skip
 

@@ -102,7 +102,10 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     if len(table):
         st.subheader("What to use instead, and what it costs", anchor=False)
         _plain_table(table, "What holds in place of this claim, its verdict and its cost")
-        note("At the usual settings, and at the ε of each row. C is the norm of clipping.")
+        note(
+            "At the usual settings, and at the ε of each row. C is the norm of clipping; a repair "
+            f"that has a δ has δ = {usual.delta:g}."
+        )
 
 
 def _reproduce(found: Verdict) -> None:

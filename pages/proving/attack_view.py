@@ -105,8 +105,8 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
             required=True,
             key="attack_words",
             bind="query-params",
-            help="With the nearest words the exact certificate of the view Words holds, and can be "
-            "compared with what the attack finds.",
+            help="With the nearest words there is a certificate to compare with what the attack "
+            "finds on a sample: exact for a linear classifier, a lower bound for a network.",
         )
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
@@ -177,7 +177,7 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
     st.text(document.text)
     if document.label is not None and read_as != document.label:
         st.info(
-            "This text is misread without an attack: choose another, or the other classifier.",
+            "This text is misread without an attack: choose another, or another classifier.",
             icon=":material/info:",
         )
         return

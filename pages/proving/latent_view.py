@@ -146,9 +146,9 @@ def _attack() -> None:
     st.text(
         f"The attacker names “{named}” with probability {found.probability.max():.3g}: {right}. "
         f"The true utterance has rank {found.rank:g} of {len(made.texts)}.\nClaimed ε = "
-        f"{found.claimed_epsilon:g} allows to be right with probability {found.claimed_bound:.3g} "
-        f"at most, on average over the utterances; the true ε = {found.epsilon:.4g} allows "
-        f"{found.true_bound:.3g}."
+        f"{found.claimed_epsilon:g} allows an attacker to be right with probability "
+        f"{found.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
+        f"likely; the true ε = {found.epsilon:.4g} allows {found.true_bound:.3g}."
     )
     top = [int(i) for i in found.order[:_SHOWN]]
     st.dataframe(
@@ -204,7 +204,7 @@ def _successes(made: Examples, noise: str, seed: int) -> None:
     )
     st.text(
         f"The attacker is right more often than the claim allows (its whole 95 % interval) at "
-        f"ε = {', '.join(beyond)}: the claim is refuted on these utterances."
+        f"ε = {', '.join(beyond)}: the draws contradict the claim on these utterances."
         if beyond
         else f"Nowhere does the attacker's 95 % interval lie above what the claim allows{why}."
     )

@@ -81,7 +81,8 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
     )
     st.text(_counted(words, rules, found))
     note(
-        f"{_DRAWS} draws of each text, bounds (Clopper–Pearson) wrong with probability {_ERROR:g}. "
+        f"{_DRAWS} draws of each text; its bounds (Clopper–Pearson) are wrong with probability at "
+        f"most {_ERROR:g}. "
         "The noise must hide any new word, because it does not know which are allowed; the exact "
         "certificate knows. That is the price of a proof that asks nothing of the classifier."
     )

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.plots.robust import certified_caption, ends_caption, lines_figure
+from dpcore.study.comparison_experiment import option
 from dpcore.study.pixeldp_summary import costs, summary
 from pages.proving.recorded_frame import recorded_view
 from pages.shared.downloads import csv_button
@@ -113,7 +114,11 @@ def _certified(found: RecordedExperiment) -> None:
         curves,
         f"{found.entry.name}_certified",
     )
-    note("Bands are 95 % intervals of the mean over trials, each with its own training.")
+    note(
+        "Bands are 95 % intervals of the mean over trials, each with its own training. Of each "
+        "input the bounds on its votes are wrong with probability at most "
+        f"{option(found, 'error'):g}."
+    )
 
 
 def _at(curves: pd.DataFrame) -> float:

@@ -116,9 +116,10 @@ def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
         right = "right" if name == label else f"wrong, it is a {label}"
         said.append(
             f"{_NAMES[bound]}: it is read as {name} ({right}), and no attack of size up to "
-            f"{_size(size)} changes that (PixelDP's condition); up to {_size(tight)} by the tight "
-            "one."
+            f"{_size(size)} puts another class ahead in expectation (PixelDP's condition); up to "
+            f"{_size(tight)} by the tight one."
         )
+    said.append(f"Each bound, taken alone, is wrong with probability at most {how.error:g}.")
     return "\n".join(said)
 
 

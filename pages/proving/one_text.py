@@ -191,8 +191,9 @@ def _both(
             st.markdown(f"**Classifier: {title}**")
             _one(words, rules, document, table, share, certified=certified)
     note(
-        "The worst text reaches the margin exactly: no bound is involved, and a margin above 0 is "
-        "a proof for every allowed text. [old → new] marks a changed word, · a word outside the "
+        "The worst text reaches the margin: no bound is involved, and a margin that is above 0 by "
+        "more than rounding is a proof for every allowed text. [old → new] marks a changed word, "
+        "· a word outside the "
         "vocabulary."
     )
 

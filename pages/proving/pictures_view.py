@@ -56,10 +56,11 @@ _DRAWN = "digits_part"
 def pictures_view() -> None:
     """Draw the controls, the certified accuracy, and what belongs to it."""
     note(
-        "Noise is added inside the classifier, and many draws of it vote. What the noise hides "
-        "from an attacker who changes the picture a little cannot change the vote: that is "
-        "differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). 1,347 pictures of "
-        "8 × 8 pixels train the classifier, 450 test it."
+        "Noise is added inside the classifier, and many draws of it vote. A change of the picture "
+        "that the noise hides cannot change the class that is expected to win: that is "
+        "differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). The draws only "
+        "estimate what is expected, with a stated error. 1,347 pictures of 8 × 8 pixels train the "
+        "classifier, 450 test it."
     )
     computed_now()
     _board()
@@ -119,7 +120,7 @@ def _controls() -> tuple[Noise, Bounded]:
             bind="query-params",
             width=190,
             help="Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
-            "probability, as PixelDP does it; wider, but for any scores.",
+            "probability, as PixelDP does it; usually wider, but for any scores in [0, 1].",
         )
         error = st.selectbox(
             "Wrong with probability",
@@ -129,8 +130,9 @@ def _controls() -> tuple[Noise, Bounded]:
             key="digits_error",
             bind="query-params",
             width=190,
-            help="Probability, over the draws, that a bound on one picture's votes is wrong: all "
-            "its classes and both sides share it. Smaller is safer, and abstains more often.",
+            help="The largest probability, over the draws, that some bound on one picture's "
+            "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
+            "abstains more often.",
         )
         seed = choose_seed("Of training and of all draws: the same seed shows the same.", 130)
     left, right = st.columns(2)
@@ -179,7 +181,9 @@ def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
         f"It abstains on {abstained} of {len(found.classes)} pictures, which counts as wrong. "
         f"Largest certified L: {reach} by PixelDP's condition, {found.tight.max():.3g} tight. The "
         f"layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise has scale "
-        f"{layer.scale:.4g}."
+        f"{layer.scale:.4g}. The certificate of one picture is wrong with probability at most "
+        f"{how.error:g}, so that of the {len(found.classes)} at most "
+        f"{how.error * len(found.classes):.3g} are expected to be."
     )
     if noise.accounting is Accounting.LAPLACE:
         note(

@@ -33,8 +33,9 @@ def renyi_view() -> None:
     made = example(_PRIORS[chosen])
     st.markdown(
         "A random classifier is **robust** if an attack within reach moves its answer by a Rényi "
-        "divergence of at most ε, for almost every input that occurs. It is **private** if that "
-        "holds for every pair within reach. Pinot et al. 2019 call the two equivalent almost "
+        "divergence of at most ε, for almost every input that occurs. It is **private**, in "
+        "Rényi's sense and at the same order λ, if that holds for every pair within reach. Pinot "
+        "et al. 2019 call the two equivalent almost "
         "surely. Four inputs in a row, reach one step:"
     )
     laws = pd.DataFrame(

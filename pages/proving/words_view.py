@@ -162,7 +162,8 @@ def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
     )
     note(
         "At 0 no word may change: that is the accuracy without an attack. Certified training knew "
-        f"the share {rules.share:.0%}; the other points ask what it withstands beyond. No attack "
+        f"the share {rules.share:.0%}; the other points ask what it withstands at other shares. "
+        "No attack "
         "that keeps the rules gets below a curve, and one that reaches it is in “One text”."
     )
     link_and_command(
@@ -173,4 +174,5 @@ def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
 
 
 def _more(texts: int) -> str:
-    return f"{abs(texts)} texts {'more' if texts >= 0 else 'fewer'}"
+    count = "1 text" if abs(texts) == 1 else f"{abs(texts)} texts"
+    return f"{count} {'more' if texts >= 0 else 'fewer'}"

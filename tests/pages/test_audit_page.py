@@ -61,7 +61,7 @@ def test_the_profile_is_drawn_claimed_against_true() -> None:
     assert [trace["name"] for trace in profile["data"]] == [
         "the claim allows at most", "true δ of the noise",
     ]  # fmt: skip
-    assert "nowhere above what the claim allows" in said(test)
+    assert "At none of the ε drawn is the true curve above" in said(test)
 
 
 def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
