@@ -15,7 +15,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
 
-_FLAG, _OPEN = "framed", "open_page"
+_FLAG, _OPEN, _MOVED = "framed", "open_page", "moved_on"
 
 TITLE = "Word Privacy Lab"
 
@@ -82,6 +82,8 @@ def _take_along(address: str) -> None:
     in the first run would be forgotten on the next page, and be back on the page after it.
     """
     before, runs, given = st.session_state.get(_OPEN, (address, 0, None))
+    if before != address:
+        st.session_state[_MOVED] = True
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     if before == address:
         st.session_state[_OPEN] = address, runs + 1, None
@@ -98,6 +100,14 @@ def _take_along(address: str) -> None:
 def open_address() -> str:
     """Address of the page that is open."""
     return str(st.session_state[_OPEN][0])
+
+
+def arrived_by_address() -> bool:
+    """Whether this is the page that the visit began with: the link is of whoever gave it.
+
+    On a page that the menu led to, the link also holds what was taken along.
+    """
+    return _MOVED not in st.session_state
 
 
 def _shared(name: str) -> bool:

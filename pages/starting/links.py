@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared.aids import EXPLAIN, LARGE
+from pages.shared.frame import arrived_by_address
 from pages.shared.groups import GROUPS
 
 _OF_REWRITE = frozenset(
@@ -16,7 +17,13 @@ _OF_REWRITE = frozenset(
 
 
 def follow_old_link() -> None:
-    """Go on to the page Rewrite, with the whole link, if the link names a control of that page."""
+    """Go on to the page Rewrite, with the whole link, if the link names a control of that page.
+
+    Only where the visit begins: the menu takes choices of other pages along in the address, and
+    whoever follows it to this page wants this page.
+    """
+    if not arrived_by_address():
+        return
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     if any(_of_rewrite(name) for name in asked):
         # The reading aids are drawn already: Streamlit takes what they are set to along by itself.

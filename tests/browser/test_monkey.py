@@ -1,9 +1,7 @@
 """People who are in a hurry: whatever they do, every page comes, and nothing breaks.
 
 Each person is a seed: it decides what is done next, not when the server answers. `DPCORE_MONKEYS`
-names the seeds: `3,4,5`, or `1-60` for a long run; three persons at once share a server. It is run
-on request alone: beside other work one of five runs found a link that was not followed, the cause
-of which is not known yet.
+names the seeds: `3,4,5`, or `1-60` for a long run; three persons at once share a server.
 """
 
 import os
@@ -149,7 +147,6 @@ def groups() -> list[list[int]]:
     return [seeds[first : first + AT_ONCE] for first in range(0, len(seeds), AT_ONCE)]
 
 
-@pytest.mark.skipif(_SEEDS not in os.environ, reason=f"on request: {_SEEDS}=1-3")
 @pytest.mark.parametrize("group", groups(), ids=str)
 def test_people_in_a_hurry(app: Server, new_page: NewPage, group: list[int]) -> None:
     before = len(app.printed())

@@ -117,6 +117,24 @@ def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: New
     assert not watch.page_errors
 
 
+@pytest.mark.parametrize("page_before", ["rewrite", "deniability"])
+def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
+    app_url: str, new_page: NewPage, page_before: str
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/{page_before}?eps_metric=2.5&metric=madlib&preset=letter")
+    for _ in range(2):  # at once, and when its fields have been read
+        page.get_by_role("link", name="Start", exact=True).first.click()
+        expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
+        grid(page)
+        wait_idle(page)
+        expect(page).to_have_title("Start – Word Privacy Lab", timeout=1)
+        page.go_back()
+        expect(page).not_to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
+        wait_idle(page)
+    assert not watch.page_errors
+
+
 def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
     open_page(page, app_url)
     grid(page)
