@@ -2,7 +2,7 @@
 
 import sys
 
-from dpcore.cli import main
+from dpcore.cli.main import main
 
 if __name__ == "__main__":
     try:

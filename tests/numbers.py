@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def _run(words: list[str]) -> dict[str, Any]:
-    from dpcore.cli import main
+    from dpcore.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -127,7 +127,9 @@ def _run(words: list[str]) -> dict[str, Any]:
             code: object = main(words)
         except SystemExit as end:
             code = end.code
-    printed = re.sub(r"\d+(\.\d+)? (s|ms|seconds?|minutes?)\b|\"seconds\": [\d.]+", "…", out.getvalue())
+    printed = re.sub(
+        r"\d+(\.\d+)? (s|ms|seconds?|minutes?)\b|\"seconds\": [\d.]+", "…", out.getvalue()
+    )
     return {"code": code, "out": printed.splitlines(), "err": err.getvalue()}
 
 
@@ -152,13 +154,16 @@ def laws() -> Iterator[tuple[str, Any]]:
         yield f"{kind.short}: caution", mechanism.caution
         for word in words:
             law = mechanism.law(int(word), epsilons, rng=generator(1, "numbers"))
-            yield f"{kind.short}: law of {lexicon.words[word]}", {
-                "exact": law.exact,
-                "error": law.error,
-                "method": law.method,
-                "stay": law.stay().tolist(),
-                "dense": [_digest(law.dense(len(lexicon))[i]) for i in range(len(epsilons))],
-            }
+            yield (
+                f"{kind.short}: law of {lexicon.words[word]}",
+                {
+                    "exact": law.exact,
+                    "error": law.error,
+                    "method": law.method,
+                    "stay": law.stay().tolist(),
+                    "dense": [_digest(law.dense(len(lexicon))[i]) for i in range(len(epsilons))],
+                },
+            )
         grid = np.array(sorted(epsilons))
         paths = mechanism.paths(generator(2, "numbers"), words.repeat(5), epsilons=grid)
         yield f"{kind.short}: paths", paths.at(grid).tolist()
@@ -209,8 +214,8 @@ def corpora() -> Iterator[tuple[str, Any]]:
 
 def papers() -> Iterator[tuple[str, Any]]:
     """What papers say against what is recorded, and the verdicts and tables that are bundled."""
-    from dpcore.study.comparison import compare
-    from dpcore.study.comparison_utility import compare_experiment
+    from dpcore.papers.comparison import compare
+    from dpcore.papers.comparison_utility import compare_experiment
     from dpcore.study.experiment_results import read_experiment, read_experiments
     from dpcore.study.provenance import experiment_provenance, provenance
     from dpcore.study.results import bundled_results, read_manifest, read_recorded
@@ -252,11 +257,14 @@ def figures() -> Iterator[tuple[str, Any]]:
             assert not test.exception, (content.file, query, test.exception)
             charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
             for i, chart in enumerate(charts):
-                yield f"figure {content.title} {query} {i}", {
-                    "traces": len(chart["data"]),
-                    "data": _hash(chart["data"]),
-                    "layout": _hash(chart["layout"]),
-                }
+                yield (
+                    f"figure {content.title} {query} {i}",
+                    {
+                        "traces": len(chart["data"]),
+                        "data": _hash(chart["data"]),
+                        "layout": _hash(chart["layout"]),
+                    },
+                )
 
 
 def _hash(value: Any) -> str:

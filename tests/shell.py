@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.cli import main
+from dpcore.cli.main import main
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:

@@ -11,8 +11,8 @@ import pytest
 from randomgen.chacha import ChaCha
 
 from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.mechanisms.tem import TruncatedExponential
 from dpcore.rewrite.sentence import draw, prepare
 from tests.shell import result, run, small_vectors
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcore import __version__
-from dpcore.cli import _parser, main
+from dpcore.cli.main import _parser, main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared.contents import CONTENTS
@@ -24,10 +24,10 @@ ALL = [
 # What takes long, or needs a network, a cluster or torch, runs smaller in the test that is named.
 ELSEWHERE = {
     "lexicon fetch": "tests/lexicon/test_fetch.py",
-    "map build": "tests/measure/test_map_cli.py",
-    "audit --all": "tests/audit/test_cli.py",
-    "autoencoder": "tests/study/test_autoencoder_cli.py",
-    "privatize big.parquet": "tests/study/test_cluster.py",
+    "map build": "tests/cli/test_map.py",
+    "audit --all": "tests/cli/test_audit.py",
+    "autoencoder": "tests/cli/test_autoencoder.py",
+    "privatize big.parquet": "tests/jobs/test_cluster.py",
 }
 OWN_FILES = [command for command in ALL if re.search(r"vectors\.txt|reviews\.csv| mine\b", command)]
 COMMANDS = [

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.posterior import promised_losses
+from dpcore.attack.output.posterior import promised_losses
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy
 from dpcore.limits import MAX_ATTACK_RELEASES, MAX_TEXT_TOKENS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.rows import Rows
+from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.arrays import a_number
-from dpcore.audit.claims_gumbel import certify_triple
-from dpcore.audit.claims_noise import noise_report
-from dpcore.audit.laws import audit_mechanism
+from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.montecarlo import resolution
-from dpcore.audit.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
+from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
 from dpcore.audit.verdict import Outcome, SamplerTest
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Status
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.clipped import ClippedMechanism
-from dpcore.mechanisms.multivariate import MultivariateLaplace
-from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
+from dpcore.mechanisms.clipped.clipped import ClippedMechanism
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.papers.feyisetan2020.claims import noise_report
+from dpcore.papers.xu2021.claims import certify_triple
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcore.learn.checkpoint import Checkpoint
-    from dpcore.learn.network_classifier import NetworkClassifier
+    from dpcore.learn.text_network.classifier import NetworkClassifier
     from dpcore.lexicon.lexicon import Lexicon
 
 NETWORKS = ("normal", "ibp")
@@ -44,8 +44,8 @@ def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Che
         MissingPackageError: torch or safetensors is not installed.
         ParameterError: another name, or another lexicon.
     """
-    from dpcore.learn.network_classifier import recall
     from dpcore.learn.packages import torch
+    from dpcore.learn.text_network.classifier import recall
 
     torch()  # what is missing is said first
     return recall(network_path(name), lexicon)

@@ -13,9 +13,9 @@ from dpcore.errors import CorpusError, MissingPackageError
 from dpcore.learn.bags import bags_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
-from dpcore.learn.network_training import Examples
 from dpcore.learn.substitutions import listed, nearest_words
 from dpcore.learn.table import read_table
+from dpcore.learn.text_network.training import Examples
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_LABELLED_BYTES
 

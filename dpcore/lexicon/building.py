@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, write_text
 from dpcore.lexicon.damage import FIELDS
-from dpcore.lexicon.extent import Extent, extent_of
+from dpcore.lexicon.extent.extent import Extent, extent_of
 from dpcore.lexicon.metric import Metric
 
 if TYPE_CHECKING:

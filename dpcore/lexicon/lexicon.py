@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcore.lexicon.extent import Extent
+    from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.nearest import NearestSearch
     from dpcore.lexicon.neighbours import NeighbourTable
     from dpcore.lexicon.progress import Progress
@@ -237,7 +237,7 @@ class Lexicon:
         (`Extent.exact` is False) unless the exact values were built on request before
         (`python -m dpcore lexicon build`).
         """
-        from dpcore.lexicon.extent import extent_of
+        from dpcore.lexicon.extent.extent import extent_of
 
         return extent_of(self)
 

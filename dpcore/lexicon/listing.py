@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, kinds_kept, recall
 from dpcore.lexicon.catalogue import available
-from dpcore.lexicon.extent import extent_of
+from dpcore.lexicon.extent.extent import extent_of
 from dpcore.lexicon.sources import SOURCES
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

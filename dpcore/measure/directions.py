@@ -8,7 +8,7 @@ computed once. Then
   direction u it is the mass that the law of the radius puts on the lengths at which the word
   stays, a smooth function of ε, with less variance than counting. At small ε hardly any direction
   lets a word stay; so others are drawn towards each word, and all are weighed together
-  (`dpcore.mechanisms.towards`);
+  (`dpcore.mechanisms.additive.towards`);
 * for Sw and the effective number one radius a direction is drawn, which gives R independent runs
   at every ε (the same noise at all of them), and these are counted. To put the Rao–Blackwell
   estimate of the *law* into Σ 1 − (1 − p)^R would be wrong: a word that none of the directions
@@ -27,14 +27,14 @@ from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, blocks, shared_mean_error
 from dpcore.measure.reaching import weighed_mass
 from dpcore.measure.shares import MeanTally, Tally
-from dpcore.mechanisms import rays
+from dpcore.mechanisms.additive import rays
 from dpcore.noise.radial import radii
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.additive import RadialMechanism
-    from dpcore.mechanisms.envelope import Steps
+    from dpcore.mechanisms.additive.additive import RadialMechanism
+    from dpcore.mechanisms.additive.envelope import Steps
 
 _BUNDLE_ENTRIES = 64_000_000  # of the kept product of directions and vocabulary: 256 MB
 _COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB

@@ -10,8 +10,8 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.measure.counting import FloatArray, IntArray, effective_number, expected_distinct
 from dpcore.measure.figures import Figures, blocks
-from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
-from dpcore.mechanisms.truncated_gumbel_law import ABSOLUTE_ERROR as GUMBEL_ERROR
+from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR as GUMBEL_ERROR
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dpcore.measure.counting import FloatArray
-    from dpcore.measure.maps_model import Map
+    from dpcore.measure.maps.model import Map
     from dpcore.mechanisms.law import Law
 
 

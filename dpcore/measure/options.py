@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
+from dpcore.cli.mechanisms import common_options, seed_option
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_EPSILONS
-from dpcore.mechanisms.cli import common_options, seed_option
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.ranking import Ranking
     from dpcore.measure.counting import FloatArray, IntArray
-    from dpcore.mechanisms.envelope import Steps
+    from dpcore.mechanisms.additive.envelope import Steps
+    from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.mechanisms.shared import SharedDirections
 
 _PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
 

@@ -15,7 +15,7 @@ from dpcore.measure.words import named
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.counting import FloatArray
-    from dpcore.measure.maps_model import Map
+    from dpcore.measure.maps.model import Map
     from dpcore.measure.outputs import Outputs
     from dpcore.mechanisms.mechanism import Mechanism
 

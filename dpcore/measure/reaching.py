@@ -12,18 +12,18 @@ import numpy as np
 
 from dpcore.measure.outputs import outputs_of
 from dpcore.measure.shares import Tally
-from dpcore.mechanisms.additive import RadialMechanism
-from dpcore.mechanisms.towards import rays_towards
+from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.mechanisms.additive.towards import rays_towards
 from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.measure.counting import FloatArray
-    from dpcore.mechanisms.envelope import Steps
+    from dpcore.mechanisms.additive.envelope import Steps
+    from dpcore.mechanisms.additive.rays import Bundle
+    from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.mechanisms.rays import Bundle
-    from dpcore.mechanisms.shared import SharedDirections
 
 _PUBLIC_SEED = 0  # of randomness that estimates a law: it protects nothing
 

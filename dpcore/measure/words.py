@@ -110,7 +110,7 @@ def sample(
     by = Stratum(by)
     order = np.arange(n, dtype=np.int64)
     if by is Stratum.DENSITY:
-        from dpcore.measure.density import vocabulary_density
+        from dpcore.measure.density.density import vocabulary_density
 
         order = np.argsort(vocabulary_density(lexicon, 1, progress).nearest, kind="stable")
     edges = np.arange(count + 1) * n // count

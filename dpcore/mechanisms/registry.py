@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError, UnknownMechanismError
-from dpcore.mechanisms.adept import Adept, AdeptManhattan
-from dpcore.mechanisms.clipped import (
+from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
+from dpcore.mechanisms.additive.projection import RandomProjection
+from dpcore.mechanisms.additive.vickrey import Vickrey
+from dpcore.mechanisms.clipped.adept import Adept, AdeptManhattan
+from dpcore.mechanisms.clipped.clipped import (
     ClippedGaussian,
     ClippedGaussianClassical,
     ClippedL2Laplace,
     ClippedLaplace,
 )
+from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.mechanisms.multivariate import Mahalanobis, MultivariateLaplace
-from dpcore.mechanisms.projection import RandomProjection
-from dpcore.mechanisms.tem import TruncatedExponential
-from dpcore.mechanisms.tem_calibrated import TemCalibrated
-from dpcore.mechanisms.trlaplace import TrLaplace, TrLaplaceCorrected
-from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
-from dpcore.mechanisms.truncated_gumbel_repaired import TruncatedGumbelRepaired
-from dpcore.mechanisms.vickrey import Vickrey
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.attack.odds import favoured, odds_text
 from dpcore.plots.layout import factor_text, number, probability_text
-from dpcore.plots.odds import favoured, odds_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def odds_sentence(row: pd.Series) -> str:
     """One row of the odds table as a sentence.
 
     Args:
-        row: the columns of `dpcore.plots.odds`.
+        row: the columns of `dpcore.plots.attack.odds`.
     """
     output = row["output"]
     bound = factor_text(float(row["log_bound"]))

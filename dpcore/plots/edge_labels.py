@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dpcore.plots.deniability import spread
+from dpcore.plots.deniability.curves import spread
 from dpcore.plots.style import name_tag, style_of
 
 _LETTER_PIXELS = 6.3

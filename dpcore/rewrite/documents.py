@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.mechanisms.bulk import bulk
+from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.assembly import assemble
 from dpcore.rewrite.casing import CasePolicy
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.bulk import Bulk
+    from dpcore.mechanisms.bulk.documents import Bulk
     from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 

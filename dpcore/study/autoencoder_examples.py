@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
-from dpcore.attack.noisy_vector import likeliest_words
+from dpcore.attack.output.noisy_vector import likeliest_words
 from dpcore.errors import StudyError
-from dpcore.learn.autoencoder import Architecture
-from dpcore.learn.autoencoder_training import frequent_words, train
+from dpcore.learn.autoencoder.autoencoder import Architecture
+from dpcore.learn.autoencoder.training import frequent_words, train
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.bundled import bundled_data
@@ -26,10 +26,10 @@ from dpcore.lexicon.nearest import NearestSearch
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.papers.huang2024.autoencoder_plans import YELP
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.autoencoder_trial import sentences_of
-from dpcore.study.huang2024_autoencoder import YELP
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.noisy_vector import information, kept_at_most, likeliest_words
+from dpcore.attack.output.noisy_vector import information, kept_at_most, likeliest_words
 from dpcore.errors import TextError
-from dpcore.learn.autoencoder import Architecture, Autoencoder
-from dpcore.learn.autoencoder_training import drawn, frequent_words, train
+from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
+from dpcore.learn.autoencoder.training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.nearest import NearestSearch
-from dpcore.measure.similarity import bleu, rouge1, words_kept
+from dpcore.measure.similarity.similarity import bleu, rouge1, words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import Documents, encode_all

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
+from dpcore.jobs.executors import of
+from dpcore.jobs.machine import machine_facts
 from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.study.embeddings import load_embedding
-from dpcore.study.executors import of
 from dpcore.study.experiment_results import ExperimentEntry, tidy
-from dpcore.study.machine import machine_facts
 from dpcore.study.plan import canonical
 from dpcore.study.privacy_rows import privacy_rows
 from dpcore.study.runner import run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.study.experiments import Experiment
+    from dpcore.papers.experiments import Experiment
 
 _PACKAGES = ("scikit-learn", "scipy", "rouge-score", "sacrebleu", "torch", "transformers")
 

@@ -155,7 +155,7 @@ def _odds(lexicon: Lexicon) -> Exercise:
 
 def _crowd(lexicon: Lexicon) -> Exercise:
     from dpcore.measure.deniability import measure
-    from dpcore.measure.density import neighbourhood
+    from dpcore.measure.density.density import neighbourhood
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
 
@@ -212,8 +212,8 @@ def _left(before: float, least: float, after: float) -> float:
 
 
 def _claim(lexicon: Lexicon) -> Exercise:
-    from dpcore.audit.claims import verdict
     from dpcore.audit.settings import AuditSettings
+    from dpcore.papers.claims import verdict
 
     settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=CLAIM_LATENT)
     numbers = verdict("adept-published", lexicon, settings).numbers
@@ -238,15 +238,15 @@ def _claim(lexicon: Lexicon) -> Exercise:
 
 
 def _proof(_: Lexicon) -> Exercise:
-    from dpcore.learn.certified_prediction import (
+    from dpcore.learn.pixeldp.certified_prediction import (
         Bound,
         certified_accuracy,
         certify,
         draw_scores,
         score_bounds,
     )
-    from dpcore.learn.digits import digits, train_digits
-    from dpcore.learn.noise_layer import Accounting
+    from dpcore.learn.pixeldp.digits import digits, train_digits
+    from dpcore.learn.pixeldp.noise_layer import Accounting
 
     data, rng = digits(), generator(PROOF_SEED, "digits")
     model = train_digits(Accounting.ANALYTIC, PROOF_SCALE, 2.0, rng)
@@ -273,8 +273,8 @@ def _proof(_: Lexicon) -> Exercise:
 def _choose(lexicon: Lexicon) -> Exercise:
     from scipy.optimize import brentq
 
-    from dpcore.attack.channel import open_channel
-    from dpcore.attack.worst import staying
+    from dpcore.attack.output.channel import open_channel
+    from dpcore.attack.output.worst import staying
     from dpcore.mechanisms.registry import create
 
     channel = open_channel(create("tem", lexicon))

@@ -26,11 +26,11 @@ from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
 
 if TYPE_CHECKING:
+    from dpcore.jobs.worker import Tell
     from dpcore.learn.table import Chosen, Table
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.rows import Row
-    from dpcore.study.worker import Tell
 
 JOB = "dpcore.study.live:perform"
 TEST_SHARE = 0.3

@@ -15,18 +15,18 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError
+from dpcore.jobs.executors import Processes
+from dpcore.jobs.turns import Turns, waiting
 from dpcore.limits import MAX_LIVE_RUNS
-from dpcore.study.executors import Processes
 from dpcore.study.live_course import Course
-from dpcore.turns import Turns, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.study.executors import Executor
+    from dpcore.jobs.executors import Executor
+    from dpcore.jobs.worker import Json, Tell
     from dpcore.study.live import Live
     from dpcore.study.rows import Row
-    from dpcore.study.worker import Json, Tell
 
 _GENTLY = "dpcore.study.live_jobs:perform_gently"
 _PRIORITY = 10  # of 19

@@ -1,10 +1,10 @@
 """One trial of membership inference on four quarters of a corpus, as rows.
 
 The target learns from TR1 (private), the shadow model from TE2; the attack is that of
-`dpcore.attack.membership`. Carvalho et al. 2021 (Appendix C) give the attacker a shadow model
-whose training text is not said to be private, and the outputs alone. Beside it stands the stronger
-attacker that all public knowledge allows: the shadow model learns from text that the same (public)
-mechanism rewrote, and the labels are known.
+`dpcore.attack.membership.membership`. Carvalho et al. 2021 (Appendix C) give the attacker a shadow
+model whose training text is not said to be private, and the outputs alone. Beside it stands the
+stronger attacker that all public knowledge allows: the shadow model learns from text that the same
+(public) mechanism rewrote, and the labels are known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.membership import (
+from dpcore.attack.membership.membership import (
     Answers,
     Attacker,
     AttackNetwork,
@@ -23,7 +23,7 @@ from dpcore.attack.membership import (
     Scores,
     train_attacker,
 )
-from dpcore.attack.membership_roc import FEW, auc, rate_at, roc
+from dpcore.attack.membership.roc import FEW, auc, rate_at, roc
 from dpcore.learn.classifiers import Classifier, learner_of, train
 from dpcore.noise.streams import generator
 from dpcore.study.rows import CLEAN, PRIVATE, Row, row

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import resolve
+from dpcore.papers.reported import reported_nw
 from dpcore.study.reading import counted, line
-from dpcore.study.reported import reported_nw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class Drawing:
 
     Attributes:
         panel: what is drawn.
-        table: the columns of `dpcore.plots.recorded`.
+        table: the columns of `dpcore.plots.deniability.recorded`.
         meaning: of ε, of the first curve.
     """
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.attack.membership_bound import document_bound
+from dpcore.attack.membership.bound import document_bound
+from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
+from dpcore.mechanisms.clipped.truncation import worst_delta
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 from dpcore.mechanisms.registry import create
-from dpcore.mechanisms.tem import TruncatedExponential
-from dpcore.mechanisms.tem_calibrated import TemCalibrated
-from dpcore.mechanisms.tem_loss import effective_epsilons
-from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.truncation import worst_delta
 from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.jobs.executors import of
+from dpcore.jobs.machine import machine_facts
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
-from dpcore.study.executors import of
-from dpcore.study.machine import machine_facts
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.results import COLUMNS, NUMBERS, Entry
 from dpcore.study.runner import collected, run

@@ -13,8 +13,8 @@ import numpy as np
 
 from dpcore.errors import TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
-from dpcore.measure.similarity import bleu, greedy_matching, rouge1, words_kept
-from dpcore.mechanisms.sweep import outputs_at
+from dpcore.measure.similarity.similarity import bleu, greedy_matching, rouge1, words_kept
+from dpcore.mechanisms.bulk.sweep import outputs_at
 from dpcore.noise.streams import generator
 from dpcore.rewrite.sentence import prepare
 from dpcore.study.plan import canonical
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.similarity_encoder import Encoder
+    from dpcore.measure.similarity.encoder import Encoder
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.sentence import Sentence
 
@@ -117,7 +117,7 @@ def _meanings(
     epsilon: float | None,
 ) -> Iterator[Row]:
     """The quantities that an encoder gives, at one ε."""
-    from dpcore.measure.similarity_encoder import compare
+    from dpcore.measure.similarity.encoder import compare
 
     style, cosine = compare(meanings, encoder.pieces(_written(read, after)[2]))
     yield row("bert_style", style.mean(), epsilon=epsilon, count=len(read))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = ("curve", "mechanism", "x", "mean", "low", "high")
 
 TRAININGS = {"normal": "normal", "augmented": "augmented", "ibp": "interval bounds (IBP)"}
-"""Learner of `dpcore.study.xu2021_training` -> what it is called."""
+"""Learner of `dpcore.papers.xu2021.training` -> what it is called."""
 MEASURED = {
     "paper": ("adversarial accuracy", {"variant": "paper's attack"}),
     "stronger": ("adversarial accuracy", {"variant": "stronger attack"}),

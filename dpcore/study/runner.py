@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
 from dpcore.errors import DpcoreError, StudyError
+from dpcore.jobs.executors import Serial
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.damage import FIELDS
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.study.executors import Serial
 from dpcore.study.plan import Cell, canonical
 from dpcore.study.sources import Sources
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dpcore.study.executors import Executor
+    from dpcore.jobs.executors import Executor
+    from dpcore.jobs.worker import Json
     from dpcore.study.plan import Plan
-    from dpcore.study.worker import Json
 
 Row = dict[str, Any]
 

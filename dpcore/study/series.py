@@ -10,8 +10,8 @@ import numpy as np
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import BANDS, QUANTITIES, STANDARD_ERRORS, summarise
-from dpcore.mechanisms.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.truncation import worst_delta
+from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
+from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.noise.streams import generator
 from dpcore.study.results import MEASURED, UNDEFINED
 

@@ -1,7 +1,7 @@
 """What private text still teaches a classifier: train on it, test on private and on clean text.
 
 A document is a bag of lexicon words (`dpcore.learn.bags`), cut to its first places. One noise draw
-a seed gives the private text at every ε of a grid (`dpcore.mechanisms.sweep`): for experiments
+a seed gives the private text at every ε of a grid (`dpcore.mechanisms.bulk.sweep`): for experiments
 only. What comes out are the rows of `dpcore.study.rows`.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.sweep import outputs_at
+from dpcore.mechanisms.bulk.sweep import outputs_at
 from dpcore.noise.streams import generator
 from dpcore.study.plan import canonical
 from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, row

@@ -154,7 +154,7 @@ def joined(
 def roc_curves(
     table: pd.DataFrame, picks: Sequence[tuple[str, float | None]], **where: Any
 ) -> pd.DataFrame:
-    """Mean ROC over trials of some curves, each at one ε, for `dpcore.plots.utility_roc`.
+    """Mean ROC over trials of some curves, each at one ε, for `dpcore.plots.utility.roc`.
 
     Args:
         table: rows of an experiment.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.teaching.steps import BY_PAGE, step
+from pages.lesson.steps import BY_PAGE, step
 
 EXPLAIN, LARGE = "explain", "large"
 
@@ -34,7 +34,7 @@ def reading_aids(page: str) -> None:
     """Draw the two switches into the sidebar, and what they ask for above the page.
 
     Args:
-        page: address of the page, a key of `pages.teaching.steps.BY_PAGE` or another.
+        page: address of the page, a key of `pages.lesson.steps.BY_PAGE` or another.
     """
     with st.sidebar, st.expander("Reading aids"):
         explain = st.toggle(
@@ -63,7 +63,7 @@ def _explanations(page: str) -> None:
             with st.expander("The formula"):
                 st.markdown(one.formula)
             st.page_link(
-                "pages/lesson.py",
+                "pages/lesson/page.py",
                 label="Take a guess in the lesson",
                 icon=":material/school:",
                 query_params={"step": one.key},

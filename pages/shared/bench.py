@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.measure.reaching import output_tally
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.law import FloatArray, Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.mechanisms.path import EpsilonPaths
-    from dpcore.mechanisms.shared import SharedDirections
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
 
 K = TypeVar("K")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 if TYPE_CHECKING:
-    from dpcore.study.comparison_row import Row
+    from dpcore.papers.row import Row
 
 
 def show_compared(row: Row) -> None:

@@ -22,7 +22,7 @@ class Content:
     @property
     def file(self) -> str:
         """Its script."""
-        return f"pages/{self.address}.py"
+        return f"pages/{self.address}/page.py"
 
 
 CONTENTS = (

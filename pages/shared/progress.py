@@ -11,8 +11,8 @@ import streamlit as st
 from pages.shared.turn import take_turn
 
 if TYPE_CHECKING:
+    from dpcore.jobs.turns import Turn
     from dpcore.lexicon.progress import Progress
-    from dpcore.turns import Turn
 
 T = TypeVar("T")
 _SILENT_SECONDS = 0.4

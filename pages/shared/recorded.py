@@ -8,7 +8,7 @@ import streamlit as st
 
 import dpcore
 from dpcore.errors import DpcoreError
-from dpcore.study.comparison_utility import compare_experiment
+from dpcore.papers.comparison_utility import compare_experiment
 from dpcore.study.experiment_results import read_experiment
 from dpcore.study.provenance import experiment_provenance
 from pages.shared.compared import show_compared
@@ -16,7 +16,7 @@ from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
-    from dpcore.study.comparison_row import Row
+    from dpcore.papers.row import Row
     from dpcore.study.experiment_results import RecordedExperiment
 
 

@@ -11,8 +11,8 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.mechanisms.shared import SharedDirections
 
 Settings = tuple[tuple[str, Any], ...]
 
@@ -61,6 +61,6 @@ def lexicon_names() -> list[str]:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def directions(fingerprint: str) -> SharedDirections:  # noqa: ARG001 - the key of the cache
     """Public noise directions that estimate the laws of a lexicon's words, for all sessions."""
-    from dpcore.mechanisms.shared import SharedDirections
+    from dpcore.mechanisms.additive.shared import SharedDirections
 
     return SharedDirections()

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dpcore.jobs.turns import Turns, waiting
 from dpcore.limits import MAX_PAGE_WORK
-from dpcore.turns import Turns, waiting
 
 if TYPE_CHECKING:
-    from dpcore.turns import Turn
+    from dpcore.jobs.turns import Turn
 
 WORK = Turns(MAX_PAGE_WORK)
 """The line of this process."""

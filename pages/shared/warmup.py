@@ -33,17 +33,17 @@ def warm_up() -> None:
     from threadpoolctl import threadpool_limits
 
     # What other pages consist of is imported here too, so that it is frozen with the rest.
-    import pages.denying.board
-    import pages.neighbouring.board
-    import pages.proving.views
-    import pages.using.running
-    import pages.using.views  # noqa: F401
+    import pages.deniability.board
+    import pages.neighbourhoods.board
+    import pages.robustness.views
+    import pages.utility.running
+    import pages.utility.views  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
-    from dpcore.study.experiments import EXPERIMENTS
+    from dpcore.papers.experiments import EXPERIMENTS
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
-    from pages.using.recorded import recorded_rows
+    from pages.utility.recorded import recorded_rows
 
     threadpool_limits(1, user_api="blas")
     try:
@@ -64,11 +64,11 @@ def _look_ahead() -> None:
     """Begin in the background what the first view of another page would wait for."""
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
-    from pages.denying.choosing import START_RUNS, first_selection
-    from pages.denying.measuring import Work, measure_ahead
-    from pages.neighbouring.measuring import measure_ahead as measure_pair
-    from pages.proving.pictures_work import SCALES, Bounded, Noise, accuracy_table
-    from pages.proving.words_work import Rules, share_table
+    from pages.deniability.choosing import START_RUNS, first_selection
+    from pages.deniability.measuring import Work, measure_ahead
+    from pages.neighbourhoods.measuring import measure_ahead as measure_pair
+    from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
+    from pages.robustness.words_work import Rules, share_table
 
     known = {kind.short for kind in MECHANISMS.values()}
     try:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpcore.learn.bags import Bags
-from dpcore.learn.linear import LinearModel
+from dpcore.learn.linear.linear import LinearModel
 from dpcore.learn.substitutions import Substitutions
 
 WORDS = 30

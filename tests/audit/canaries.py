@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from dpcore.mechanisms.tem_law import tem_gamma
+from dpcore.mechanisms.exponential.tem_law import tem_gamma
 
 FloatArray = NDArray[np.float64]
 

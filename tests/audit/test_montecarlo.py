@@ -122,7 +122,7 @@ def test_vickrey_that_excludes_the_word_is_caught(rng):
 
 def test_support_of_truncated_noise(rng):
     """Two vectors 2C apart in one coordinate of two: m is the share that gives the word away."""
-    from dpcore.mechanisms.truncation import published_truncation
+    from dpcore.mechanisms.clipped.truncation import published_truncation
     from dpcore.noise.truncated_laplace import quantile, shifted_out, uniforms
 
     made = published_truncation(0.1, 0.1, 1.0, 2)

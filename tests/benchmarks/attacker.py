@@ -5,10 +5,10 @@ Run from the repository root: python -m tests.benchmarks.attacker
 
 import numpy as np
 
-from dpcore.attack.channel import open_channel
-from dpcore.attack.context import Place, context_attack
-from dpcore.attack.posterior import posterior
-from dpcore.attack.prior import frequency
+from dpcore.attack.language.context import Place, context_attack
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.posterior import posterior
+from dpcore.attack.output.prior import frequency
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.registry import create

@@ -21,7 +21,7 @@ import numpy as np
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.deniability import measure
 from dpcore.measure.words import sample
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator
 

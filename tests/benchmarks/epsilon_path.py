@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.multivariate import MultivariateLaplace
+from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
 from dpcore.noise.radial import directions, radii
 
 REPEATS = 15

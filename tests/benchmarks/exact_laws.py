@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.tem import TruncatedExponential
-from dpcore.mechanisms.truncated_gumbel import TruncatedGumbel
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.noise.gumbel import standard_gumbel
 from tests.mechanisms import lexicons
 

@@ -44,7 +44,7 @@ def make_files(folder, words, dimension):
 def run_step(step, folder):
     """One step, in this process; prints what it measured."""
     from dpcore.lexicon.catalogue import load
-    from dpcore.lexicon.extent_bounds import bound_extent
+    from dpcore.lexicon.extent.bounds import bound_extent
     from dpcore.lexicon.fetch import add
     from dpcore.lexicon.neighbours import ExactIndex
 

@@ -54,12 +54,12 @@ def peak(payload: dict) -> dict:
 
 def timed(source: Path, out: Path, mechanism, epsilon: float, workers: int) -> tuple[float, str]:
     """Print one run; returns its seconds and the fingerprint of its output."""
+    from dpcore.jobs.cluster import Cluster
+    from dpcore.privatize.files import Columns
+    from dpcore.privatize.order import Order
+    from dpcore.privatize.run import privatize
     from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.policy import UnknownWordPolicy
-    from dpcore.study.cluster import Cluster
-    from dpcore.study.corpus import Columns
-    from dpcore.study.privatize import privatize
-    from dpcore.study.privatize_order import Order
 
     order = Order(
         source, out, mechanism, epsilon, Columns(), UnknownWordPolicy.REPLACE, False,

@@ -50,7 +50,7 @@ def reviews(count: int) -> list[str]:
 
 def measured(mechanism, epsilon: float, parts, seconds: float) -> list[tuple[int, float]]:
     """Words and seconds of each part, as long as there is time."""
-    from dpcore.mechanisms.bulk import bulk
+    from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.rewrite.documents import release_all
 
     sampler, found = bulk(mechanism, epsilon), []

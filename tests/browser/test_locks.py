@@ -26,7 +26,7 @@ LARGEST = MAX_UPLOAD_MEGABYTES * 2**20
 ROUTES = [
     "/", "/deniability", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics",
     "/_stcore/script-health-check", "/media/x.png", "/component/x/y.js", "/app/static/x",
-    "/_stcore/bidi-components/x/y.js", "/static/js/x.js", "/pages/rewrite.py",
+    "/_stcore/bidi-components/x/y.js", "/static/js/x.js", "/pages/rewrite/page.py",
 ]  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def test_an_upload_needs_a_token_and_a_session(app: Server) -> None:
     alone(opened())
 
 
-SECRETS = [ROOT / "app.py", ROOT / "pyproject.toml", ROOT / "pages/rewrite.py"]
+SECRETS = [ROOT / "app.py", ROOT / "pyproject.toml", ROOT / "pages/rewrite/page.py"]
 CLIMBS = ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..%5c", "..\\", "....//", "%252e%252e%252f"]
 ROOMS = [
     "/", "/static/", "/app/static/", "/media/", "/component/", "/component/x/", "/pages/",
@@ -184,7 +184,7 @@ def test_no_path_leads_out(app: Server) -> None:
     signs = [path.read_text(encoding="utf-8").splitlines()[0].encode() for path in SECRETS]
     signs += [b"root:x:0", b"[server]", b"headless"]
     deep = ROOT.relative_to("/").as_posix()
-    targets = ["app.py", "pyproject.toml", "pages/rewrite.py", ".streamlit/config.toml"]
+    targets = ["app.py", "pyproject.toml", "pages/rewrite/page.py", ".streamlit/config.toml"]
     wanted = [*targets, "etc/passwd", f"{deep}/app.py", quote(f"{ROOT}/app.py", safe="")]
     for room, target in itertools.product(ROOMS, wanted):
         climbs = [""] + [one * count for one in CLIMBS for count in (1, 4, 12)]

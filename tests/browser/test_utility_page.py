@@ -50,7 +50,7 @@ def workers(server: Server) -> list[str]:
             command = (status.parent / "cmdline").read_text()
         except (OSError, ValueError):
             continue  # it has just ended
-        if parent == server.pid and "dpcore.study.worker" in command:
+        if parent == server.pid and "dpcore.jobs.worker" in command:
             found.append(status.parent.name)
     return found
 

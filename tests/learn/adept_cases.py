@@ -2,8 +2,8 @@
 
 import functools
 
-from dpcore.learn.adept_network import Shape
-from dpcore.learn.adept_training import AdeptSettings, train_adept
+from dpcore.learn.adept.network import Shape
+from dpcore.learn.adept.training import AdeptSettings, train_adept
 from dpcore.learn.training_settings import Training
 
 TEXTS = tuple(

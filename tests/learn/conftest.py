@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcore.learn.digits import Digits, digits
+from dpcore.learn.pixeldp.digits import Digits, digits
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dpcore.learn.bags import Bags
-from dpcore.learn.network_classifier import NetworkClassifier
 from dpcore.learn.substitutions import Substitutions
-from dpcore.learn.text_network import Kind, Shape
+from dpcore.learn.text_network.classifier import NetworkClassifier
+from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.lexicon.lexicon import Lexicon
 
 WORDS = 12

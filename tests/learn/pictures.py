@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcore.learn.digits import Digits
+from dpcore.learn.pixeldp.digits import Digits
 
 
 def only(data: Digits, *classes: int) -> Digits:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import LexiconError, ParameterError
+from dpcore.lexicon import nearest
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.neighbours import ExactIndex, nearest
+from dpcore.lexicon.neighbours import ExactIndex
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError
-from dpcore.measure import maps
-from dpcore.measure.maps_table import SMALLEST_MASS, distance_table, mass_table
+from dpcore.measure.density.radius import noise_radii, noise_radius
+from dpcore.measure.maps import maps
+from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.mass import mass_on_map
-from dpcore.measure.radius import noise_radii, noise_radius
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.registry import create
 from dpcore.noise.radial import radii, radius_cdf

@@ -14,7 +14,7 @@ from dpcore.measure.counting import expected_distinct
 from dpcore.measure.deniability import Method, choose_method, measure, methods_of
 from dpcore.measure.reaching import output_mass
 from dpcore.measure.words import named, sample
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.radial import radii

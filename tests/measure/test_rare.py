@@ -11,10 +11,10 @@ from dpcore.measure.deniability import measure
 from dpcore.measure.reaching import output_tally
 from dpcore.measure.shares import LEVEL
 from dpcore.measure.words import named
-from dpcore.mechanisms.additive import RadialMechanism
+from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.mechanisms.shared import SharedDirections
 from tests.chance import FALSE_ALARM
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import make

@@ -8,7 +8,7 @@ import pytest
 
 from dpcore.errors import ParameterError, TextError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density import vocabulary_density
+from dpcore.measure.density.density import vocabulary_density
 from dpcore.measure.words import Selection, _systematic, corpus, corpus_file, named, reduced, sample
 
 WORDS = "the doctor of weather terrible is a good friend he said n't do it's".split()

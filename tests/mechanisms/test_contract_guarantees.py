@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcore.guarantee import Status
-from dpcore.mechanisms.rays import Bundle
+from dpcore.mechanisms.additive.rays import Bundle
 from tests.mechanisms import lexicons, plain
 from tests.mechanisms.contract import KEYS, every_mechanism, make
 

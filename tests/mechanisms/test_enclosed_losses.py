@@ -5,11 +5,11 @@ import pytest
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.mechanisms import truncated_gumbel_repaired_certificate as certificate
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
-from dpcore.mechanisms.tem_law import log_odds
-from dpcore.mechanisms.tem_loss import effective_epsilons
-from dpcore.mechanisms.truncated_gumbel_repaired_certificate import repaired_losses
+from dpcore.mechanisms.exponential.tem_law import log_odds
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
+from dpcore.mechanisms.gumbel import repaired_certificate as certificate
+from dpcore.mechanisms.gumbel.repaired_certificate import repaired_losses
 from tests.mechanisms import lexicons
 from tests.mechanisms.exactly import WIDE, repaired_loss, tem_loss, wide_distances
 

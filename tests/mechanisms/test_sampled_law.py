@@ -8,8 +8,8 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
-from dpcore.mechanisms import bulk_tem
-from dpcore.mechanisms.bulk import OneByOne, bulk
+from dpcore.mechanisms.bulk import tem as bulk_tem
+from dpcore.mechanisms.bulk.documents import OneByOne, bulk
 from dpcore.mechanisms.registry import create
 from dpcore.noise import inversion
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight

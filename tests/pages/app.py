@@ -22,7 +22,7 @@ _SAYING = ("text", "markdown", "html", "heading", "alert", "code", "dataframe", 
 def open_page(page: str, **state: object) -> AppTest:
     """A page of a session that holds some state already."""
     test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    test.switch_page(f"pages/{page}.py")
+    test.switch_page(f"pages/{page}/page.py")
     for name, value in state.items():
         test.session_state[name] = value
     return test.run()
@@ -31,7 +31,7 @@ def open_page(page: str, **state: object) -> AppTest:
 def open_link(page: str, **link: str | list[str]) -> AppTest:
     """A page as a link opens it."""
     test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)
-    test.switch_page(f"pages/{page}.py")
+    test.switch_page(f"pages/{page}/page.py")
     for name, value in link.items():
         test.query_params[name] = value
     return test.run()

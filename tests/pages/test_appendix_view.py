@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.denying import appendix
+from pages.deniability.page import appendix
 from pages.shared.pair import OTHER, WORD
 
 
 def script() -> None:
-    from pages.denying.appendix import appendix_view
+    from pages.deniability.appendix import appendix_view
     from pages.shared.resources import lexicon
 
     appendix_view(lexicon("default"))

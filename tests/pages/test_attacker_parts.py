@@ -8,10 +8,10 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_PAGE_WORK
 from dpcore.mechanisms.registry import create
-from pages.attacking import channels
-from pages.attacking.channels import Opening
-from pages.attacking.listing import LISTS
-from pages.attacking.words import plain_label
+from pages.attacker.channels import Opening
+from pages.attacker.listing import LISTS
+from pages.attacker.page import channels
+from pages.attacker.words import plain_label
 from pages.shared import turn
 from pages.shared.resources import lexicon
 from tests.mechanisms import lexicons

@@ -8,11 +8,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpcore.audit.claims import CLAIMS
-from dpcore.audit.recorded import read_recorded
 from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
-from pages.auditing import pictures, store
+from dpcore.papers.claims import CLAIMS
+from dpcore.papers.verdicts import read_recorded
+from pages.audit.page import pictures, store
 from pages.shared import progress, resources
 from tests.mechanisms import lexicons
 from tests.pages.app import open_link, said, table

@@ -17,19 +17,19 @@ def test_mechanisms_go_along_and_what_was_not_touched_is_the_pages_own() -> None
     test = open_page("rewrite")
     start = chosen(test)
     test.button_group(key="metric").set_value(["vickrey", "tem"]).run()
-    test = test.switch_page("pages/deniability.py").run()
+    test = test.switch_page("pages/deniability/page.py").run()
     assert chosen(test, "curve_")["metric"] == ["vickrey", "tem"]
     assert chosen(test, "curve_")["local"] == []
     test.button_group(key="curve_metric").set_value(["madlib"]).run()
     test.query_params.clear()  # as a browser does when one goes to another page
-    test = test.switch_page("pages/rewrite.py").run()
+    test = test.switch_page("pages/rewrite/page.py").run()
     assert chosen(test) == start | {"metric": ["madlib"]}
 
 
 def test_an_empty_choice_goes_along_too() -> None:
     test = open_page("rewrite")
     test.button_group(key="log").set_value([]).run()
-    test = test.switch_page("pages/neighbourhoods.py").run()
+    test = test.switch_page("pages/neighbourhoods/page.py").run()
     assert chosen(test, "curve_")["log"] == []
 
 
@@ -39,7 +39,7 @@ def test_a_link_is_stronger_than_what_goes_along(page: str) -> None:
     prefix = "" if page == "rewrite" else "curve_"
     assert chosen(test, prefix)["metric"] == ["vickrey"]
     test = AppTest.from_file(test._script_path, default_timeout=120)
-    test.switch_page(f"pages/{page}.py")
+    test.switch_page(f"pages/{page}/page.py")
     test.session_state["mechanisms_chosen"] = {"metric": (1, ["vickrey"])}
     test.query_params[f"{prefix}metric"] = ["tem"]
     assert chosen(test.run(), prefix)["metric"] == ["tem"]

@@ -5,14 +5,14 @@ import shlex
 import numpy as np
 import pytest
 
-from dpcore import cli
+from dpcore.cli.main import main as cli
+from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import MECHANISMS
-from dpcore.mechanisms.shared import SharedDirections
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
-from pages.rewriting.command import command
-from pages.rewriting.scene import Scene
+from pages.rewrite.command import command
+from pages.rewrite.scene import Scene
 from pages.shared import resources
 from pages.shared.bench import Bench, admissible
 from pages.shared.sidebar import Choices

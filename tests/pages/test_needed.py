@@ -54,7 +54,7 @@ def test_a_lexicon_that_cannot_be_loaded_is_refused_on_every_page(
     resources.lexicon.clear()
     try:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        test.switch_page(f"pages/{page}.py").run()
+        test.switch_page(f"pages/{page}/page.py").run()
     finally:
         resources.lexicon.clear()
     assert not test.exception, test.exception

@@ -15,7 +15,7 @@ FEW = {"metric": ["tem"], "log": [], "local": []}
 def opened() -> Callable[..., AppTest]:
     def make(**state: object) -> AppTest:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/rewrite.py")
+        test.switch_page("pages/rewrite/page.py")
         for name, value in (FEW | {"view": "One word: strip and odds"} | state).items():
             test.session_state[name] = value
         return test.run()
@@ -63,7 +63,7 @@ def test_a_choice_elsewhere_moves_a_text_that_is_already_open(
 
 def test_a_place_in_the_link_is_stronger_than_a_word(opened: Callable[..., AppTest]) -> None:
     test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    test.switch_page("pages/rewrite.py")
+    test.switch_page("pages/rewrite/page.py")
     for name, value in (FEW | {"view": "One word: strip and odds"}).items():
         test.session_state[name] = value
     test.query_params["word"] = "hospital"

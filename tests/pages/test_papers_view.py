@@ -6,14 +6,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
-from dpcore.study.comparison import compare
-from dpcore.study.definitions import STUDIES
+from dpcore.papers.comparison import compare
+from dpcore.papers.studies import STUDIES
 from dpcore.study.results import read_recorded
-from pages.denying import papers
+from pages.deniability.page import papers
 
 
 def script() -> None:
-    from pages.denying.papers import papers_view
+    from pages.deniability.papers import papers_view
 
     papers_view()
 

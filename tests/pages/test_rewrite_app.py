@@ -22,7 +22,7 @@ VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link
 def opened() -> Callable[..., AppTest]:
     def make(**state: object) -> AppTest:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/rewrite.py")
+        test.switch_page("pages/rewrite/page.py")
         for name, value in state.items():
             test.session_state[name] = value
         return test.run()

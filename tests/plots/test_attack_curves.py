@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots import attack_budget, attack_exposed, attack_success
-from dpcore.plots.attack_budget import budget_caption, budget_figure
-from dpcore.plots.attack_exposed import BEST, OTHER, WORST, exposed_caption, exposed_figure
-from dpcore.plots.attack_success import success_caption, success_figure
+from dpcore.plots.attack import budget as attack_budget
+from dpcore.plots.attack import exposed as attack_exposed
+from dpcore.plots.attack import success as attack_success
+from dpcore.plots.attack.budget import budget_caption, budget_figure
+from dpcore.plots.attack.exposed import BEST, OTHER, WORST, exposed_caption, exposed_figure
+from dpcore.plots.attack.success import success_caption, success_figure
 
 
 def spent(count: int) -> pd.DataFrame:

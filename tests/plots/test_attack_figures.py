@@ -7,16 +7,17 @@ import re
 import pandas as pd
 import pytest
 
-from dpcore.plots import attack_captions, attack_icons
-from dpcore.plots.attack_captions import (
+from dpcore.plots.attack import captions as attack_captions
+from dpcore.plots.attack import icons as attack_icons
+from dpcore.plots.attack.captions import (
     change_text,
     guess_sentence,
     others_sentence,
     success_sentence,
     worst_sentence,
 )
-from dpcore.plots.attack_icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
-from dpcore.plots.attack_words import chance_text, count_text, times_text
+from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
+from dpcore.plots.attack.words import chance_text, count_text, times_text
 from tests.plots.test_style import contrast
 
 ICONS = pd.DataFrame(

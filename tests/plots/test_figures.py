@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from dpcore.mechanisms.mechanism import EpsilonMeaning
-from dpcore.plots import law, odds, strip
+from dpcore.plots import law, strip
+from dpcore.plots.attack import odds
 from dpcore.plots.captions import epsilon_reading, law_caption, odds_sentence, strip_caption
 from dpcore.plots.layout import enlarged, factor_text, number, plain, powers_of_ten
 from tests.plots.test_style import contrast

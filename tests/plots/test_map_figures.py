@@ -10,18 +10,18 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.limits import MAX_MAP_NEIGHBOURS
-from dpcore.measure.maps import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
-from dpcore.measure.maps_table import MOST_MASS, distance_table, mass_table, point_table
+from dpcore.measure.maps.maps import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
+from dpcore.measure.maps.table import MOST_MASS, distance_table, mass_table, point_table
 from dpcore.measure.mass import MapMass
-from dpcore.plots.distances import (
+from dpcore.plots.maps.captions import map_caption
+from dpcore.plots.maps.distances import (
     DISTANCE_COLUMNS,
     NOISE_COLUMNS,
     distance_caption,
     distance_strip,
     noise_mark,
 )
-from dpcore.plots.map_captions import map_caption
-from dpcore.plots.maps import (
+from dpcore.plots.maps.maps import (
     COLOURS,
     MARKERS,
     MASS_COLUMNS,

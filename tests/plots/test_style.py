@@ -6,7 +6,7 @@ import tomllib
 
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
-from dpcore.plots import attack_icons
+from dpcore.plots.attack import icons as attack_icons
 from dpcore.plots.style import _STYLES, GLYPHS, SCALES, style_of
 from tests.needs import ROOT
 

@@ -5,7 +5,7 @@ import pytest
 from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.mechanisms.bulk import bulk
+from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.casing import CasePolicy

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
+from dpcore.privatize.files import Columns
+from dpcore.privatize.order import Order
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.sentence import prepare, release
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
-from dpcore.study.corpus import Columns
-from dpcore.study.privatize_order import Order
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)

@@ -34,11 +34,11 @@ from functools import partial
 from pathlib import Path
 
 from dpcore.errors import DpcoreError
+from dpcore.jobs import executors, worker
 from dpcore.mechanisms.registry import create
-from dpcore.study import executors, worker
-from dpcore.study import privatize as privatizing
-from dpcore.study.corpus import format_of
-from dpcore.study.privatize import privatize
+from dpcore.privatize import run as privatizing
+from dpcore.privatize.files import format_of
+from dpcore.privatize.run import privatize
 from tests.mechanisms import lexicons
 from tests.study.corpora import order, write
 

@@ -13,7 +13,7 @@ KINDS = ("pid", "threads", "noise")
 
 def measure(cell, sources):
     """One row a cell: noise of the cell, and what its worker is."""
-    from dpcore.study.worker import THREADS
+    from dpcore.jobs.worker import THREADS
 
     pause = cell.option("pause", 0.0)
     time.sleep(pause)

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from dpcore.papers.experiments import EXPERIMENTS
+from dpcore.papers.huang2024.autoencoder_plans import EQUAL, TASK, equal_label
+from dpcore.papers.huang2024.reported import NOISELESS, printed
+from dpcore.papers.reported import HUANG_EPSILONS
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.experiment_results import read_experiment
-from dpcore.study.experiments import EXPERIMENTS
-from dpcore.study.huang2024_autoencoder import EQUAL, TASK, equal_label
-from dpcore.study.reported import HUANG_EPSILONS
-from dpcore.study.reported_autoencoder import NOISELESS, printed
 from dpcore.study.utility_summary import baseline, chosen, curves
 
 NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == TASK]

@@ -3,8 +3,10 @@
 import pytest
 
 from dpcore.errors import TextError
-from dpcore.learn import autoencoder_training
-from dpcore.study import autoencoder_trial, huang2024_autoencoder
+from dpcore.learn.autoencoder import training as autoencoder_training
+from dpcore.papers.huang2024 import autoencoder_plans as huang2024_autoencoder
+from dpcore.papers.reported import HUANG_EPSILONS
+from dpcore.study import autoencoder_trial
 from dpcore.study.autoencoder_trial import (
     ANY,
     LENGTH,
@@ -15,7 +17,6 @@ from dpcore.study.autoencoder_trial import (
     sentences_of,
 )
 from dpcore.study.plan import Arm, Plan
-from dpcore.study.reported import HUANG_EPSILONS
 from dpcore.study.sources import gather
 from tests.study import toy_corpus
 

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpcore import cli
+from dpcore.cli.main import main as cli
 from dpcore.guarantee import Status
-from dpcore.study import embeddings, experimenting, experiments
+from dpcore.papers import experiments
+from dpcore.papers.experiments import EXPERIMENTS, Experiment, experiment_of
+from dpcore.study import embeddings, experimenting
 from dpcore.study.experiment_results import read_experiment, write_experiment
 from dpcore.study.experimenting import record_experiment
-from dpcore.study.experiments import EXPERIMENTS, Experiment, experiment_of
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.utility_summary import baseline, curves
 from tests.study import toy_corpus
@@ -23,14 +24,14 @@ ARMS = (
     Arm("laplace", (1.0,), CLIP),
 )
 OPTIONS = {
-    "dpcore.study.huang2024_utility:measure": (
+    "dpcore.papers.huang2024.plans:measure": (
         ("train", 80), ("test", 60), ("test_split", "test"), ("most", 10), ("rewritten", 10),
         ("learners", ("averaged",)),
     ),
-    "dpcore.study.huang2024_utility:measure_rewriting": (
+    "dpcore.papers.huang2024.plans:measure_rewriting": (
         ("split", "test"), ("rewritten", 12), ("encoder", ()),
     ),
-    "dpcore.study.carvalho2021:measure": (
+    "dpcore.papers.carvalho2021.plans:measure": (
         ("quarter", 40), ("most", 10), ("learners", ("tf-idf",)),
     ),
 }  # fmt: skip
@@ -73,16 +74,16 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path)
 
 
 def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
-    task = "dpcore.study.huang2024_utility:measure_rewriting"
+    task = "dpcore.papers.huang2024.plans:measure_rewriting"
     entry, table = record_experiment(toy(task), data, work=tmp_path / "work")
-    monkeypatch.setattr("dpcore.study.huang2024_utility.measure_rewriting", None)
+    monkeypatch.setattr("dpcore.papers.huang2024.plans.measure_rewriting", None)
     again, same = record_experiment(toy(task), data, work=tmp_path / "work")
     assert same.equals(table)
     assert again == dataclasses.replace(entry, date=again.date)
 
 
 def test_the_command_line(data, tmp_path, monkeypatch, capsys):
-    task = "dpcore.study.huang2024_utility:measure_rewriting"
+    task = "dpcore.papers.huang2024.plans:measure_rewriting"
     monkeypatch.setitem(experiments.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
     assert cli.main(run) == 0

@@ -120,8 +120,8 @@ def test_claim(tasks):
 
 def test_proof(tasks):
     """The number that the page Robustness shows when it opens."""
-    from dpcore.learn.digits import digits
-    from pages.proving.pictures_work import Bounded, Noise, certified, drawn
+    from dpcore.learn.pixeldp.digits import digits
+    from pages.robustness.pictures_work import Bounded, Noise, certified, drawn
 
     assert (Noise().scale, Noise().draws) == (lesson.PROOF_SCALE, lesson.PROOF_DRAWS)
     found, labels = certified(Noise(), Bounded()), digits().test_labels

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 from dpcore.errors import StudyError
-from dpcore.study.corpus import Columns
+from dpcore.privatize.files import Columns
+from dpcore.privatize.folder import STATE
+from dpcore.privatize.run import privatize
 from dpcore.study.experiment_results import bundled_experiments, read_experiment, read_experiments
 from dpcore.study.manifest import MANIFEST
-from dpcore.study.privatize import privatize
-from dpcore.study.privatize_folder import STATE
 from dpcore.study.results import bundled_results, read_manifest, read_recorded
 from tests.fuzzing import answered, damaged, distorted, repeated
 from tests.study.corpora import KINDS, order, read, write

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpcore.attack.membership import Answers, AttackNetwork, Knowledge, attack
-from dpcore.attack.membership_roc import auc
+from dpcore.attack.membership.membership import Answers, AttackNetwork, Knowledge, attack
+from dpcore.attack.membership.roc import auc
 from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.noise.streams import generator

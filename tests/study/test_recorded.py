@@ -8,7 +8,7 @@ from dpcore.lexicon.cache import sha256_of_file
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.study.definitions import STUDIES
+from dpcore.papers.studies import STUDIES
 from dpcore.study.manifest import MANIFEST
 from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence

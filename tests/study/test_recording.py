@@ -9,8 +9,8 @@ import pytest
 from dpcore.errors import ParameterError
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import summarise
+from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.mechanisms.registry import create
-from dpcore.mechanisms.truncation import worst_delta
 from dpcore.noise.streams import generator
 from dpcore.study.recording import Options, choose_words, record
 from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, check_table

@@ -11,7 +11,7 @@ from itertools import islice
 import pytest
 
 from dpcore.errors import LexiconError, StudyError, TextError
-from dpcore.study import executors
+from dpcore.jobs import executors
 from dpcore.study.plan import BASELINE, Arm, Plan
 from dpcore.study.runner import COLUMNS, collected, left, run
 from dpcore.study.sources import Sources, gather

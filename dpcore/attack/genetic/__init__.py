@@ -1,0 +1,1 @@
+"""Genetic word substitution against a classifier."""

@@ -1,0 +1,1 @@
+"""The attacker who knows English: a bigram model and context."""

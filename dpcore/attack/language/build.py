@@ -1,0 +1,193 @@
+"""Counts of words and of neighbouring words in openly licensed text, for the context attacker.
+
+The texts are those that the bundled lexicon was made of (`dpcore.lexicon.train.sources`), cut into
+sentences. A fifth of the documents of the web treebank is held out, so that an attacker can be
+tried on text that nobody counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore import __version__
+from dpcore.attack.language.counts import (
+    FILE,
+    LARGEST,
+    CountPlan,
+    Counts,
+    IntArray,
+    read_counts,
+    write_counts,
+)
+from dpcore.attack.language.language import Bigram, perplexity
+from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.train.corpus import Corpus, tokenise
+from dpcore.lexicon.train.packages import need
+from dpcore.lexicon.train.sources import SOURCES, Document, Source, sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+_USED = ("wikipedia", "ewt", "snli", "snips")
+_BROAD = "wikipedia"
+_TREEBANK = "ewt"
+_HELD_OUT = 5  # one document in so many
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def is_held_out(document: str) -> bool:
+    """Whether a document of the treebank is left for trying attackers on."""
+    return int(hashlib.sha256(document.encode()).hexdigest(), 16) % _HELD_OUT == 0
+
+
+def sentences(document: Document) -> Document:
+    """The lines of a document cut behind full stops, question and exclamation marks."""
+    return [part for line in document for part in _SENTENCE_END.split(line)]
+
+
+def held_out_sentences(folder: Path) -> list[str]:
+    """The sentences of the treebank that are in no count."""
+    source = next(source for source in SOURCES if source.name == _TREEBANK)
+    frame = need("pandas").read_parquet(source.path(folder))
+    return [
+        text for text, name in zip(frame["text"], frame["doc"], strict=True) if is_held_out(name)
+    ]
+
+
+def _documents(source: Source, folder: Path) -> Iterator[Document]:
+    if source.name == _TREEBANK:
+        frame = need("pandas").read_parquet(source.path(folder))
+        for name, texts in frame.groupby("doc", sort=True)["text"]:
+            if not is_held_out(name):
+                yield sentences(texts.tolist())
+        return
+    for document in source.documents(folder):
+        yield sentences(document)
+
+
+def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
+    """Neighbouring pairs of a corpus, the boundaries of its sentences included.
+
+    Returns:
+        Lexicon index of each token, −1 for an unknown word, shape (T,); and the pairs with two
+        known members as first·(n + 1) + second, in no order.
+    """
+    n = len(lexicon)
+    known = np.array([lexicon.index(f) if f in lexicon else -1 for f in corpus.forms] + [0])[:-1]
+    tokens = known[corpus.ids].astype(np.int64)
+    starts = np.ones(tokens.size, dtype=bool)
+    starts[1:] = corpus.segments[1:] != corpus.segments[:-1]
+    ends = np.append(starts[1:], True)[: tokens.size]
+    before = np.where(starts, n, np.concatenate(([n], tokens[:-1]))[: tokens.size])
+    first = np.concatenate((before, tokens[ends]))
+    second = np.concatenate((tokens, np.full(int(ends.sum()), n)))
+    both = (first >= 0) & (second >= 0)
+    return tokens, first[both] * (n + 1) + second[both]
+
+
+def _compounds(lexicon: Lexicon) -> frozenset[str]:
+    return frozenset(word for word in lexicon.words if "-" in word)
+
+
+def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], plan: CountPlan,
+          progress: Progress = silent) -> Counts:  # fmt: skip
+    """Count words and pairs.
+
+    Args:
+        lexicon: what is counted.
+        sources: documents of sentences, and how many times each counts.
+        plan: which pairs are kept.
+        progress: called with ("sources", done, done).
+    """
+    n = len(lexicon)
+    words = np.zeros(n, dtype=np.int64)
+    keys, totals = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for done, (documents, weight) in enumerate(sources, start=1):
+        tokens, pairs = sequences(tokenise([documents], _compounds(lexicon)), lexicon)
+        words += weight * np.bincount(tokens[tokens >= 0], minlength=n)
+        found, often = np.unique(pairs, return_counts=True)
+        keys, place = np.unique(np.concatenate((keys, found)), return_inverse=True)
+        totals = np.bincount(place, np.concatenate((totals, weight * often))).astype(np.int64)
+        progress("sources", done, done)
+    first, second = np.divmod(keys, n + 1)
+    kept = totals >= plan.least
+    return Counts(
+        words=words,
+        contexts=np.bincount(first, totals, minlength=n + 1).astype(np.int64),
+        continuations=np.bincount(second, minlength=n + 1),
+        first=first[kept],
+        second=second[kept],
+        pairs=np.minimum(totals[kept], LARGEST),
+    )
+
+
+def count_folder(
+    lexicon: Lexicon, folder: Path, plan: CountPlan, progress: Progress = silent
+) -> Counts:
+    """Count the shared texts in a folder.
+
+    Raises:
+        LexiconError: a text is not there.
+    """
+    used = [source for source in SOURCES if source.name in _USED]
+    for source in used:
+        source.path(folder)
+    return count(
+        lexicon,
+        (
+            (_documents(source, folder), 1 if source.name == _BROAD else plan.everyday)
+            for source in used
+        ),
+        plan,
+        progress,
+    )
+
+
+def build(
+    lexicon: Lexicon, folder: Path, out: Path, plan: CountPlan, progress: Progress = silent
+) -> dict[str, Any]:
+    """Count, try the model on the held-out text, and write the file and its manifest.
+
+    Returns:
+        The manifest.
+    """
+    found = count_folder(lexicon, folder, plan, progress)
+    write_counts(out / FILE, found)
+    model = Bigram.of(read_counts(out / FILE), plan.discount)
+    corpus = tokenise([[[text] for text in held_out_sentences(folder)]], _compounds(lexicon))
+    used = [source for source in SOURCES if source.name in _USED]
+    manifest = {
+        "command": "python -m dpcore language count --data ../shared/data --out data/language",
+        "version": __version__,
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+        "plan": asdict(plan),
+        "tokens": int(found.words.sum()),
+        "pairs": int(found.pairs.size),
+        "files": {FILE: {"sha256": sha256(out / FILE), "bytes": (out / FILE).stat().st_size}},
+        "held_out": perplexity(model, sequences(corpus, lexicon)[1]),
+        "sources": [
+            {
+                "name": source.name,
+                "file": source.file,
+                "sha256": sha256(source.path(folder)),
+                "licence": source.licence,
+                "credit": source.credit,
+                "used": source.used if source.name != _TREEBANK else "four documents in five",
+                "times": 1 if source.name == _BROAD else plan.everyday,
+            }
+            for source in used
+        ],
+    }
+    write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return manifest

@@ -1,0 +1,224 @@
+"""The attacker who reads on: the words of a sentence together, under a bigram model.
+
+The mechanism protects each word by itself; that neighbours explain each other is no part of its
+promise. With words w₁ … w_L, outputs y₁ … y_L of independent noise and a bigram prior,
+
+    P(w_i | y₁ … y_L) ∝ α_i(w_i)·β_i(w_i)
+
+by the forward–backward recursion (Rabiner 1989, Section III.A). In the bigram model a step over all
+n words is a sum over the stored pairs and one shared term, so it is exact over the whole lexicon:
+no list of candidates is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.attack.language.language import UNKNOWN, Bigram, language
+from dpcore.attack.output.prior import Prior
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_TEXT_TOKENS
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.channel import Channel
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.sentence import Sentence
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_SENTENCE_ENDS = frozenset(".!?")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a released text, as the attacker sees it.
+
+    Attributes:
+        output: the word that stands there; `UNKNOWN` if it tells nothing, n for the end of a
+            sentence.
+        released: whether what stands there is what was written (punctuation, words let through).
+    """
+
+    output: int
+    released: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ContextAttack:
+    """What three attackers think of L protected places; read-only.
+
+    Attributes:
+        places: positions in the list of places, ascending, shape (L,).
+        context: P(w | all outputs), shape (L, n).
+        alone: P(w | own output) under the frequencies of the model, shape (L, n).
+        likeliest: the word that makes the own output likeliest (the uniform prior), shape (L,).
+    """
+
+    places: IntArray
+    context: FloatArray
+    alone: FloatArray
+    likeliest: IntArray
+
+    @property
+    def guesses(self) -> IntArray:
+        """The words that are guessed from the context, shape (L,)."""
+        return np.asarray(self.context.argmax(axis=1))
+
+    @property
+    def guesses_alone(self) -> IntArray:
+        """The words that are guessed one by one from their frequency, shape (L,)."""
+        return np.asarray(self.alone.argmax(axis=1))
+
+
+def context_prior(lexicon: Lexicon, left: str | None, right: str | None) -> Prior:
+    """What stands between two known words: P(w | left)·P(right | w), normalised.
+
+    Args:
+        lexicon: words.
+        left: the word before; None for the beginning of a sentence.
+        right: the word behind; None for the end. A word that the lexicon lacks tells nothing.
+    """
+    model = language(lexicon)
+    neighbours = [
+        model.boundary if word is None else lexicon.index(word) if word in lexicon else UNKNOWN
+        for word in (left, right)
+    ]
+    found = model.after(neighbours[0])[:-1] * model.before(neighbours[1])[:-1]
+    return Prior(
+        "context", found / found.sum(), "a bigram model of English, given the neighbouring words"
+    )
+
+
+def places_of(sentence: Sentence, outputs: Sequence[int] | IntArray) -> list[Place]:
+    """The places of a rewritten sentence, in order.
+
+    Words outside the vocabulary tell nothing (a random word was released); of punctuation the
+    ends of sentences count, other marks are passed over as they were when the model was made.
+
+    Args:
+        sentence: as it was prepared.
+        outputs: one released word for each of its open slots.
+
+    Raises:
+        ParameterError: there are not as many outputs as slots.
+    """
+    if len(outputs) != sentence.protected:
+        raise ParameterError(
+            f"{sentence.protected} places are protected, got {len(outputs)} released words"
+        )
+    given = iter(outputs)
+    end = len(sentence.lexicon)
+    found: list[Place] = []
+    for slot in sentence.encoding.slots:
+        if slot.is_open:
+            word = int(next(given))
+            found.append(Place(word if slot.index >= 0 else UNKNOWN))
+        elif slot.is_word:
+            known = slot.text.lower()
+            lexicon = sentence.lexicon
+            found.append(Place(lexicon.index(known) if known in lexicon else UNKNOWN, True))
+        elif slot.text[-1:] in _SENTENCE_ENDS:
+            found.append(Place(end, True))
+    return found
+
+
+def context_attack(
+    channel: Channel,
+    places: Sequence[Place],
+    epsilon: float,
+    *,
+    model: Bigram | None = None,
+    progress: Progress = silent,
+) -> ContextAttack:
+    """Attack all protected places of a text at once.
+
+    Args:
+        channel: of the mechanism, over the whole lexicon.
+        places: of the text, in order; the text begins and ends a sentence.
+        epsilon: of every word.
+        model: the bigram model; the shipped one if not given.
+        progress: called with ("words", done, all).
+
+    Raises:
+        ParameterError: the channel is of a few words only, or the text is empty or too long.
+        EpsilonError: ε is not admissible.
+    """
+    n = len(channel.mechanism.lexicon)
+    if channel.words.size != n:
+        raise ParameterError("the context attacker needs the channel of the whole lexicon")
+    own = [i for i, place in enumerate(places) if not place.released and place.output != UNKNOWN]
+    if not 1 <= len(own) <= MAX_TEXT_TOKENS:
+        raise ParameterError(
+            f"the context attacker takes 1 to {MAX_TEXT_TOKENS} protected words of the "
+            f"vocabulary, got {len(own)}"
+        )
+    model = model or language(channel.mechanism.lexicon)
+    likelihoods = np.empty((len(own), n))
+    for i, seen in enumerate(channel.seen_all([places[place].output for place in own])):
+        logs = seen.at(epsilon).logs
+        likelihoods[i] = np.exp(logs - logs.max())
+        progress("words", i + 1, len(own))
+    alone = likelihoods * model.frequency
+    alone /= alone.sum(axis=1, keepdims=True)
+    evidence: list[FloatArray | int] = [place.output for place in places]
+    for i, place in enumerate(own):
+        evidence[place] = likelihoods[i]
+    context = forward_backward(model, evidence)
+    return ContextAttack(
+        np.array(own), np.stack([context[i] for i in own]), alone, likelihoods.argmax(axis=1)
+    )
+
+
+def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> list[FloatArray]:
+    """P(w_i | everything) at every place, shape (n,) each; exact.
+
+    Args:
+        model: of neighbouring words; the sequence stands between two boundaries.
+        evidence: of each place the likelihood of what was seen there under each word, shape (n,),
+            or the word itself, or `UNKNOWN`: then the chain begins anew.
+    """
+    size = model.share.size
+    onto, back = model.pairs.T, model.pairs
+
+    def local(one: FloatArray | int) -> FloatArray:
+        found = np.zeros(size)
+        if isinstance(one, np.ndarray):
+            found[:-1] = one
+        else:
+            found[one] = 1.0
+        return found
+
+    def is_unknown(one: FloatArray | int) -> bool:
+        return not isinstance(one, np.ndarray) and one == UNKNOWN
+
+    forward: list[FloatArray] = []
+    message = model.after(model.boundary)
+    for one in evidence:
+        if is_unknown(one):
+            forward.append(np.zeros(size))
+            message = model.fallback
+            continue
+        state = message * local(one)
+        state = state / state.sum()
+        forward.append(state)
+        message = float(state @ model.share) * model.fallback + onto @ state
+    found: list[FloatArray] = []
+    message = model.before(model.boundary)
+    for one, state in zip(reversed(evidence), reversed(forward), strict=True):
+        if is_unknown(one):
+            found.append(state[:-1])
+            message = np.ones(size)
+            continue
+        both = state * message
+        found.append((both / both.sum())[:-1])
+        onward = local(one) * message
+        onward = onward / onward.max()
+        message = model.share * float(model.fallback @ onward) + back @ onward
+    return found[::-1]

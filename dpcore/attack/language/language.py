@@ -1,0 +1,218 @@
+"""A bigram model of English over the words of a lexicon: what an attacker knows without any leak.
+
+Interpolated Kneser–Ney smoothing with one discount D (Kneser and Ney 1995; Chen and Goodman 1999,
+Section 2.7 and equation 15 with one D):
+
+    P(w | v) = max(c(v, w) − D, 0)/c(v) + λ(v)·p₀(w),   p₀(w) ∝ N₁₊(·, w) + ½,
+
+c the counts, N₁₊(·, w) the number of different words before w, and λ(v) what is missing to 1.
+Rare pairs are not stored: what they held goes to λ(v), so every row still sums to 1. The boundary
+of a sentence is a word of its own; after a word that the lexicon lacks only p₀ is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.attack.language.counts import FILE, CountPlan, Counts, read_counts
+from dpcore.errors import LexiconError
+from dpcore.lexicon.bundled import bundled_data, bundled_folder
+from dpcore.lexicon.damage import ARRAYS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+UNKNOWN = -1
+"""Stands for a neighbour that the lexicon lacks, or that is not known."""
+_ADDED = 0.5  # to the count of every word: no word is impossible
+
+
+@dataclass(frozen=True, eq=False)
+class Bigram:
+    """P(w | v) over n words and the boundary, which has the number n; read-only.
+
+    Attributes:
+        frequency: relative frequency of each word, shape (n,), sums to 1, positive.
+        fallback: p₀, shape (n + 1,).
+        share: λ, shape (n + 1,).
+        starts: where the pairs of each first word begin, shape (n + 2,).
+        second: of each pair, ascending within a row, shape (P,).
+        excess: max(c − D, 0)/c(v) of each pair, shape (P,).
+    """
+
+    frequency: FloatArray
+    fallback: FloatArray
+    share: FloatArray
+    starts: IntArray
+    second: IntArray
+    excess: FloatArray
+
+    @cached_property
+    def pairs(self) -> Any:
+        """`excess` as a sparse matrix, shape (n + 1, n + 1): a row of a first word."""
+        from scipy.sparse import csr_array
+
+        size = self.share.size
+        indices, starts = self.second.astype(np.int32), self.starts.astype(np.int32)
+        return csr_array((self.excess, indices, starts), shape=(size, size))
+
+    @property
+    def boundary(self) -> int:
+        """n, the number of the beginning and of the end of a sentence."""
+        return self.frequency.size
+
+    @classmethod
+    def of(cls, counts: Counts, discount: float) -> Bigram:
+        """The model of some counts."""
+        n = counts.words.size
+        frequency = (counts.words + _ADDED) / (counts.words.sum() + _ADDED * n)
+        fallback = np.asarray(counts.continuations, dtype=np.float64) + _ADDED
+        excess = np.maximum(counts.pairs - discount, 0.0) / counts.contexts[counts.first]
+        share = np.ones(n + 1) - np.bincount(counts.first, excess, minlength=n + 1)
+        starts = np.searchsorted(counts.first, np.arange(n + 2))
+        fallback /= fallback.sum()
+        for array in (frequency, fallback, share, starts, counts.second, excess):
+            array.setflags(write=False)
+        return cls(frequency, fallback, share, starts.astype(np.int64), counts.second, excess)
+
+    def after(self, word: int) -> FloatArray:
+        """P(· | word) over all words and the boundary, shape (n + 1,)."""
+        if word == UNKNOWN:
+            return self.fallback
+        row = self.share[word] * self.fallback
+        pairs = slice(int(self.starts[word]), int(self.starts[word + 1]))
+        row[self.second[pairs]] += self.excess[pairs]
+        return np.asarray(row)
+
+    def before(self, word: int) -> FloatArray:
+        """P(word | ·) of all words and the boundary, shape (n + 1,): no law, a likelihood."""
+        if word == UNKNOWN:
+            return np.ones(self.share.size)
+        column = self.share * self.fallback[word]
+        pairs = np.flatnonzero(self.second == word)
+        column[np.searchsorted(self.starts, pairs, side="right") - 1] += self.excess[pairs]
+        return np.asarray(column)
+
+    def between(self, first: IntArray, second: IntArray) -> FloatArray:
+        """P(second | first) of every two words of two lists, shape (k, m).
+
+        Args:
+            first: k words, or the boundary.
+            second: m words, or the boundary, in any order.
+        """
+        found = np.multiply.outer(self.share[first], self.fallback[second])
+        order = np.argsort(second, kind="stable")
+        ascending = second[order]
+        for i, word in enumerate(first.tolist()):
+            pairs = slice(int(self.starts[word]), int(self.starts[word + 1]))
+            row = self.second[pairs]
+            if not row.size:
+                continue
+            place = np.minimum(np.searchsorted(row, ascending), row.size - 1)
+            held = row[place] == ascending
+            found[i, order[held]] += self.excess[pairs][place[held]]
+        return np.asarray(found)
+
+
+def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
+    """How well a model predicts the words of a text: e to the mean of −ln P(word | word before).
+
+    Args:
+        model: the model.
+        pairs: first·(n + 1) + second of neighbouring words; ends of sentences are not predicted.
+
+    Returns:
+        `tokens`, `perplexity`, and `perplexity_unigram` from the frequencies alone.
+    """
+    first, second = np.divmod(pairs, model.boundary + 1)
+    first, second = first[second < model.boundary], second[second < model.boundary]
+    found = model.share[first] * model.fallback[second]
+    keys = np.repeat(np.arange(model.share.size), np.diff(model.starts)) * model.share.size
+    keys += model.second
+    wanted = first * model.share.size + second
+    place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    held = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=bool)
+    found[held] += model.excess[place[held]]
+    return {
+        "tokens": int(second.size),
+        "perplexity": float(np.exp(-np.log(found).mean())),
+        "perplexity_unigram": float(np.exp(-np.log(model.frequency[second]).mean())),
+    }
+
+
+def language_folder() -> Path:
+    """Where the counts that come with the laboratory lie."""
+    return bundled_data("language", FILE)
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> tuple[Counts, tuple[str, ...]]:
+    path = language_folder() / FILE
+    try:
+        counts = read_counts(path)
+        words = (bundled_folder() / "words.txt").read_text(encoding="utf-8").split("\n")
+    except (OSError, *ARRAYS):
+        raise LexiconError(
+            f"the counts of words in {path} cannot be read; make them with "
+            "`python -m dpcore language count`"
+        ) from None
+    return counts, tuple(words)
+
+
+@lru_cache(maxsize=2)
+def language(lexicon: Lexicon) -> Bigram:
+    """The shipped model over the words of a lexicon.
+
+    A word that was not counted is as likely as one that never occurred.
+
+    Raises:
+        LexiconError: the counts are missing, or know no word of the lexicon.
+    """
+    counts, words = _bundled()
+    if lexicon.words != words:
+        counts = _translated(counts, words, lexicon)
+    return Bigram.of(counts, CountPlan().discount)
+
+
+def word_frequencies(lexicon: Lexicon) -> FloatArray:
+    """How frequent each word of a lexicon is in the shipped counts, shape (n,), sums to 1."""
+    return language(lexicon).frequency
+
+
+def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Counts:
+    """The same counts by the numbers of another lexicon."""
+    size, n = len(words), len(lexicon)
+    number = np.array([lexicon.index(w) if w in lexicon else UNKNOWN for w in words] + [n])
+    known = number >= 0
+    if not known[:size].any():
+        raise LexiconError(
+            f"none of the {n:,} words of lexicon {lexicon.name!r} was counted: its frequencies "
+            "are not known, take a uniform prior"
+        )
+
+    def moved(values: IntArray, length: int) -> IntArray:
+        found = np.zeros(length, dtype=np.int64)
+        found[number[: values.size][known[: values.size]]] = values[known[: values.size]]
+        return found
+
+    first, second = number[counts.first], number[counts.second]
+    both = (first >= 0) & (second >= 0)
+    order = np.lexsort((second[both], first[both]))
+    return Counts(
+        words=moved(counts.words, n),
+        contexts=moved(counts.contexts, n + 1),
+        continuations=moved(counts.continuations, n + 1),
+        first=first[both][order],
+        second=second[both][order],
+        pairs=counts.pairs[both][order],
+    )

@@ -1,0 +1,189 @@
+"""Three attackers tried on text that no model has counted: does context undo word privacy?
+
+Sentences of the treebank that were held out are rewritten once at each ε, and each attacker names
+every word: the first takes the word under which the output is likeliest, the second weighs that by
+how frequent words are, the third reads the whole rewritten sentence
+(`dpcore.attack.language.context`). An attacker's share of right names has an interval from the
+spread between sentences, because the words of one sentence are not independent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore import __version__
+from dpcore.attack.language.build import held_out_sentences
+from dpcore.attack.language.context import Place, context_attack
+from dpcore.attack.language.language import language, language_folder
+from dpcore.attack.output.channel import Channel, open_channel
+from dpcore.audit.montecarlo import clopper_pearson
+from dpcore.errors import ParameterError, StudyError
+from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite.english import STOP_WORDS
+from dpcore.rewrite.sentence import Sentence, prepare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+
+    FloatArray = NDArray[np.float64]
+
+FILE = "attack.json"
+ATTACKERS = ("likeliest", "frequency", "context")
+KINDS = ("all", "content", "changed")
+SETTINGS = (("tem", (2.0, 2.25, 2.5, 2.75, 3.0)),)
+"""Where on the bundled lexicon most words begin to stay: from 7 to 77 of a hundred."""
+_SHORTEST, _LONGEST = 5, 25
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """What is tried.
+
+    Attributes:
+        sentences: how many, drawn from those that qualify.
+        seed: of the drawing and of the noise.
+    """
+
+    sentences: int = 150
+    seed: int = 0
+
+
+def qualifying(lexicon: Lexicon, texts: Sequence[str]) -> list[Sentence]:
+    """Texts of 5 to 25 words, all of the vocabulary, each once, in order of first appearance."""
+    found = []
+    for text in dict.fromkeys(texts):
+        if len(text) > 400:
+            continue
+        sentence = prepare(text, lexicon)
+        if _SHORTEST <= sentence.protected <= _LONGEST and np.all(sentence.words >= 0):
+            found.append(sentence)
+    return found
+
+
+def try_attackers(
+    channel: Channel,
+    sentences: Sequence[Sentence],
+    epsilon: float,
+    seed: int,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Rewrite every sentence once and let all attackers guess.
+
+    The attacker sees one sentence at a time, without its punctuation.
+
+    Returns:
+        One row an attacker and kind of words (all; all but function words; those that were
+        replaced by another one): words, right, share, and the ends of a 95 % interval. No row
+        where there is no such word.
+    """
+    lexicon = channel.mechanism.lexicon
+    function = np.array([word in STOP_WORDS for word in lexicon.words])
+    right = np.zeros((len(ATTACKERS), len(KINDS), len(sentences)))
+    total = np.zeros((len(KINDS), len(sentences)))
+    for i, sentence in enumerate(sentences):
+        rng = generator(seed, "trial", channel.mechanism.key, i)
+        outputs = channel.mechanism.sample(rng, sentence.words, epsilon)
+        found = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
+        guesses = (found.likeliest, found.guesses_alone, found.guesses)
+        every = np.ones(sentence.words.size, dtype=bool)
+        kinds = (every, ~function[sentence.words], outputs != sentence.words)
+        for k, kept in enumerate(kinds):
+            total[k, i] = kept.sum()
+            for a, guess in enumerate(guesses):
+                right[a, k, i] = (guess == sentence.words)[kept].sum()
+        progress("sentences", i + 1, len(sentences))
+    return [
+        {"attacker": attacker, "words": kind} | _share(right[a, k], total[k])
+        for a, attacker in enumerate(ATTACKERS)
+        for k, kind in enumerate(KINDS)
+        if total[k].any()
+    ]
+
+
+def _share(right: FloatArray, total: FloatArray) -> dict[str, float]:
+    """A ratio of sums over sentences with its interval.
+
+    Linearised (Cochran 1977, Section 2.11), but never narrower than that of Clopper and Pearson for
+    independent words: where all or none are right, sentences have no spread.
+    """
+    share = float(right.sum() / total.sum())
+    count = right.size
+    spread = float(np.square(right - share * total).sum()) * count / (count - 1)
+    error = math.sqrt(spread) / float(total.sum())
+    low, high = clopper_pearson(int(right.sum()), int(total.sum()), 0.025)
+    return {
+        "tokens": int(total.sum()),
+        "right": int(right.sum()),
+        "share": share,
+        "low": max(min(share - 1.96 * error, low), 0.0),
+        "high": min(max(share + 1.96 * error, high), 1.0),
+    }
+
+
+def run(
+    lexicon: Lexicon, folder: Path, out: Path, plan: TrialPlan, progress: Progress = silent
+) -> dict[str, Any]:
+    """Try all settings, and write the result beside the counts.
+
+    Raises:
+        LexiconError: the text is not in the folder.
+        ParameterError: fewer sentences qualify than are wanted.
+    """
+    known = qualifying(lexicon, held_out_sentences(folder))
+    if not 2 <= plan.sentences <= len(known):
+        raise ParameterError(
+            f"sentences to try must be 2 to {len(known):,} (those that qualify), got "
+            f"{plan.sentences}"
+        )
+    drawn = generator(plan.seed, "trial sentences").permutation(len(known))[: plan.sentences]
+    sentences = [known[int(i)] for i in np.sort(drawn)]
+    language(lexicon)
+    rows = []
+    for name, epsilons in SETTINGS:
+        channel = open_channel(create(name, lexicon), progress=progress)
+        for epsilon in epsilons:
+            found = try_attackers(channel, sentences, epsilon, plan.seed, progress)
+            rows += [{"mechanism": name, "epsilon": epsilon} | row for row in found]
+    result = {
+        "command": "python -m dpcore language attack --data ../shared/data --out data/language",
+        "version": __version__,
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+        "seed": plan.seed,
+        "text": "English Web Treebank, held-out documents",
+        "sentences": plan.sentences,
+        "of": len(known),
+        "rows": rows,
+    }
+    write_text(out / FILE, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    return result
+
+
+def recorded() -> dict[str, Any]:
+    """What was recorded on the bundled lexicon: the result of `run`.
+
+    Raises:
+        StudyError: it is missing or cannot be read.
+    """
+    path = language_folder() / FILE
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, *FIELDS):
+        raise StudyError(
+            f"the recorded trial {path} cannot be read; make it with "
+            "`python -m dpcore language attack`"
+        ) from None

@@ -1,0 +1,1 @@
+"""Attacks on latent vectors of ADePT."""

@@ -1,0 +1,1 @@
+"""Membership inference, and what a guarantee says about it."""

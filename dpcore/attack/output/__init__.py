@@ -1,0 +1,1 @@
+"""What one released word, or two candidates, tell an attacker."""

@@ -1,0 +1,127 @@
+"""What a noisy vector gives away: to one who computes the likeliest word, and to anyone at all.
+
+`likeliest_words` is the attacker who sees the vector itself, as a decoder does, and knows the law
+of the noise. `kept_at_most` bounds every decoder, also one that reads the whole sentence and knows
+the language: that many words can come out as they went in, and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.clipped.clipped import ClippedGaussian, ClippedLaplace, ClippedMechanism
+from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
+from dpcore.noise.radial import Radial
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.mechanisms.mechanism import Mechanism
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+_BLOCK = 64  # noisy vectors that are compared with every word at a time
+_SLACK = 1e-5  # float32 words: this much of the cut is added to it, so that no true word is lost
+
+
+def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> IntArray:
+    """The word under which each noisy vector is most likely, every word alike before.
+
+    Gaussian noise: the nearest word. Laplace noise: the nearest in the L1 norm. Truncated noise:
+    the same among the words that can have given the vector at all, which are few.
+
+    Args:
+        mechanism: clips, then adds Gaussian, Laplace or truncated Laplace noise.
+        noisy: shape (t, d), as `Mechanism.noisy_vectors` gives it.
+        epsilon: at which it was drawn.
+
+    Returns:
+        Lexicon indices, shape (t,).
+
+    Raises:
+        ParameterError: the mechanism has other noise.
+    """
+    from scipy.spatial.distance import cdist
+
+    metric, cut = _shape(mechanism, epsilon)
+    if not isinstance(mechanism, ClippedMechanism):
+        raise ParameterError(f"{mechanism.short} does not clip vectors: this attacker knows others")
+    words = mechanism.origins.astype(np.float64)
+    found = np.empty(len(noisy), dtype=np.int64)
+    for start in range(0, len(noisy), _BLOCK):
+        some = noisy[start : start + _BLOCK]
+        distances = cdist(some, words, metric)
+        if cut < math.inf:
+            inside = cdist(some, words, "chebyshev") <= cut * (1 + _SLACK)
+            distances[~inside & inside.any(axis=1, keepdims=True)] = math.inf
+        found[start : start + _BLOCK] = distances.argmin(axis=1)
+    return found
+
+
+def _shape(mechanism: Mechanism, epsilon: float) -> tuple[str, float]:
+    """The metric that orders words by likelihood, and how far a coordinate's noise reaches."""
+    if isinstance(mechanism, ClippedGaussian):
+        return "euclidean", math.inf
+    if isinstance(mechanism, ClippedLaplace):
+        laplace = mechanism.family is Radial.LAPLACE
+        return ("cityblock" if laplace else "euclidean"), math.inf
+    if isinstance(mechanism, TruncatedLaplaceMechanism):
+        return "cityblock", mechanism.truncation(epsilon).cut
+    raise ParameterError(
+        f"the likeliest word is known for Gaussian and Laplace noise, not for {mechanism.short}"
+    )
+
+
+def information(mechanism: Mechanism, epsilon: float) -> float:
+    """Nats that the noisy vector of a word can tell about it at most; infinite if not bounded.
+
+    The largest divergence KL(P_w ‖ P_w′) of two clipped vectors 2C apart bounds the mutual
+    information for every law of the word. Gaussian: (2C)²/(2σ²). Laplace of scale b: a coordinate
+    moved by b·t costs t − 1 + e^(−t), which is concave in t², so that equal coordinates are worst:
+    d·(t − 1 + e^(−t)) with t = ε/d. Truncated noise: infinite, as its support moves with the word.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    if isinstance(mechanism, ClippedGaussian):
+        return 0.5 * (mechanism.sensitivity / mechanism.scale(value)) ** 2
+    if isinstance(mechanism, ClippedLaplace) and mechanism.family is Radial.LAPLACE:
+        t = value / mechanism.dimension
+        # The series where the two terms agree in most digits.
+        step = t * t * (0.5 - t / 6) if t < 1e-5 else t + math.expm1(-t)
+        return mechanism.dimension * step
+    return math.inf
+
+
+def kept_at_most(nats: float, guess: float) -> float:
+    """The largest share s of places that any decoder can get right, given what it can know.
+
+    The decoder sees noisy vectors of whole sentences, which tell at most `nats` about the word of a
+    place: the sum of `information` over the words of its sentence. Without them it would be right
+    with probability `guess` at most. By the data-processing inequality kl(s ‖ guess) ≤ nats, and kl
+    is jointly convex, so both may be means over places (Cover and Thomas 2006, Section 2.7).
+
+    Raises:
+        ParameterError: `nats` is below 0 or NaN, or `guess` is no probability above 0.
+    """
+    if not nats >= 0:
+        raise ParameterError(f"information is a number of nats >= 0, got {nats}")
+    if not 0 < guess <= 1:
+        raise ParameterError(f"a guess is right with probability above 0 to 1, got {guess}")
+    if nats >= -math.log(guess):
+        return 1.0
+    low, high = guess, 1.0
+    while low < (middle := 0.5 * (low + high)) < high:
+        if divergence(middle, guess) <= nats:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def divergence(s: float, guess: float) -> float:
+    """kl(s ‖ guess) of two coins, in nats, for guess ≤ s < 1: the inverse of `kept_at_most`."""
+    return s * math.log(s / guess) + (1 - s) * math.log1p((guess - s) / (1 - guess))

@@ -1,0 +1,224 @@
+"""Bayes' rule: what an attacker believes about a word after one output.
+
+    π(w | y) = π(w)·P(y | w) / Σ_v π(v)·P(y | v)
+
+The best guess is right with probability max_w π(w | y), given y. A guarantee bounds a posterior:
+with P(y | v) ≥ e^{−L(w, v)}·P(y | w) for all v, L the promised loss,
+
+    π(w | y) ≤ π(w) / Σ_v π(v)·e^{−L(w, v)},
+
+which for one L between any two words is e^L·π/(1 + (e^L − 1)·π).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy
+from dpcore.lexicon.metric import Metric, distances, paired_distances
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.channel import Likelihood
+    from dpcore.attack.output.prior import Prior
+    from dpcore.guarantee import Guarantee
+    from dpcore.lexicon.lexicon import Lexicon
+
+FloatArray = NDArray[np.float64]
+
+_SHOWN = 1e-3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One word in the eyes of the attacker.
+
+    Attributes:
+        word: its index.
+        prior: its probability before.
+        posterior: its probability after the output was seen.
+        odds_factor: ln of the factor by which its odds against all other words together changed.
+    """
+
+    word: int
+    prior: float
+    posterior: float
+    odds_factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Beliefs after one output; read-only.
+
+    Attributes:
+        likelihood: ln P(y | w).
+        prior: beliefs before.
+        probability: π(w | y), shape (n,).
+        log_evidence: ln P(y) under the prior.
+        error: bound on the error of ln π(w | y), for every word above 0.1 % and the best guess.
+    """
+
+    likelihood: Likelihood
+    prior: Prior
+    probability: FloatArray
+    log_evidence: float
+    error: float
+
+    @cached_property
+    def best(self) -> int:
+        """The word that the attacker guesses; of equally likely ones the lowest index."""
+        return int(self.probability.argmax())
+
+    @property
+    def success(self) -> float:
+        """Probability that the best guess is right, given this output."""
+        return float(self.probability[self.best])
+
+    @cached_property
+    def perplexity(self) -> float:
+        """e^H, H the entropy: so many equally likely words have the same entropy.
+
+        It is not the effective number 1/Σp² of `dpcore.measure`, which is never larger.
+        """
+        p = self.probability[self.probability > 0]
+        return float(np.exp(-(p * np.log(p)).sum()))
+
+    def candidate(self, word: int) -> Candidate:
+        """What the attacker thinks of one word."""
+        before, after = float(self.prior.probability[word]), float(self.probability[word])
+        others = 1.0 - after
+        if others < 0.5:  # without cancellation where one word is nearly certain
+            others = float(np.delete(self.probability, word).sum())
+        change = math.nan
+        if 0 < before < 1:
+            change = _log(after) - _log(others) - math.log(before) + math.log1p(-before)
+        return Candidate(word, before, after, change)
+
+    def top(self, count: int) -> list[Candidate]:
+        """The likeliest words, likeliest first, ties by index; none that is impossible."""
+        p = self.probability
+        count = min(count, int(np.count_nonzero(p)))
+        if count < 1:
+            return []
+        limit = np.partition(p, p.size - count)[p.size - count]
+        found = np.flatnonzero(p >= limit)
+        found = found[np.lexsort((found, -p[found]))][:count]
+        return [self.candidate(int(word)) for word in found]
+
+    def rows(self, lexicon: Lexicon, count: int) -> list[dict[str, Any]]:
+        """`top` as plain rows; the factor of the odds is None where it is not finite."""
+        return [
+            {
+                "word": lexicon.words[one.word],
+                "prior": one.prior,
+                "posterior": one.posterior,
+                "log_odds_factor": one.odds_factor if math.isfinite(one.odds_factor) else None,
+            }
+            for one in self.top(count)
+        ]
+
+
+def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
+    """Apply Bayes' rule, in logarithms.
+
+    Args:
+        likelihood: of one output, for every word that the prior holds possible at least.
+        prior: beliefs before.
+
+    Raises:
+        ParameterError: the prior holds other words possible, or the output is impossible.
+    """
+    words = likelihood.words
+    if words.size < prior.probability.size and not np.isin(prior.support, words).all():
+        raise ParameterError(
+            f"the prior holds words possible that are not among the {words.size:,} of this "
+            "channel: open the channel for the words of the prior"
+        )
+    logs = prior.logs[words] + likelihood.logs
+    top = float(logs.max())
+    if not top > -math.inf:
+        raise ParameterError(
+            "no word that the prior holds possible can become this output (its probability is 0, "
+            "or too small to compute): choose another output, a smaller epsilon or another prior"
+        )
+    weights = np.exp(logs - top)
+    total = float(weights.sum())
+    weights /= total
+    probability = np.zeros(prior.probability.size)
+    probability[words] = weights
+    probability.setflags(write=False)
+    # Logarithms off by e_w move the evidence by ln Σ π(w|y)·e^{e_w} at the most.
+    errors = likelihood.errors
+    with np.errstate(over="ignore"):
+        drift = float(np.log((weights * np.exp(np.minimum(errors, 700.0))).sum()))
+    seen = weights >= min(_SHOWN, float(weights.max()))
+    error = max(drift, 0.0) + float(errors[seen].max())
+    return Posterior(likelihood, prior, probability, top + math.log(total), error)
+
+
+def promised_distances(lexicon: Lexicon, guarantee: Guarantee, word: int) -> FloatArray:
+    """Distances of all words from one, in the metric that the guarantee speaks of, shape (n,)."""
+    vectors = lexicon.vectors
+    return np.asarray(distances(vectors, vectors[[word]], _metric(guarantee)[0])[0])
+
+
+def promised_losses(
+    lexicon: Lexicon, guarantee: Guarantee, word: int, far: FloatArray | None = None
+) -> FloatArray:
+    """The loss that a guarantee allows between a word and every word, shape (n,); 0 for itself.
+
+    Args:
+        lexicon: words.
+        guarantee: of a mechanism over it.
+        word: index.
+        far: `promised_distances`, if known: they are the same at every ε.
+    """
+    if far is None:
+        far = promised_distances(lexicon, guarantee, word)
+    if _metric(guarantee)[1]:
+        return np.asarray(guarantee.epsilon * far)
+    return np.array([guarantee.euclidean_loss(float(d)) for d in far.tolist()])
+
+
+def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: int) -> float:
+    """The loss that a guarantee allows between two words."""
+    vectors = lexicon.vectors
+    metric, own = _metric(guarantee)
+    far = float(paired_distances(vectors[[first]], vectors[[second]], metric)[0])
+    return float(guarantee.epsilon * far if own else guarantee.euclidean_loss(far))
+
+
+def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
+    """The metric of a guarantee, and whether losses are ε times distances in it."""
+    if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
+        return Metric.parse(guarantee.metric), True
+    return Metric.EUCLIDEAN, False
+
+
+def posterior_bound(
+    lexicon: Lexicon,
+    guarantee: Guarantee,
+    prior: Prior,
+    word: int,
+    far: FloatArray | None = None,
+) -> float:
+    """The largest posterior of a word that the guarantee allows, whatever comes out.
+
+    1 where the guarantee has a δ: then an output may exist that gives the word away. `far` is as
+    for `promised_losses`.
+    """
+    before = float(prior.probability[word])
+    if isinstance(guarantee, ApproximateLocalPrivacy) or not before > 0:
+        return 1.0 if before > 0 else 0.0
+    allowed = np.exp(-promised_losses(lexicon, guarantee, word, far))
+    return min(1.0, before / float(prior.probability @ allowed))
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf

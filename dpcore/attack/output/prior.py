@@ -1,0 +1,206 @@
+"""What an attacker believes about a word before anything is released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.errors import ParameterError
+from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TYPED_TOLERANCE = 1e-6
+"""By how much each typed probability may be rounded: six decimals, as in 0.333333."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A law over the words of a lexicon.
+
+    Attributes:
+        name: uniform, frequency, typed, list, context or mixed.
+        probability: of each word, shape (n,), sums to 1; read-only.
+        sentence: how it was made, for a person; it holds no word that was typed.
+    """
+
+    name: str
+    probability: FloatArray
+    sentence: str
+
+    def __post_init__(self) -> None:
+        """Check that it is a law, and make it read-only.
+
+        Raises:
+            ParameterError: a negative probability, a NaN, or a sum that is not 1.
+        """
+        values = np.array(self.probability, dtype=np.float64)
+        if values.ndim != 1 or not np.all(values >= 0):
+            raise ParameterError("the probabilities of a prior must be numbers of at least 0")
+        total = float(values.sum())
+        if not abs(total - 1.0) <= 1e-9:
+            raise ParameterError(f"the probabilities of a prior must sum to 1, got {total:.9g}")
+        values.setflags(write=False)
+        object.__setattr__(self, "probability", values)
+
+    @cached_property
+    def support(self) -> IntArray:
+        """The words that the attacker holds possible, ascending."""
+        return np.flatnonzero(self.probability)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """ln of the probabilities, −∞ for an impossible word, shape (n,)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probability))
+
+    def draw(self, rng: np.random.Generator, count: int) -> IntArray:
+        """Independent words with this law, shape (count,)."""
+        steps = np.cumsum(self.probability[self.support])
+        places = np.searchsorted(steps, rng.random(count) * steps[-1], side="right")
+        return np.asarray(self.support[np.minimum(places, steps.size - 1)])
+
+
+def uniform(lexicon: Lexicon) -> Prior:
+    """Every word of the lexicon equally likely."""
+    n = len(lexicon)
+    return Prior("uniform", np.full(n, 1.0 / n), f"all {n:,} words equally likely")
+
+
+def uniform_over(lexicon: Lexicon, names: Sequence[str]) -> Prior:
+    """The named words equally likely, all others impossible.
+
+    Raises:
+        ParameterError: there are none, or more than `limits.MAX_ATTACK_PRIOR_WORDS`.
+        UnknownWordError: the lexicon does not hold one of them.
+    """
+    wanted = list(dict.fromkeys(names))
+    _check_count(len(wanted))
+    probability = np.zeros(len(lexicon))
+    probability[lexicon.indices(wanted)] = 1.0 / len(wanted)
+    return Prior("list", probability, f"{len(wanted):,} words equally likely, no other possible")
+
+
+def typed(lexicon: Lexicon, probabilities: Mapping[str, float]) -> Prior:
+    """The probabilities that a person gives to some words; all others are impossible.
+
+    They are divided by their sum, which may differ from 1 by `TYPED_TOLERANCE` a word only.
+
+    Raises:
+        ParameterError: there are none or too many, one is not a number from 0 to 1, or they do
+            not sum to 1.
+        UnknownWordError: the lexicon does not hold one of the words.
+    """
+    _check_count(len(probabilities))
+    values = np.array(list(probabilities.values()), dtype=np.float64)
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if wrong.size:
+        raise ParameterError(
+            f"a probability must be a number from 0 to 1, got {values[wrong[0]]:g} for word "
+            f"{wrong[0] + 1} of the list"
+        )
+    total = math.fsum(values)
+    if not abs(total - 1.0) <= TYPED_TOLERANCE * values.size:
+        raise ParameterError(
+            f"the probabilities must sum to 1, got {total:.6g}: change one of them by "
+            f"{1.0 - total:+.6g}, or divide all of them by {total:.6g}"
+        )
+    probability = np.zeros(len(lexicon))
+    probability[lexicon.indices(list(probabilities))] = values / total
+    count = int(np.count_nonzero(values))
+    return Prior("typed", probability, f"typed: {count:,} possible words")
+
+
+def parse_prior(lexicon: Lexicon, text: str) -> Prior:
+    """A prior as a person writes it: `uniform`, `frequency`, or `monday=0.5, garage=0.5`.
+
+    A list of words without numbers, `monday, garage`, makes them equally likely; `frequency:0.3`
+    mixes 30 % of frequency into uniform.
+
+    Raises:
+        ParameterError: it is none of these, or as `typed`.
+        UnknownWordError: the lexicon does not hold one of the words.
+    """
+    plain = text.strip()
+    if plain.lower() == "uniform":
+        return uniform(lexicon)
+    if plain.lower() == "frequency":
+        return frequency(lexicon)
+    name, colon, share = plain.lower().partition(":")
+    if colon and name == "frequency":
+        return mixed(uniform(lexicon), frequency(lexicon), _share(share))
+    parts = [part.strip() for part in plain.replace("\n", ",").split(",") if part.strip()]
+    if parts and not any("=" in part for part in parts) and len(parts) > 1:
+        return uniform_over(lexicon, parts)
+    found: dict[str, float] = {}
+    for number, part in enumerate(parts, start=1):
+        word, equals, value = (piece.strip() for piece in part.rpartition("="))
+        try:
+            probability = float(value)
+        except ValueError:
+            probability = math.nan
+        if not (word and equals and math.isfinite(probability)):
+            raise ParameterError(
+                f"part {number} of the prior is not of the form word=probability; write "
+                "uniform, frequency, or a list such as monday=0.5, garage=0.5"
+            )
+        if word in found:
+            raise ParameterError(f"part {number} of the prior names a word a second time")
+        found[word] = probability
+    return typed(lexicon, found)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            f"frequency: takes a share from 0 to 1, such as frequency:0.3, got {text[:40]!r}"
+        ) from None
+
+
+def frequency(lexicon: Lexicon) -> Prior:
+    """Words as frequent as in the shipped counts (see `dpcore.attack.language.language`)."""
+    from dpcore.attack.language.language import word_frequencies
+
+    return Prior(
+        "frequency",
+        word_frequencies(lexicon),
+        "words as frequent as in openly licensed English text",
+    )
+
+
+def mixed(first: Prior, second: Prior, share: float) -> Prior:
+    """(1 − share)·first + share·second.
+
+    Raises:
+        ParameterError: the share is not in [0, 1], or the priors are over different lexicons.
+    """
+    if not 0 <= share <= 1:
+        raise ParameterError(f"the share of the second prior must be in [0, 1], got {share}")
+    if first.probability.size != second.probability.size:
+        raise ParameterError("two priors can be mixed only if they are over the same lexicon")
+    return Prior(
+        "mixed",
+        (1.0 - share) * first.probability + share * second.probability,
+        f"{1 - share:.0%} {first.name} ({first.sentence}), "
+        f"{share:.0%} {second.name} ({second.sentence})",
+    )
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count <= MAX_ATTACK_PRIOR_WORDS:
+        raise ParameterError(
+            f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS:,} words, got {count:,}; "
+            "for all words take uniform or frequency"
+        )

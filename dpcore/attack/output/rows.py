@@ -1,0 +1,89 @@
+"""The channel of a short list of words: the exact law of each, for any mechanism that has one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.attack.output.channel import Channel, FloatArray, IntArray, Likelihood, Seen
+from dpcore.errors import ParameterError
+from dpcore.lexicon.ranking import rank
+from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_RARE = 1e-5  # probabilities below it are taken from the logarithmic law
+_LOG_ERROR = 3e-3  # relative, of those (see `TruncatedGumbel.log_law`)
+_CLOSED_ERROR = 1e-12  # relative, of a logarithm in closed form
+
+
+class Rows(Channel):
+    """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; those at the last ε are kept."""
+
+    def __init__(self, mechanism: Mechanism, words: IntArray) -> None:
+        """Sort the lexicon by the distance from each word."""
+        found = np.unique(words)
+        if not 1 <= found.size <= MAX_ATTACK_PRIOR_WORDS:
+            raise ParameterError(
+                f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS} words, got "
+                f"{found.size:,}"
+            )
+        self.mechanism, self.words = mechanism, found
+        vectors = mechanism.lexicon.vectors
+        self._rankings = rank(vectors, vectors[found])
+        self._last: tuple[float, FloatArray, FloatArray, str] | None = None
+
+    def laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
+        """ln P(y | w) for all outputs, shape (m, n), bounds on its errors, and the method."""
+        value = self.mechanism.check_epsilon(epsilon)
+        last = self._last
+        if last is None or last[0] != value:
+            last = self._last = (value, *self._laws(value))
+        return last[1:]
+
+    def _laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
+        mechanism = self.mechanism
+        logs = np.empty((self.words.size, len(mechanism.lexicon)))
+        errors = np.empty_like(logs)
+        method = ""
+        for i, (word, ranking) in enumerate(zip(self.words.tolist(), self._rankings, strict=True)):
+            law = mechanism.law(word, [epsilon], ranking=ranking)
+            probability = law.dense(logs.shape[1])[0]
+            with np.errstate(divide="ignore", over="ignore"):
+                logs[i] = np.log(probability)
+                errors[i] = -np.log1p(-np.minimum(law.error / probability, 0.5))
+            if isinstance(mechanism, TruncatedGumbel):
+                rare = np.flatnonzero(probability < _RARE)
+                deep = mechanism.log_law(word, epsilon, rare, ranking=ranking)
+                logs[i, rare] = deep
+                errors[i, rare] = np.where(np.isfinite(deep), _LOG_ERROR * np.abs(deep), 0.0)
+            elif isinstance(mechanism, TruncatedGumbelRepaired):
+                logs[i] = mechanism.log_law(word, epsilon, ranking=ranking)
+                errors[i] = _CLOSED_ERROR * np.maximum(np.abs(logs[i]), 1.0)
+            method = f"exact laws of {self.words.size:,} words ({law.method})"
+        return logs, errors, method
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output."""
+        return _SeenInRows(self, int(self.mechanism.check_words([output])[0]))
+
+
+class _SeenInRows(Seen):
+    def __init__(self, rows: Rows, output: int) -> None:
+        self._rows, self._output = rows, output
+
+    def at(self, epsilon: float) -> Likelihood:
+        """A column of the laws."""
+        logs, errors, method = self._rows.laws(epsilon)
+        return Likelihood(
+            self._output,
+            float(epsilon),
+            self._rows.words,
+            logs[:, self._output].copy(),
+            errors[:, self._output].copy(),
+            method,
+        )

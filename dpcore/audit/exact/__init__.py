@@ -1,0 +1,1 @@
+"""Exact audits of finite laws."""

@@ -1,0 +1,249 @@
+"""Exact audits of the mechanisms of the registry, over all words or over a declared sample.
+
+Every word of the vocabulary stays a possible output; what is sampled are the private words (or
+pairs of them) that are compared. A sample bounds the true ε from below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.audit.exact.exact import ExactAudit, IntArray, Triple, audit_laws
+from dpcore.audit.exact.log_laws import check_exact, log_law
+from dpcore.audit.exact.whole_vocabulary import audit_whole
+from dpcore.errors import ParameterError
+from dpcore.guarantee import MetricPrivacy
+from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
+from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_WORDS
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+GUMBEL_DEVIATION = 3e-3
+"""The largest relative deviation of `TruncatedGumbel.log_law` from a plain quadrature that was
+found: an estimate and no bound, which words in tight clusters may exceed. Where a claim is refuted,
+`gumbel_bounds` says so by bounds."""
+
+
+@dataclass(frozen=True)
+class LawAudit:
+    """An exact audit of a mechanism, and over what.
+
+    Attributes:
+        found: the losses.
+        words: how many private words were compared.
+        vocabulary: n, the outputs.
+        complete: whether all pairs of the vocabulary were compared; else ε_eff is a lower bound.
+        method: how the laws were computed and the pairs chosen, in words.
+        error: of ε_eff, from that of the logarithms of the worst triple: for a closed form over
+            Euclidean distances a bound, for a quadrature an estimate (`GUMBEL_DEVIATION`).
+    """
+
+    found: ExactAudit
+    words: int
+    vocabulary: int
+    complete: bool
+    method: str
+    error: float
+
+
+def claim_metric(mechanism: Mechanism, epsilon: float) -> Metric | None:
+    """The metric of the claim, or None where ε bounds the loss between any two words."""
+    guarantee = mechanism.guarantee(epsilon)
+    return Metric.parse(guarantee.metric) if isinstance(guarantee, MetricPrivacy) else None
+
+
+def audit_mechanism(
+    mechanism: Mechanism,
+    epsilon: float,
+    *,
+    words: int | IntArray | None = None,
+    pairs: int | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> LawAudit:
+    """Compare the exact laws of pairs of words.
+
+    Args:
+        mechanism: one with an exact law.
+        epsilon: the claimed ε.
+        words: the private words: indices; or how many to draw without replacement, keyed by the
+            seed; or None for all, up to `limits.MAX_AUDIT_WORDS` (TEM and the repaired truncated
+            Gumbel mechanism, whose worst outputs are known: `limits.MAX_AUDIT_TEM_WORDS`).
+        pairs: instead, how many pairs to draw, keyed by the seed.
+        seed: of the sample.
+        progress: called with (stage, done, total).
+
+    Raises:
+        ParameterError: no exact law, too many words for all pairs (the message says what to do),
+            or a sample that is too small or too large.
+    """
+    check_exact(mechanism)
+    value = mechanism.check_epsilon(epsilon)
+    n = len(mechanism.lexicon)
+    metric = claim_metric(mechanism, value)
+    if pairs is not None:
+        if words is not None:
+            raise ParameterError("give a number of words or a number of pairs, not both")
+        found = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
+        chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
+        return _described(mechanism, found, 2 * pairs, False, chosen)
+    if words is None and (
+        isinstance(mechanism, TruncatedExponential)
+        or (isinstance(mechanism, TruncatedGumbelRepaired) and n > MAX_AUDIT_WORDS)
+    ):
+        whole, method, error = audit_whole(mechanism, value, progress)
+        return LawAudit(whole, n, n, True, method, error)
+    indices, chosen = _choose(mechanism, words, seed)
+    rows = np.empty((indices.size, n))
+    floors: list[float] = []
+    for i, word in enumerate(indices.tolist()):
+        rows[i], floor = log_law(mechanism, word, value)
+        floors += [] if floor is None else [floor]
+        progress("laws", i + 1, indices.size)
+    apart = None
+    if metric is not None:
+        points = mechanism.lexicon.vectors[indices]
+        apart = distances(points, points, metric)
+    local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
+    return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
+
+
+def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tuple[IntArray, str]:
+    """Ascending word indices, and how they were chosen."""
+    n = len(mechanism.lexicon)
+    largest = min(n, MAX_AUDIT_ENTRIES // n)
+    if words is None:
+        if n > MAX_AUDIT_WORDS:
+            raise ParameterError(
+                f"all pairs are compared up to {MAX_AUDIT_WORDS:,} words, this lexicon has {n:,}: "
+                f"audit a sample of 2 to {largest:,} words, or of up to {MAX_AUDIT_PAIRS:,} pairs"
+            )
+        return np.arange(n), f"all pairs of the {n:,} words"
+    if isinstance(words, int):
+        if not 2 <= words <= largest:
+            raise ParameterError(
+                f"a sample has 2 to {largest:,} words of this lexicon, got {words}"
+            )
+        drawn = generator(seed, "audit", "words").choice(n, words, replace=False)
+        return np.sort(drawn), f"all pairs of {words:,} words drawn with seed {seed}"
+    indices = np.unique(mechanism.check_words(words))
+    if not 2 <= indices.size <= largest:
+        raise ParameterError(
+            f"a sample has 2 to {largest:,} different words of this lexicon, got {indices.size}"
+        )
+    return indices, f"all pairs of {indices.size:,} chosen words"
+
+
+def _audit_pairs(
+    mechanism: Mechanism,
+    epsilon: float,
+    metric: Metric | None,
+    pairs: int,
+    seed: int,
+    progress: Progress,
+) -> ExactAudit:
+    """Losses of a sample of pairs, one pair at a time; δ is the largest of these pairs."""
+    if not 1 <= pairs <= MAX_AUDIT_PAIRS:
+        raise ParameterError(f"a sample has 1 to {MAX_AUDIT_PAIRS:,} pairs, got {pairs}")
+    n = len(mechanism.lexicon)
+    rng = generator(seed, "audit", "pairs")
+    first = rng.integers(n, size=pairs)
+    second = (first + rng.integers(1, n, size=pairs)) % n
+    vectors = mechanism.lexicon.vectors
+    apart = (
+        np.ones(pairs)
+        if metric is None
+        else paired_distances(vectors[first], vectors[second], metric)
+    )
+    best: ExactAudit | None = None
+    delta, delta_pair, unknown = 0.0, None, 0
+    for i in range(pairs):
+        both = np.array([first[i], second[i]])
+        laws = [log_law(mechanism, int(word), epsilon) for word in both]
+        rows = np.stack([logs for logs, _ in laws])
+        floor = max((floor for _, floor in laws if floor is not None), default=None)
+        one = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
+        unknown += one.unknown
+        if one.delta > delta:
+            delta, delta_pair = one.delta, _renamed(one, both).delta_pair
+        if best is None or one.epsilon_effective > best.epsilon_effective:
+            best = _renamed(one, both)
+        progress("pairs", i + 1, pairs)
+    assert best is not None  # noqa: S101 - pairs ≥ 1
+    return ExactAudit(
+        epsilon=epsilon,
+        epsilon_effective=best.epsilon_effective,
+        worst=best.worst,
+        delta=delta,
+        delta_pair=delta_pair,
+        delta_complete=True,
+        pairs=pairs,
+        outputs=n,
+        unknown=unknown,
+    )
+
+
+def _renamed(found: ExactAudit, indices: IntArray) -> ExactAudit:
+    """The same audit with the words' own indices in place of their rows."""
+    worst, pair = found.worst, found.delta_pair
+    if worst is not None:
+        worst = Triple(
+            int(indices[worst.word]),
+            int(indices[worst.other]),
+            worst.output,
+            worst.distance,
+            worst.log_probability,
+            worst.other_log_probability,
+        )
+    if pair is not None:
+        pair = (int(indices[pair[0]]), int(indices[pair[1]]))
+    return ExactAudit(
+        found.epsilon, found.epsilon_effective, worst, found.delta, pair, found.delta_complete,
+        found.pairs, found.outputs, found.unknown,
+    )  # fmt: skip
+
+
+def _rounding(lexicon: Lexicon, size: float) -> float:
+    """Bound on the error of two logarithms of softmax probabilities whose sizes add up to `size`.
+
+    An exponent is no larger than −ln P and is off by the error of its distance; ln Z as in
+    `tem_loss`, where its error is derived, once for each of the (at most two) sums in a law.
+    """
+    exponents = distance_error(lexicon.dimension) + 4.0 * UNIT
+    n = len(lexicon)
+    sums = exponents * math.log(n) + gamma(n + 8.0) + 4.0 * ELEMENTARY * (1.0 + math.log(n))
+    return 1.01 * ((exponents + 4.0 * ELEMENTARY) * size + 4.0 * sums)
+
+
+def _described(
+    mechanism: Mechanism, found: ExactAudit, words: int, complete: bool, chosen: str
+) -> LawAudit:
+    gumbel = isinstance(mechanism, TruncatedGumbel)
+    law = "quadrature in log space" if gumbel else "closed form"
+    error = 0.0
+    if found.worst is not None and math.isfinite(found.epsilon_effective):
+        logs = (found.worst.log_probability, found.worst.other_log_probability)
+        size = sum(abs(log) for log in logs)
+        slack = GUMBEL_DEVIATION * size if gumbel else _rounding(mechanism.lexicon, size)
+        error = slack / found.worst.distance
+    note = f"; {found.unknown:,} probabilities too small to compute" if found.unknown else ""
+    return LawAudit(
+        found=found,
+        words=words,
+        vocabulary=len(mechanism.lexicon),
+        complete=complete,
+        method=f"{law}, {chosen}, every word as output{note}",
+        error=error,
+    )

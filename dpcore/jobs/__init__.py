@@ -1,0 +1,1 @@
+"""Work beside the work: processes, a cluster, and whose turn it is."""

@@ -1,0 +1,127 @@
+"""What a worker does with a job: the same few lines for every kind of executor.
+
+As a program (`python -m dpcore.jobs.worker`) it reads one JSON object a line and answers with
+one a line. It uses one thread and ends at once, in the middle of a job, when its input ends: then
+the parent is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dpcore import __version__, errors
+
+Json = dict[str, Any]
+Tell = Callable[[Json], None]
+"""What a function calls in the middle of its job, to say how far it is."""
+TOLD = '{"told": '
+"""How a line of a worker begins that is no answer yet."""
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""What BLAS, OpenMP and so FAISS look at when they are loaded."""
+
+
+def perform(request: Json, tell: Tell | None = None) -> Json:
+    """Do one job; never raises but for an interrupt or the end of the process.
+
+    Args:
+        request: `function` (module:function, of one JSON object), `payload`, `version`, and
+            `heard`: whether the function takes `tell` as well.
+        tell: called with JSON objects in the middle of a job that is heard.
+
+    Returns:
+        `result`, or `error` with the name of an error class and its message.
+    """
+    try:
+        if request["version"] != __version__:
+            raise errors.StudyError(
+                f"a worker has dpcore {__version__} and the run dpcore {request['version']}: "
+                "install the same version everywhere"
+            )
+        module, _, name = str(request["function"]).partition(":")
+        more = (tell,) if request.get("heard") else ()
+        return {"result": getattr(import_module(module), name)(request["payload"], *more)}
+    except errors.DpcoreError as error:
+        return {"error": [type(error).__name__, str(error)]}
+    except MemoryError:
+        return {"error": ["StudyError", "a worker ran out of memory; use fewer workers"]}
+    except Exception as error:  # it must cross a process, whatever it is
+        return {"error": ["", f"{_where(error)}: {type(error).__name__}: {error}"]}
+
+
+def outcome(reply: Json) -> Json:
+    """The result in a reply.
+
+    Raises:
+        DpcoreError: the job refused its input, with the class and message it gave; `StudyError`
+            for any other failure.
+    """
+    if "error" not in reply:
+        return dict(reply["result"])
+    name, message = reply["error"]
+    kind = getattr(errors, name, None) if name else None
+    if kind is None:
+        raise errors.StudyError(f"a worker failed at {message}")
+    raise kind(message)
+
+
+def request(function: str, payload: Json, *, heard: bool = False) -> Json:
+    """What `perform` takes."""
+    more = {"heard": True} if heard else {}
+    return {"function": function, "payload": payload, "version": __version__} | more
+
+
+def _where(error: BaseException) -> str:
+    """File and line of the innermost frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+
+
+def use_one_thread() -> None:
+    """Keep to one thread in libraries that are loaded from now on, and in FAISS also before."""
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    faiss = sys.modules.get("faiss")
+    if faiss is not None:
+        faiss.omp_set_num_threads(1)
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    # What a library prints must not end up among the answers.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    use_one_thread()
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+
+    def write(line: str) -> None:
+        answers.write(line + "\n")
+        answers.flush()
+
+    while True:
+        reply = perform(
+            json.loads(requests.get()), lambda found: write(f"{TOLD}{json.dumps(found)}}}")
+        )
+        write(json.dumps(reply))
+
+
+def _listen(requests: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        requests.put(line)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The private auto-encoder that reads noisy word vectors."""

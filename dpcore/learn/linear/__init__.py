@@ -1,0 +1,1 @@
+"""Linear classifiers of averaged vectors: certificates, radius, training."""

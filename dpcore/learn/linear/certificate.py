@@ -1,0 +1,261 @@
+"""The exact certificate of a linear classifier of texts under word substitutions.
+
+The score of a class (`dpcore.learn.linear.linear`) is θ_c·(mean of φ(w) over the words) + b_c, so
+what the substitution of one word does to a difference of two scores does not depend on the others.
+The worst text is found word by word: for class y against class c each word becomes the one with the
+smallest (θ_y − θ_c)·φ. With a budget of B changed words those B with the largest drops are changed.
+The result is the true minimum and no bound, and a text that attains it is returned with it. (The
+boxes of interval bound propagation, Jia et al. 2019, give a bound: a corner of a box is no word.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.learn.bags import Bags
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcore.learn.linear.linear import LinearModel
+    from dpcore.learn.substitutions import Substitutions
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+_ROUNDING = 1e-9  # of the largest score: a margin must be beyond this to count as positive
+
+
+@dataclass(frozen=True, eq=False)
+class Worst:
+    """The worst that substitutions can do to the class of each document.
+
+    Attributes:
+        margins: smallest reachable difference of the label's score and another class's, (k,).
+        rivals: the other class, shape (k,).
+        texts: documents that reach it.
+        certified: whether no allowed text is classified otherwise, shape (k,).
+    """
+
+    margins: FloatArray
+    rivals: IntArray
+    texts: Bags
+    certified: NDArray[np.bool_]
+
+    @property
+    def accuracy(self) -> float:
+        """Share of documents that are right whatever is substituted: no attack gets below it."""
+        return float(self.certified.mean())
+
+
+def changes_allowed(lengths: ArrayLike, share: float) -> IntArray:
+    """How many words may change: the share of the known words, rounded down, but at least one.
+
+    Args:
+        lengths: known words of each document.
+        share: 0 to 1; 0 allows none.
+
+    Raises:
+        ParameterError: the share is not in [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise ParameterError(f"the share of words that may change must be in [0, 1], got {share}")
+    known = np.asarray(lengths, dtype=np.int64)
+    if share == 0:
+        return np.zeros_like(known)
+    whole = np.floor(share * known * (1 + 1e-12)).astype(np.int64)
+    return np.asarray(np.minimum(np.maximum(whole, 1), known))
+
+
+class Places:
+    """The known places of some documents, ready for many models of the same substitutions.
+
+    Args:
+        bags: the documents.
+        labels: class of each, shape (k,).
+        substitutions: what may become of a word.
+        share: of the words that may change.
+    """
+
+    def __init__(
+        self, bags: Bags, labels: ArrayLike, substitutions: Substitutions, share: float = 1.0
+    ) -> None:
+        """Look up every distinct word once."""
+        self.labels = np.asarray(labels, dtype=np.int64)
+        if not (self.labels.shape == (len(bags),) and len(bags)):
+            raise ParameterError(
+                "each of at least one document needs a label, got "
+                f"{len(bags)} and {self.labels.size}"
+            )
+        self.at = np.flatnonzero(bags.words >= 0)
+        self.document = np.repeat(np.arange(len(bags)), bags.lengths)[self.at]
+        self.lengths = np.bincount(self.document, minlength=len(bags))
+        self.budget = changes_allowed(self.lengths, share)
+        words, self.word = np.unique(bags.words[self.at], return_inverse=True)
+        table = substitutions.table(words)
+        self.candidates, choices = np.unique(table, return_inverse=True)
+        self.choices = choices.reshape(table.shape)
+
+    def group(self, rows: IntArray) -> Group:
+        """Some of the documents, with only the words that occur in them."""
+        local = np.full(self.lengths.size, -1, dtype=np.int64)
+        local[rows] = np.arange(rows.size)
+        at = np.flatnonzero(local[self.document] >= 0)
+        kinds, kind = np.unique(self.word[at], return_inverse=True)
+        return Group(
+            rows=rows,
+            places=at,
+            document=local[self.document[at]],
+            kind=kind,
+            choices=self.choices[kinds],
+            lengths=self.lengths[rows],
+            budget=self.budget[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """The smallest mean score of each of r documents.
+
+    Attributes:
+        values: the minima, shape (r,).
+        changed: whether the word in each of their places is changed, shape (t,).
+        shares: of each word's choices in its minimum, shape (u, c); one of them 1 if T is 0.
+    """
+
+    values: FloatArray
+    changed: NDArray[np.bool_]
+    shares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Some documents whose worst texts are looked for together.
+
+    Attributes:
+        rows: the documents, ascending, shape (r,).
+        places: their known places, as entries of the arrays of `Places`, shape (t,).
+        document: entry of `rows` that each belongs to, shape (t,).
+        kind: row of `choices` that stands there, shape (t,).
+        choices: candidates of each distinct word, itself first, shape (u, c).
+        lengths: known words, shape (r,).
+        budget: words that may change, shape (r,).
+    """
+
+    rows: IntArray
+    places: IntArray
+    document: IntArray
+    kind: IntArray
+    choices: IntArray
+    lengths: IntArray
+    budget: IntArray
+
+    def worst(self, difference: FloatArray, temperature: float = 0.0) -> Lowest:
+        """Smallest mean of a score over the allowed texts of each document.
+
+        Args:
+            difference: score of each candidate, shape (candidates,).
+            temperature: T ≥ 0; above 0 the minimum over the choices z of a word is smoothed to
+                −T·ln Σ exp(−z/T), which is at most T·ln(choices) below it.
+        """
+        scores = difference[self.choices]
+        least = scores.min(axis=1)
+        if temperature > 0:
+            weights = np.exp((least[:, None] - scores) / temperature)
+            total = weights.sum(axis=1)
+            shares = weights / total[:, None]
+            least = least - temperature * np.log(total)
+        else:
+            best = scores.argmin(axis=1)
+            shares = (best[:, None] == np.arange(scores.shape[1])).astype(np.float64)
+        changed = self._changed(scores[:, 0] - least)
+        values = np.where(changed, least[self.kind], scores[self.kind, 0])
+        sums = np.bincount(self.document, weights=values, minlength=self.rows.size)
+        return Lowest(sums / np.maximum(self.lengths, 1), changed, shares)
+
+    def _changed(self, drop: FloatArray) -> NDArray[np.bool_]:
+        """The places with the largest drops of each document, as many as may change."""
+        if (self.budget >= self.lengths).all():
+            return np.ones(self.kind.size, dtype=bool)
+        order = np.lexsort((-drop[self.kind], self.document))
+        starts = np.cumsum(self.lengths) - self.lengths
+        rank = np.empty(order.size, dtype=np.int64)
+        rank[order] = np.arange(order.size) - starts[self.document[order]]
+        return np.asarray(rank < self.budget[self.document])
+
+    def spread(self, found: Lowest, weights: FloatArray, size: int) -> FloatArray:
+        """What weights of the documents put on each candidate through a minimum.
+
+        Args:
+            found: the minimum of each document.
+            weights: the derivative by each of them, shape (r,).
+            size: number of candidates.
+
+        Returns:
+            Shape (size,).
+        """
+        mine = (weights / np.maximum(self.lengths, 1))[self.document]
+        words = len(self.choices)
+        moved = np.bincount(self.kind, np.where(found.changed, mine, 0.0), minlength=words)
+        stay = np.bincount(self.kind, np.where(found.changed, 0.0, mine), minlength=words)
+        each = moved[:, None] * found.shares
+        each[:, 0] += stay
+        total = np.bincount(self.choices.ravel(), weights=each.ravel(), minlength=size)
+        return total.astype(np.float64)
+
+
+def certify_linear(
+    model: LinearModel,
+    bags: Bags,
+    labels: ArrayLike,
+    substitutions: Substitutions,
+    share: float = 1.0,
+) -> Worst:
+    """The exact worst case of each document under the allowed substitutions.
+
+    Args:
+        model: the classifier.
+        bags: k documents.
+        labels: the class that must stay, shape (k,): the true one, or the predicted one.
+        substitutions: what may become of a word.
+        share: of the words that may change; see `changes_allowed`.
+
+    Raises:
+        ParameterError: there is no document, a label is no class of the model, or the share is
+            outside [0, 1].
+    """
+    places = Places(bags, labels, substitutions, share)
+    truth = places.labels
+    if not (truth.min() >= 0 and truth.max() < model.classes):
+        raise ParameterError(f"labels must lie in 0..{model.classes - 1}")
+    if not bags.vocabulary == len(model.vectors):
+        raise ParameterError(
+            f"the documents are of a vocabulary of {bags.vocabulary:,} words, and the classifier "
+            f"has {len(model.vectors):,} vectors"
+        )
+    scores = model.vectors[places.candidates].astype(np.float64) @ model.weights.T
+    margins, rivals = np.full(len(bags), np.inf), np.zeros(len(bags), dtype=np.int64)
+    words = np.array(bags.words)
+    for label in np.unique(truth).tolist():
+        group = places.group(np.flatnonzero(truth == label))
+        for rival in range(model.classes):
+            if rival == label:
+                continue
+            low = group.worst(scores[:, label] - scores[:, rival])
+            found = low.values + (model.bias[label] - model.bias[rival])
+            lower = found < margins[group.rows]
+            margins[group.rows[lower]] = found[lower]
+            rivals[group.rows[lower]] = rival
+            kept = lower[group.document]
+            choice = np.where(low.changed, low.shares.argmax(axis=1)[group.kind], 0)
+            chosen = places.candidates[group.choices[group.kind, choice]]
+            words[places.at[group.places[kept]]] = chosen[kept]
+    size = np.abs(scores).max(initial=0.0) + np.abs(model.bias).max()
+    certified = margins > _ROUNDING * size
+    if model.constant:  # no text matters: even a tie stays as `LinearModel.predict` breaks it
+        certified = truth == int(model.bias.argmax())
+    return Worst(margins, rivals, bags.with_words(words), certified)

@@ -1,0 +1,1 @@
+"""PixelDP: noise layers, and predictions certified by them."""

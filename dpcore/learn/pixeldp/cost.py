@@ -1,0 +1,119 @@
+"""What a noise layer costs in a training step: against the same network without it (needs torch).
+
+A step is forward, backward and Adam on one minibatch of digits. Steps with and without the layer
+alternate in one run and are timed by what the processor spends on them, so that whatever else the
+machine does meets both alike; the cost is the
+median of the ratios of neighbours. With the layer a step draws the noise and holds the sensitivity
+of the first map at 1 (`dpcore.learn.pixeldp.bounded_maps`); an auto-encoder is trained along.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.learn.intervals import Median, median_interval
+from dpcore.learn.packages import torch
+from dpcore.learn.pixeldp.digits import digits
+from dpcore.learn.pixeldp.network import CODING, Network
+from dpcore.learn.pixeldp.training import added_noise
+from dpcore.learn.tensors import threads, torch_generator
+from dpcore.lexicon.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.learn.pixeldp.digits import Place
+    from dpcore.learn.pixeldp.noise_layer import Accounting
+
+_BATCH = 64
+_BEFORE = 5  # pairs of steps that are not counted
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """Seconds of a processor for a training step; on an idle machine those of the clock.
+
+    Attributes:
+        without: of the network without noise layer.
+        with_layer: of the one with it.
+        ratio: of the second to the first, of neighbouring steps.
+    """
+
+    without: Median
+    with_layer: Median
+    ratio: Median
+
+
+def step_cost(
+    place: Place,
+    accounting: Accounting,
+    channels: int,
+    steps: int,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+) -> StepCost:
+    """Time training steps with and without a noise layer, on one thread.
+
+    Args:
+        place: of the noise.
+        accounting: the noise; an attack is measured in its norm.
+        channels: of the first convolution; the second one has twice as many.
+        steps: of each kind, 1 to 100,000.
+        rng: of weights, minibatches and noise.
+        progress: called with ("steps", done, steps).
+
+    Raises:
+        MissingPackageError: torch or scikit-learn is not installed.
+        ParameterError: an argument is outside its range.
+    """
+    if not 1 <= steps <= 100_000:
+        raise ParameterError(f"steps that are timed: 1 to 100,000, got {steps}")
+    data = digits()
+    pictures = torch().from_numpy(data.train.astype(np.float32))
+    truth = torch().from_numpy(np.array(data.train_labels))
+    network = Network(place, accounting.norm, accounting, 10, channels)
+    noise = network.training_noise(0.5)
+    weights = [network.start(torch_generator(rng)) for _ in range(2)]
+    plain_weights = {n: w for n, w in weights[0].items() if not n.startswith(CODING)}
+
+    def plain(rows: Any) -> Any:
+        return network.plain_logits(plain_weights, pictures[rows])
+
+    def layered(rows: Any) -> Any:
+        clean = network.released(weights[1], pictures[rows])
+        return network.logits(weights[1], added_noise(noise, clean, rng))
+
+    kinds = [_Step(plain, plain_weights, truth), _Step(layered, weights[1], truth)]
+    seconds = np.empty((steps, 2))
+    with threads(1):
+        for i in range(-_BEFORE, steps):
+            rows = rng.integers(len(pictures), size=_BATCH)
+            for kind in (0, 1) if i % 2 else (1, 0):
+                seconds[max(i, 0), kind] = kinds[kind].seconds(rows)
+            progress("steps", max(i + 1, 0), steps)
+    return StepCost(
+        median_interval(seconds[:, 0]),
+        median_interval(seconds[:, 1]),
+        median_interval(seconds[:, 1] / seconds[:, 0]),
+    )
+
+
+class _Step:
+    """One network with its optimiser."""
+
+    def __init__(self, logits: Callable[[Any], Any], weights: dict[str, Any], truth: Any) -> None:
+        self.logits, self.truth = logits, truth
+        self.optimizer = torch().optim.Adam(list(weights.values()), lr=2e-3, foreach=False)
+
+    def seconds(self, rows: Any) -> float:
+        start = time.process_time()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = torch().nn.functional.cross_entropy(self.logits(rows), self.truth[rows])
+        loss.backward()
+        self.optimizer.step()
+        return time.process_time() - start

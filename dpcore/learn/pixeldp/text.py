@@ -1,0 +1,203 @@
+"""PixelDP for texts: noise on the vector of every word, in a network trained with it (needs torch).
+
+A text of ℓ known words is the matrix of their public vectors, and an attack is measured in the norm
+of all its numbers: ‖·‖₁ for Laplace noise, ‖·‖₂ for Gaussian noise. Words that are each replaced by
+one at distance D or less in that norm move it by at most B·D and √B·D for B of them: this is what a
+certificate means in words. How many words there are, and which places hold unknown words, is not
+hidden and not attacked. `dpcore.learn.pixeldp.noisy_text` puts the noise on the mean vector
+instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import CorpusError, ParameterError
+from dpcore.learn.packages import torch
+from dpcore.learn.pixeldp.certified_prediction import Scores, draw_scores
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
+from dpcore.learn.pixeldp.training import ClassTensors, LossTask, added_noise
+from dpcore.learn.tensors import torch_generator
+from dpcore.learn.training import fit
+from dpcore.learn.training_settings import Training
+from dpcore.lexicon.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcore.learn.bags import Bags
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.int64]
+
+_HIDDEN = 32
+
+
+@dataclass(frozen=True, eq=False)
+class TextNetwork:
+    """Noise on every word vector, a rectified layer of each word, their mean, and a dense layer.
+
+    Attributes:
+        accounting: the noise.
+        scale: b or σ, in units of a word vector.
+        classes: the labels that were trained on, ascending.
+        vectors: public word vectors, shape (n, d).
+    """
+
+    accounting: Accounting
+    scale: float
+    classes: IntArray
+    vectors: NDArray[np.float32]
+    _weights: dict[str, Any]
+
+    def layer(self, words: int = 1) -> NoiseLayer:
+        """The noise of a text of so many words; its scale and sensitivity are those of any."""
+        size = words * self.vectors.shape[1]
+        return NoiseLayer(self.accounting, self.scale, self.accounting.norm, size)
+
+    def scores(
+        self, bags: Bags, draws: int, rng: np.random.Generator, progress: Progress = silent
+    ) -> Scores:
+        """Scores of each text under independent noise, for `certify` with `layer()`.
+
+        Args:
+            bags: k texts; one without known words has the same scores as any other such text.
+            draws: of the noise for each text.
+            rng: of the noise.
+            progress: called with ("noise", texts done, k).
+
+        Raises:
+            ParameterError: there is no text, or the draws are out of range.
+        """
+        if not len(bags):
+            raise ParameterError("there is no text to predict")
+        texts = _known(bags)
+        lengths = np.array([words.size for words in texts])
+        means = np.zeros((len(texts), self.classes.size))
+        votes = np.zeros(means.shape, dtype=np.int64)
+        done = 0
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            # A text without known words is one zero vector: it takes part in no attack.
+            words = [self.vectors[texts[i]] if length else self.vectors[:1] * 0 for i in rows]
+            inputs = np.stack(words).reshape(rows.size, -1).astype(np.float64)
+            found = draw_scores(self._scorer(), self.layer(max(length, 1)), inputs, draws, rng)
+            means[rows], votes[rows] = found.means, found.votes
+            done += rows.size
+            progress("noise", done, len(texts))
+        return Scores(means, votes, draws)
+
+    def _scorer(self) -> Any:
+        width = self.vectors.shape[1]
+
+        def logits(outputs: Any) -> Any:
+            words = outputs.reshape(len(outputs), -1, width)
+            return _logits(self._weights, words, torch().ones(words.shape[:2]))
+
+        return ClassTensors(logits).predict_proba
+
+
+def train_text_network(
+    accounting: Accounting,
+    scale: float,
+    bags: Bags,
+    labels: ArrayLike,
+    vectors: NDArray[np.float32],
+    rng: np.random.Generator,
+    *,
+    epochs: int = 15,
+    progress: Progress = silent,
+) -> TextNetwork:
+    """A network for texts, trained with noise on the vector of every word.
+
+    Args:
+        accounting: the noise.
+        scale: b or σ, in units of a word vector.
+        bags: k texts.
+        labels: whole numbers, shape (k,).
+        vectors: public word vectors, shape (n, d); they are not trained.
+        rng: of the start, the order of the texts and the noise.
+        epochs: passes over the texts.
+        progress: called with ("training", batches done, batches).
+
+    Raises:
+        CorpusError: only one class occurs.
+        MissingPackageError: torch is not installed.
+        ParameterError: the scale is outside its range.
+    """
+    classes, targets = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
+    if not classes.size >= 2:
+        raise CorpusError("a classifier needs at least two classes to be trained on")
+    noise = NoiseLayer(accounting, scale, Accounting(accounting).norm, vectors.shape[1])
+    texts = _known(bags)
+    truth = torch().from_numpy(targets.reshape(-1).astype(np.int64))
+    start = torch_generator(rng)
+    shapes = {"word": (_HIDDEN, vectors.shape[1]), "last": (classes.size, _HIDDEN)}
+    weights: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        size = math.sqrt(2.0 / shape[1])
+        weights[name] = (size * torch().randn(shape, generator=start)).requires_grad_()
+        weights[f"{name}-bias"] = torch().zeros(shape[0], requires_grad=True)
+
+    def loss(rows: IntArray, drawn: np.random.Generator) -> Any:
+        some = [texts[i] for i in rows]
+        most = max(1, max(words.size for words in some))
+        inputs = np.zeros((len(some), most, vectors.shape[1]), dtype=np.float32)
+        there = np.zeros((len(some), most), dtype=np.float32)
+        for i, words in enumerate(some):
+            inputs[i, : words.size], there[i, : words.size] = vectors[words], 1.0
+        noisy = added_noise(noise, torch().from_numpy(inputs), drawn)
+        found = _logits(weights, noisy, torch().from_numpy(there))
+        return torch().nn.functional.cross_entropy(found, truth[rows])
+
+    seed = int(rng.integers(2**53))
+    settings = Training(epochs=epochs, batch=64, rate=2e-3, seed=seed, threads=1)
+    fit(LossTask(weights, len(texts), loss), settings, progress=progress)
+    return TextNetwork(noise.accounting, noise.scale, classes, vectors, weights)
+
+
+def replaced_words(sizes: ArrayLike, lengths: ArrayLike, distance: float, norm: float) -> IntArray:
+    """How many words of each text may be replaced without leaving its certificate.
+
+    Args:
+        sizes: certified L of each text in the norm of all numbers of its vectors, shape (k,).
+        lengths: known words of each text, shape (k,).
+        distance: D, the largest distance of a word from what may replace it, in the same norm.
+        norm: 1 or 2.
+
+    Returns:
+        The largest B with B·D ≤ L (norm 1) or √B·D ≤ L (norm 2), at most the length; shape (k,).
+
+    Raises:
+        ParameterError: the distance is not a finite number above 0, the norm is another, or a size
+            is not ≥ 0.
+    """
+    reach, known = np.asarray(sizes, dtype=np.float64), np.asarray(lengths, dtype=np.int64)
+    if not 0 < distance < math.inf:
+        raise ParameterError(f"a distance must be a finite number > 0, got {distance}")
+    if norm not in (1, 2):
+        raise ParameterError(f"the norm of an attack on words must be 1 or 2, got {norm}")
+    if not bool((reach >= 0).all()):
+        raise ParameterError("the size of an attack must be a number >= 0")
+    # Rounding must not give a word too many; no length needs more than its square root.
+    ratio = np.minimum(reach / distance, known + 1.0)
+    words = np.floor(ratio**norm * (1 - 1e-12)).astype(np.int64)
+    return np.asarray(np.minimum(words, known))
+
+
+def _known(bags: Bags) -> list[IntArray]:
+    """The known words of each text."""
+    parts = np.split(bags.words, bags.offsets[1:-1]) if len(bags) else []
+    return [words[words >= 0] for words in parts]
+
+
+def _logits(weights: dict[str, Any], words: Any, there: Any) -> Any:
+    """Shapes (k, ℓ, d) and (k, ℓ) to (k, classes); the mean is over the places that are there."""
+    linear = torch().nn.functional.linear
+    hidden = torch().relu(linear(words, weights["word"], weights["word-bias"])) * there[..., None]
+    mean = hidden.sum(dim=1) / there.sum(dim=1, keepdim=True).clamp(min=1.0)
+    return linear(mean, weights["last"], weights["last-bias"])

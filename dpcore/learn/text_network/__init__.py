@@ -1,0 +1,1 @@
+"""Text networks with interval bounds, and their training."""

@@ -1,0 +1,1 @@
+"""Diameter, separation and stretch of a vocabulary."""

@@ -1,0 +1,1 @@
+"""How dense the embedding space is around a word."""

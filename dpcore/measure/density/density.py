@@ -1,0 +1,246 @@
+"""How dense the embedding space is around a word.
+
+All distances are Euclidean, whatever the metric of the lexicon. One word needs one ranking of the
+vocabulary and nothing kept; figures of the whole vocabulary come from the table of neighbours,
+which is computed once and cached.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.ranking import rank
+from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.measure.counting import FloatArray, IntArray
+
+NEIGHBOURS = 10
+ORDINARY_ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The surroundings of one word.
+
+    Attributes:
+        word: index.
+        neighbours: the k nearest other words, nearest first, shape (k,).
+        distances: their distances, in the unit of the vectors, shape (k,).
+        within: other words within the radius asked for; None without one.
+    """
+
+    word: int
+    neighbours: IntArray
+    distances: FloatArray
+    within: int | None
+
+    @property
+    def nearest(self) -> float:
+        """δ(w), the distance to the nearest other word."""
+        return float(self.distances[0])
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean distance to the k neighbours."""
+        return float(self.distances.mean())
+
+
+def check_neighbours(lexicon: Lexicon, k: int, most: int | None = None) -> int:
+    """A number of neighbours that a word of this lexicon has (and the table holds)."""
+    limit = min(len(lexicon) - 1, len(lexicon) if most is None else most)
+    if not 1 <= k <= limit:
+        raise ParameterError(f"k must be 1 to {limit:,} neighbours for this lexicon, got {k}")
+    return k
+
+
+def check_radius(radius: float) -> float:
+    """A radius that is a finite number ≥ 0."""
+    if not 0 <= radius < math.inf:
+        raise ParameterError(f"radius must be a finite number of at least 0, got {radius}")
+    return float(radius)
+
+
+def neighbourhood(
+    lexicon: Lexicon,
+    word: int,
+    k: int = NEIGHBOURS,
+    radius: float | None = None,
+    ranking: Ranking | None = None,
+) -> Neighbourhood:
+    """The surroundings of one word, from exact float64 distances to all others.
+
+    Args:
+        lexicon: words and vectors.
+        word: index.
+        k: neighbours.
+        radius: within which other words are counted.
+        ranking: the lexicon by distance from the word, if already known.
+
+    Raises:
+        ParameterError: k is not 1 to n − 1, or the radius is not finite and ≥ 0.
+    """
+    check_neighbours(lexicon, k)
+    if ranking is None:
+        ranking = rank(lexicon.vectors, lexicon.vectors[[word]])[0]
+    # Rows are distinct, but distances so small that they underflow could put another word first.
+    others = ranking.order != word
+    order, distances = ranking.order[others], ranking.distances[others]
+    within = None
+    if radius is not None:
+        within = int(np.searchsorted(distances, check_radius(radius), side="right"))
+    return Neighbourhood(word, order[:k], distances[:k], within)
+
+
+@dataclass(frozen=True, eq=False)
+class VocabularyDensity:
+    """Density figures of every word; read-only arrays of shape (n,).
+
+    Attributes:
+        k: number of neighbours, the word itself not counted.
+        nearest: δ(w), float32 as in the table.
+        mean_distance: mean distance to the k nearest, float64.
+        hubness: how many words have this one among their k nearest (Radovanović, Nanopoulos,
+            Ivanović 2010: N_k); its mean over the vocabulary is k.
+    """
+
+    k: int
+    nearest: NDArray[np.float32]
+    mean_distance: FloatArray
+    hubness: IntArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.nearest, self.mean_distance, self.hubness):
+            array.setflags(write=False)
+
+    def strata(self) -> IntArray:
+        """Stratum of every word by δ(w): position in `STRATA`, shape (n,).
+
+        Thirds of the vocabulary; of words with equal δ the one of lower index is the denser.
+        """
+        n = self.nearest.size
+        strata = np.empty(n, dtype=np.int64)
+        strata[np.argsort(self.nearest, kind="stable")] = np.arange(n) * len(STRATA) // n
+        return strata
+
+
+class DensityStratum(StrEnum):
+    """Thirds of the vocabulary by δ(w)."""
+
+    DENSE = "dense"
+    MIDDLE = "middle"
+    SPARSE = "sparse"
+
+
+STRATA = tuple(DensityStratum)
+
+
+def vocabulary_density(
+    lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
+) -> VocabularyDensity:
+    """Density of every word: bundled, or from the table of neighbours (cached, else computed).
+
+    Raises:
+        ParameterError: k is not 1 to 127 (the width of the table), or not below n.
+    """
+    check_neighbours(lexicon, k, NEIGHBOUR_TABLE_WIDTH - 1)
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    held = bundled_density(euclidean, k)
+    return density_from_table(euclidean, k, progress) if held is None else held
+
+
+def bundled_density(lexicon: Lexicon, k: int = NEIGHBOURS) -> VocabularyDensity | None:
+    """The density that comes with the laboratory, or None for another lexicon or k."""
+    from dpcore.measure.density.bundle import read_density
+
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    held = read_density(euclidean.fingerprint, k, len(lexicon))
+    if held is None:
+        return None
+    return VocabularyDensity(
+        k,
+        held["nearest"].astype(np.float32),
+        held["mean_distance"].astype(np.float64),
+        held["hubness"].astype(np.int64),
+    )
+
+
+def density_from_table(
+    lexicon: Lexicon, k: int = NEIGHBOURS, progress: Progress = silent
+) -> VocabularyDensity:
+    """As `vocabulary_density`, always from the table of neighbours."""
+    table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
+    near = table.distances[:, 1 : k + 1]
+    hubness = np.bincount(table.indices[:, 1 : k + 1].reshape(-1), minlength=len(lexicon))
+    return VocabularyDensity(
+        k, near[:, 0].copy(), near.mean(axis=1, dtype=np.float64), hubness.astype(np.int64)
+    )
+
+
+def within_radius(
+    lexicon: Lexicon, radius: float, progress: Progress = silent
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """How many other words lie within a radius of each word, as far as the table reaches.
+
+    Returns:
+        Counts, shape (n,), and whether a count is complete: False where all neighbours of the
+        table lie within, so that there may be more.
+    """
+    check_radius(radius)
+    table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
+    counts = (table.distances[:, 1:] <= radius).sum(axis=1)
+    return counts, (counts < table.distances.shape[1] - 1) | (len(lexicon) == counts + 1)
+
+
+def ordinary_words(lexicon: Lexicon, rows: int = ORDINARY_ROWS) -> IntArray:
+    """Indices of alphabetic words among the most frequent rows, ascending: no junk tokens."""
+    return np.array(
+        [i for i, word in enumerate(lexicon.words[:rows]) if word.isalpha()], dtype=np.int64
+    )
+
+
+def extremes(
+    density: VocabularyDensity, count: int, among: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """The densest and the sparsest words by δ(w), each most extreme first.
+
+    Args:
+        density: of the vocabulary.
+        count: how many of each (fewer if there are fewer words).
+        among: indices to choose from, such as `ordinary_words`; all if not given.
+    """
+    chosen = np.arange(density.nearest.size) if among is None else among
+    order = chosen[np.argsort(density.nearest[chosen], kind="stable")]
+    return order[:count], order[::-1][:count]
+
+
+def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:
+    """Words that a typed text may mean: itself, those that begin with it, those that hold it.
+
+    Capital letters do not matter. Within each group the most frequent come first.
+
+    Returns:
+        At most `limit` indices; none for an empty text.
+    """
+    wanted = text.strip().casefold()
+    groups: tuple[list[int], list[int], list[int]] = ([], [], [])
+    if wanted:
+        for i, word in enumerate(lexicon.words):
+            place = word.casefold().find(wanted)
+            if place >= 0:
+                same = place == 0 and len(word) == len(wanted)
+                groups[0 if same else 1 if place == 0 else 2].append(i)
+    return np.array([i for group in groups for i in group][:limit], dtype=np.int64)

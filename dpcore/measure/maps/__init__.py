@@ -1,0 +1,1 @@
+"""Maps of a lexicon: UMAP, its model, quality and store."""

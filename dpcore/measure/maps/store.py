@@ -1,0 +1,236 @@
+"""Maps on disk: those that come with the laboratory, and those kept in the cache.
+
+Both hold the same arrays: the points as int16 multiples of one step, which is finer than a figure
+can show and half the size of float32, and counts of kept neighbours as uint8. A map that was just
+made is rounded in the same way, so it is the map that will be read back, to the bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore import __version__
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import Kept as KeptFile
+from dpcore.lexicon.cache import keep, kinds_kept, recall, replacing, write_text
+from dpcore.lexicon.damage import ARRAYS, FIELDS
+from dpcore.measure.maps.model import Map
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from dpcore.measure.counting import IntArray
+    from dpcore.measure.maps.model import MapPlan
+
+MANIFEST = "manifest.json"
+_STEPS = 32_767
+_LARGEST_STEP = 1e30  # the points stay within float32
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "umap-learn", "numba")
+
+
+def make_map(
+    plan: MapPlan,
+    fingerprint: str,
+    words: IntArray,
+    points: tuple[NDArray[np.int16], float],
+    kept: NDArray[np.uint8],
+    k: int,
+    parameters: dict[str, Any],
+    density: float,
+) -> Map:
+    """A map from what is stored of it.
+
+    Args:
+        plan: which map it is.
+        fingerprint: of the Euclidean lexicon.
+        words: rows of the lexicon, ascending, shape (m,).
+        points: multiples of a step, shape (m, 2), and the step.
+        kept: how many of the k nearest words are kept, shape (m,).
+        k: neighbours compared.
+        parameters: what it was made with.
+        density: see `Map`.
+    """
+    multiples, step = points
+    return Map(
+        plan.projection,
+        fingerprint,
+        words.astype(np.int64),
+        (multiples * step).astype(np.float32),
+        (kept / np.float32(k)).astype(np.float32),
+        k,
+        parameters | {"step": step},
+        plan.centres,
+        density,
+    )
+
+
+def in_steps(points: NDArray[Any]) -> tuple[NDArray[np.int16], float]:
+    """Points moved so that the middle of each axis is 0, as multiples of one step for both axes.
+
+    The step has 8 significant bits, so every multiple is a float32 exactly.
+    """
+    exact = points.astype(np.float64)
+    exact -= (exact.min(axis=0) + exact.max(axis=0)) / 2
+    mantissa, exponent = math.frexp(float(np.abs(exact).max()) / _STEPS)
+    step = math.ldexp(math.ceil(mantissa * 256) / 256, exponent) or 1.0
+    return np.rint(exact / step).astype(np.int16), step
+
+
+def facts_of(shown: Map) -> dict[str, Any]:
+    """What is said of a map beside its arrays, as JSON."""
+    return {
+        "projection": str(shown.projection),
+        "k": shown.k,
+        "centres": list(shown.centres),
+        "density": None if math.isnan(shown.density) else shown.density,
+        "mean_kept": shown.mean_kept,
+        "version": __version__,
+        "parameters": shown.parameters,
+    }
+
+
+def _arrays_of(shown: Map) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {
+        "points": np.rint(shown.points / np.float64(shown.parameters["step"])).astype(np.int16),
+        "kept": np.rint(shown.kept * np.float64(shown.k)).astype(np.uint8),
+    }
+    if not np.array_equal(shown.words, np.arange(len(shown))):
+        arrays["words"] = shown.words.astype(np.int32)
+    return arrays
+
+
+def _restored(
+    plan: MapPlan, fingerprint: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
+) -> Map | None:
+    """The map, or None if it is not what the plan says."""
+    try:
+        points, kept = arrays["points"], arrays["kept"]
+        m, k, density = len(points), int(facts["k"]), facts["density"]
+        step = float(facts["parameters"]["step"])
+        words = np.asarray(arrays.get("words", np.arange(m)))
+        fits = (
+            points.dtype == np.dtype(np.int16)
+            and kept.dtype == np.dtype(np.uint8)
+            and points.shape == (m, 2)
+            and kept.shape == words.shape == (m,)
+            and facts["projection"] == plan.projection
+            and facts["centres"] == list(plan.centres)
+            and k >= 1
+            and 0 < step < _LARGEST_STEP
+        )
+        if not fits:
+            return None
+        return make_map(
+            plan,
+            fingerprint,
+            words,
+            (points, step),
+            kept,
+            k,
+            dict(facts["parameters"]),
+            math.nan if density is None else float(density),
+        )
+    except FIELDS:
+        return None
+
+
+def keep_map(plan: MapPlan, shown: Map) -> bool:
+    """Put a map into the cache; False if the folder cannot be written."""
+    return keep(shown.fingerprint, plan.kind, KeptFile(_arrays_of(shown), facts_of(shown)))
+
+
+def recall_map(plan: MapPlan, fingerprint: str) -> Map | None:
+    """The map that comes with the laboratory, else the one in the cache, else None.
+
+    A damaged file counts as absent.
+    """
+    entry = _bundle(fingerprint).get(plan.kind)
+    if entry is not None:
+        shown = _from_bundle(plan, fingerprint, entry)
+        if shown is not None:
+            return shown
+    kept = recall(fingerprint, plan.kind)
+    return None if kept is None else _restored(plan, fingerprint, kept.arrays, kept.facts)
+
+
+def stored_facts(fingerprint: str) -> list[dict[str, Any]]:
+    """What is said of every map that is there: the facts, and whether it is bundled."""
+    bundle = _bundle(fingerprint)
+    found = [dict(entry) | {"bundled": True} for entry in bundle.values()]
+    for kind in kinds_kept(fingerprint):
+        if kind.startswith("map-") and kind not in bundle:
+            kept = recall(fingerprint, kind)
+            if kept is not None:
+                found.append(dict(kept.facts) | {"bundled": False})
+    return found
+
+
+def _folder() -> Path:
+    return bundled_data("maps", MANIFEST)
+
+
+def _bundle(fingerprint: str) -> dict[str, dict[str, Any]]:
+    """The entries of the maps that come with the laboratory, by kind; none of another lexicon."""
+    try:
+        manifest = json.loads((_folder() / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["fingerprint"] != fingerprint:
+            return {}
+        return {str(kind): dict(entry) for kind, entry in manifest["maps"].items()}
+    except (OSError, *FIELDS):
+        return {}
+
+
+def _from_bundle(plan: MapPlan, fingerprint: str, entry: Mapping[str, Any]) -> Map | None:
+    try:
+        content = (_folder() / str(entry["file"])).read_bytes()
+        if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, *ARRAYS):
+        return None
+    return _restored(plan, fingerprint, arrays, entry)
+
+
+def write_bundle(
+    folder: Path, lexicon: str, command: str, maps: Sequence[tuple[MapPlan, str, Map]]
+) -> None:
+    """Write maps of one lexicon as they come with the laboratory.
+
+    Args:
+        folder: the folder.
+        lexicon: name of the lexicon.
+        command: what made them.
+        maps: plan, name of the file without its ending, and map.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    entries = {}
+    for plan, name, shown in maps:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **_arrays_of(shown))
+        with replacing(folder / f"{name}.npz") as temporary:
+            temporary.write_bytes(buffer.getvalue())
+            temporary.chmod(0o644)
+        digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+        entries[plan.kind] = {"file": f"{name}.npz", "sha256": digest} | facts_of(shown)
+    manifest = {
+        "lexicon": lexicon,
+        "fingerprint": maps[0][2].fingerprint,
+        "command": command,
+        "versions": {name: metadata.version(name) for name in _PACKAGES},
+        "maps": entries,
+    }
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    (folder / MANIFEST).chmod(0o644)

@@ -1,0 +1,145 @@
+"""The tables that the figures of a map are drawn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.lexicon.metric import distances
+from dpcore.lexicon.ranking import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.maps.model import Map
+    from dpcore.measure.mass import MapMass
+
+BACKGROUND = 3_000
+"""Words that a map shows behind those it is about: the most frequent ones."""
+
+SMALLEST_MASS = 1e-4
+"""A probability below this would be a point too small to be seen."""
+
+MOST_MASS = 300
+"""Words at the most that are drawn as outputs of one word: the most likely ones."""
+
+_SOURCES = ("a", "b")
+
+
+def point_table(
+    lexicon: Lexicon,
+    shown: Map,
+    centres: Sequence[int],
+    k: int,
+    background: int = BACKGROUND,
+) -> pd.DataFrame:
+    """The points of a map: centres, their neighbours, and the most frequent other words.
+
+    Args:
+        lexicon: words and vectors.
+        shown: the map.
+        centres: one or two words, a and b.
+        k: nearest words of each centre that are marked as its neighbours, as far as mapped.
+        background: other words at the most.
+
+    Returns:
+        Columns word, x, y (float32), role (background, near_a, near_b, centre_a, centre_b) and
+        kept (see `Map.kept`); a neighbour of both is with the nearer. Centres come last.
+    """
+    import pandas as pd
+
+    near = [
+        found.order[found.order != word][:k]
+        for word, found in zip(
+            centres, rank(lexicon.vectors, lexicon.vectors[list(centres)]), strict=True
+        )
+    ]
+    around = np.setdiff1d(np.intersect1d(np.concatenate(near), shown.words), centres)
+    nearer = np.zeros(len(around), dtype=np.int64)
+    if len(centres) == 2 and len(around):
+        nearer = distances(lexicon.vectors[around], lexicon.vectors[list(centres)]).argmin(axis=0)
+        # Of two centres equally near, or one that does not count it, the one that does.
+        for side in (0, 1):
+            nearer[~np.isin(around, near[side])] = 1 - side
+    others = np.setdiff1d(shown.words, np.concatenate((around, np.asarray(centres))))[:background]
+    middle = np.array([word for word in centres if shown.place(word) is not None], dtype=np.int64)
+    roles = (
+        ["background"] * len(others)
+        + [f"near_{_SOURCES[side]}" for side in nearer]
+        + [f"centre_{_SOURCES[list(centres).index(int(word))]}" for word in middle]
+    )
+    words = np.concatenate((others, around, middle))
+    place = np.searchsorted(shown.words, words)
+    return pd.DataFrame(
+        {
+            "word": [lexicon.words[word] for word in words.tolist()],
+            "x": shown.points[place, 0],
+            "y": shown.points[place, 1],
+            "role": roles,
+            "kept": shown.kept[place],
+        }
+    )
+
+
+def mass_table(
+    lexicon: Lexicon, shown: Map, masses: Sequence[MapMass], at: int = 0
+) -> pd.DataFrame:
+    """Where the outputs of one or two words fall: the most likely words, if they can be seen.
+
+    Args:
+        lexicon: words.
+        shown: the map that the masses were divided on.
+        masses: of a and b, in this order.
+        at: position of the ε.
+
+    Returns:
+        Columns word, x, y, source (a, b), mass (0 to 1); largest first within a source.
+    """
+    import pandas as pd
+
+    parts: list[pd.DataFrame] = []
+    for source, mass in zip(_SOURCES, masses, strict=False):
+        row = mass.on[at]
+        chosen = np.flatnonzero(row >= SMALLEST_MASS)
+        chosen = chosen[np.argsort(-row[chosen], kind="stable")][:MOST_MASS]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "word": [lexicon.words[word] for word in shown.words[chosen].tolist()],
+                    "x": shown.points[chosen, 0],
+                    "y": shown.points[chosen, 1],
+                    "source": source,
+                    "mass": row[chosen],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def distance_table(lexicon: Lexicon, centres: Sequence[int], k: int) -> pd.DataFrame:
+    """True distances of the k nearest words of each centre, nearest first.
+
+    Returns:
+        Columns source (a, b), word (the centre), neighbour, distance.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    found = rank(lexicon.vectors, lexicon.vectors[list(centres)])
+    for source, word, ranking in zip(_SOURCES, centres, found, strict=False):
+        others = ranking.order != word
+        pairs = zip(ranking.order[others][:k], ranking.distances[others][:k], strict=True)
+        rows += [
+            {
+                "source": source,
+                "word": lexicon.words[word],
+                "neighbour": lexicon.words[int(other)],
+                "distance": float(distance),
+            }
+            for other, distance in pairs
+        ]
+    return pd.DataFrame(rows, columns=["source", "word", "neighbour", "distance"])

@@ -1,0 +1,1 @@
+"""How much of a text is left after rewriting."""

@@ -1,0 +1,288 @@
+"""Mechanisms that add noise to a word's vector and publish the nearest word.
+
+A `RadialMechanism` adds z = s(ε)·r·u to an origin and returns the nearest target. What differs
+between the members is the family of (r, u), the scale s(ε), and the space: the origins and
+targets (clipped or projected vectors) in place of the lexicon's own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import Rounding
+from dpcore.lexicon.neighbours import NeighbourIndex
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms.additive import rays
+from dpcore.mechanisms.additive.decoding import Decoding, Noise, decoding_of, radial_noise
+from dpcore.mechanisms.additive.envelope import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    Lines,
+    Steps,
+    lower_envelope,
+)
+from dpcore.mechanisms.additive.points import Points, least_distance, own
+from dpcore.mechanisms.law import Effort, Law
+from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, Mechanism
+from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.noise.radial import Radial, directions, radii, radius_cdf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RadialMechanism(Mechanism):
+    """Nearest target to origin + s(ε)·r·u.
+
+    ε→0 gives the law of argmax_y ⟨u, τ_y⟩ (independent of the word, but not uniform); ε→∞ gives
+    the target nearest to the origin.
+    """
+
+    family: ClassVar[Radial]
+    keep: ClassVar[int] = 1
+    """How many nearest targets the output depends on."""
+    accepts_approximate_search: ClassVar[bool] = True
+
+    # -- what a member may change
+
+    @abstractmethod
+    def scale(self, epsilon: float) -> float:
+        """s(ε) > 0, decreasing."""
+
+    @abstractmethod
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """The ε with this scale, elementwise (the inverse of `scale`)."""
+
+    @property
+    def points(self) -> Points:
+        """The targets, with what is computed of them once."""
+        return own(self.lexicon)
+
+    @property
+    def targets(self) -> Float32Array:
+        """The public points that the noisy vector is compared with, shape (n, p)."""
+        return self.points.vectors
+
+    @property
+    def origins(self) -> Float32Array:
+        """The points that the noise is added to, shape (n, p)."""
+        return self.lexicon.vectors
+
+    def shaped(self, vectors: FloatArray) -> FloatArray:
+        """Rows through the symmetric map that makes this noise of the family's: the identity."""
+        return vectors
+
+    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """Noise directions, shape (count, p)."""
+        return self.shaped(directions(rng, self.family, count, self.targets.shape[1]))
+
+    @property
+    def direction_key(self) -> tuple[object, ...]:
+        """Equal for two mechanisms whose directions and targets can be shared."""
+        sphere = self.family is not Radial.LAPLACE
+        return (sphere, self.lexicon.fingerprint, self._target_key)
+
+    @property
+    def _target_key(self) -> object:
+        """What distinguishes the targets from the lexicon's own vectors."""
+        return (
+            None if self.targets is self.lexicon.vectors else (self.key, *self.settings().items())
+        )
+
+    def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
+        """The output as a step function of the noise length t, one row a ray."""
+        return lower_envelope(candidates)
+
+    def noisy(self, rng: np.random.Generator, words: IntArray, scale: float) -> FloatArray:
+        """The origins of words plus fresh noise, shape (k, p)."""
+        unit = self.directions(rng, words.size)
+        length = scale * radii(rng, self.family, words.size, self.dimension)
+        return self.origins[words] + unit * length[:, None]
+
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The origins of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
+        scale = self.scale(self.check_epsilon(epsilon))
+        return self.noisy(rng, self.check_words(words), scale)
+
+    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """What the choice draws beside the noise, a number for each output: nothing here."""
+        return np.empty(0)
+
+    def choose(
+        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
+    ) -> IntArray:
+        """The output for each noisy vector: the nearest target."""
+        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
+
+    @property
+    def separation(self) -> float | None:
+        """Least distance above 0 of two targets, or a lower bound; None if it is not known."""
+        return least_distance(self.lexicon, self.points)
+
+    @property
+    def offset(self) -> float:
+        """Bound on the distance of an origin from its own target."""
+        return 0.0
+
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """What the bound of its rounding needs to know of the noise at ε."""
+        return radial_noise(self.family, self.dimension, self.scale(epsilon))
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """How far floating point moves the law at ε (see `mechanisms.decoding`).
+
+        None where no bound is known: of points other than the lexicon's own in a large vocabulary
+        the least distance is not computed for it, and two points may be too close.
+        """
+        decoding = self.decoding(epsilon)
+        return None if decoding is None else decoding.rounding()
+
+    def decoding(self, epsilon: float) -> Decoding | None:
+        """The noise at ε and the targets, for bounds; None where the targets' are not known."""
+        return decoding_of(self.points, self.separation, self.offset, self.noise_bounds(epsilon))
+
+    # -- the protocol
+
+    @property
+    def admissible(self) -> EpsilonRange:
+        """Every ε whose noise has a finite squared length in float64."""
+        return EpsilonRange(low=1e-140, low_reason="below it the noise overflows a float64")
+
+    @property
+    def dimension(self) -> int:
+        """Dimension p of the noise."""
+        return int(self.targets.shape[1])
+
+    @property
+    def norm(self) -> float:
+        """Largest norm of a target."""
+        return self.points.norm
+
+    @property
+    def in_lexicon_space(self) -> bool:
+        """Whether origins and targets are the lexicon's own vectors."""
+        return self.targets is self.lexicon.vectors and self.origins is self.lexicon.vectors
+
+    def rankings(
+        self, words: IntArray, known: Sequence[Ranking] | None = None
+    ) -> Sequence[Ranking]:
+        """The targets by distance from the origin of each entry of `words`."""
+        if known is not None and self.in_lexicon_space:
+            return known
+        distinct, back = np.unique(words, return_inverse=True)
+        found = rank(self.targets, self.origins[distinct])
+        return [found[i] for i in back]
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
+
+        An approximate index is allowed: it sees only the noisy vector (post-processing).
+        """
+        words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
+        if index is not None and not self.in_lexicon_space:
+            msg = f"{self.short} with these settings searches its own points: use no index"
+            raise ParameterError(msg)
+        outputs = np.empty(words.size, dtype=np.int64)
+        for i in range(0, words.size, BATCH):
+            part = words[i : i + BATCH]
+            noisy = self.noisy(rng, part, scale)
+            outputs[i : i + BATCH] = self.choose(self.coins(rng, part.size), noisy, index)
+        return outputs
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry of `words` and its output at every ε, with exact breaks."""
+        words = self.check_words(words)
+        if not words.size:
+            return EpsilonPaths.none()
+        unit = self.directions(rng, words.size)
+        radius = radii(rng, self.family, words.size, self.dimension)
+        known = self.rankings(words, rankings)
+        if words.size > 1 and np.all(words == words[0]):
+            found = rays.from_word(unit, self.targets, known[0], keep=self.keep, norm=self.norm)
+        else:
+            found = rays.from_words(unit, self.targets, known, keep=self.keep, norm=self.norm)
+        steps = self.steps(rng, found, unit)
+        scales = steps.thresholds / radius[:, None]
+        return in_epsilon(words, scales, steps.targets, self.epsilon_of)
+
+    def bundle(self, rng: np.random.Generator, count: int) -> rays.Bundle:
+        """Directions that the laws of many words can share (they do not depend on a word)."""
+        return rays.Bundle(self.directions(rng, count), self.targets)
+
+    def law(
+        self,
+        word: int,
+        epsilons: FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+        bundle: rays.Bundle | None = None,
+    ) -> Law:
+        """Rao–Blackwell estimate: directions are drawn, the radius is integrated out.
+
+        P(y|w) = E_u Σ_k [F(t_{k+1}/s) − F(t_k/s)] 1{y_k = y}, F the law of the radius: a smooth
+        function of ε from one set of directions. A `bundle` of directions can be shared by the
+        laws of many words; otherwise `rng` draws `effort.directions` of them.
+        """
+        values, effort = self.check_epsilons(epsilons), effort or Effort()
+        if rng is None:
+            msg = f"the law of {self.short} is estimated: give a random generator"
+            raise ParameterError(msg)
+        words = self.check_words([word])
+        known = self.rankings(words, None if ranking is None else [ranking])[0]
+        if bundle is None:
+            unit = self.directions(rng, effort.directions)
+            found = rays.from_word(unit, self.targets, known, keep=self.keep, norm=self.norm)
+        else:
+            unit, found = bundle.unit, bundle.from_word(known, keep=self.keep)
+        steps = self.steps(rng, found, unit)
+        scales = np.array([self.scale(float(value)) for value in values])
+        outputs, probabilities, error = self._integrate(steps, scales)
+        method = f"Rao–Blackwell over {unit.shape[0]} directions"
+        return Law(
+            int(words[0]), values, outputs, probabilities, False, error, method, unit.shape[0]
+        )
+
+    def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
+        """Mass of the radius between the thresholds, gathered by output."""
+        rays_count = steps.targets.shape[0]
+        key = np.arange(rays_count)[:, None] * np.int64(self.targets.shape[0]) + steps.targets
+        pairs, slot = np.unique(key, return_inverse=True)
+        slot = slot.reshape(-1)
+        outputs, column = np.unique(pairs % self.targets.shape[0], return_inverse=True)
+        probabilities = np.empty((scales.size, outputs.size))
+        error = 0.0
+        for e, scale in enumerate(scales):
+            below = radius_cdf(self.family, steps.thresholds / scale, self.dimension)
+            edges = np.concatenate(
+                (np.zeros((rays_count, 1)), below, np.ones((rays_count, 1))), axis=1
+            )
+            mass = np.bincount(slot, np.diff(edges, axis=1).reshape(-1), minlength=pairs.size)
+            mean = np.bincount(column, mass, minlength=outputs.size) / rays_count
+            square = np.bincount(column, mass**2, minlength=outputs.size) / rays_count
+            probabilities[e] = mean
+            variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
+            error = max(error, float(np.sqrt(variance.max())))
+        return outputs, probabilities, error

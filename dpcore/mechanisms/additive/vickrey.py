@@ -1,0 +1,201 @@
+"""Vickrey: the second-nearest word gets a chance (Xu, Aggarwal, Feyisetan, Teissier 2021).
+
+The noisy vector ẑ comes from one of the radial mechanisms; y₁, y₂ are the words nearest to it, at
+distances s₁ ≤ s₂. The output is y₁ with probability (1−t)s₂/(t·s₁ + (1−t)s₂), else y₂. The choice
+sees ẑ and never the private word, so the guarantee is that of the noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.guarantee import Guarantee, Rounding
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
+from dpcore.mechanisms.additive.decoding import Noise
+from dpcore.mechanisms.additive.envelope import (
+    FloatArray,
+    IntArray,
+    Lines,
+    Steps,
+    crossings,
+    farthest,
+)
+from dpcore.mechanisms.additive.multivariate import Mahalanobis
+from dpcore.mechanisms.mechanism import parameter
+
+
+@lru_cache(maxsize=1)
+def _exact_index(lexicon: Lexicon) -> ExactIndex:
+    """The index of the lexicon in use: building it costs more than searching for a few words."""
+    return ExactIndex(lexicon.vectors)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Vickrey(Mahalanobis):
+    """Second-price choice between the two words nearest to the noisy vector.
+
+    t = 0 is the mechanism of the noise, t = 1 always takes the second; 0/0 takes the first.
+    """
+
+    key: ClassVar[str] = "vickrey.v1"
+    short: ClassVar[str] = "vickrey"
+    title: ClassVar[str] = "Vickrey"
+    summary: ClassVar[str] = "As Madlib, but the second-nearest word may win"
+    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
+    keep: ClassVar[int] = 2
+
+    t: float = parameter(
+        0.75, low=0.0, high=1.0, help="t: weight of the second-nearest word (0: never chosen)"
+    )
+    noise: str = parameter(
+        "laplace",
+        choices=("laplace", "mahalanobis"),
+        help="the noise: multivariate Laplace, or regularised Mahalanobis with lam",
+    )
+
+    def shaped(self, vectors: FloatArray) -> FloatArray:
+        """Rows in the shape of the chosen noise."""
+        if self.noise == "mahalanobis":
+            return super().shaped(vectors)
+        return super(Mahalanobis, self).shaped(vectors)
+
+    @property
+    def direction_key(self) -> tuple[object, ...]:
+        """As for the mechanism of the noise."""
+        if self.noise == "mahalanobis":
+            return super().direction_key
+        return super(Mahalanobis, self).direction_key
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """The guarantee of the noise (post-processing)."""
+        if self.noise == "mahalanobis":
+            return super().guarantee(epsilon)
+        return super(Mahalanobis, self).guarantee(epsilon)
+
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """As for the mechanism of the noise."""
+        if self.noise == "mahalanobis":
+            return super().noise_bounds(epsilon)
+        return super(Mahalanobis, self).noise_bounds(epsilon)
+
+    def rounding(self, epsilon: float) -> Rounding | None:
+        """As for the noise; the choice depends on two words, so all of it is total variation."""
+        decoding = self.decoding(epsilon)
+        if decoding is None:
+            return None
+        decoding = replace(decoding, always_near=True)
+        return decoding.rounding_of_two(self.t) if self.t > 0 else decoding.rounding()
+
+    def odds_bar(self, coin: FloatArray) -> FloatArray:
+        """κ² such that y₁ is chosen if and only if s₁² ≤ κ²·s₂², for a uniform coin in [0, 1)."""
+        with np.errstate(divide="ignore"):
+            return np.square(np.divide((1.0 - coin) * (1.0 - self.t), coin * self.t))
+
+    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """A uniform number for each output, shape (count,)."""
+        return rng.random(count)
+
+    def choose(
+        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
+    ) -> IntArray:
+        """One of the two nearest words, by the coin of each noisy vector."""
+        pair, near = (index or _exact_index(self.lexicon)).search(noisy, 2)
+        bar = self.odds_bar(coins)
+        wins = first_wins(np.square(near[:, 0]), np.square(near[:, 1]), bar)
+        return np.where(wins, pair[:, 0], pair[:, 1])
+
+    def steps(self, rng: np.random.Generator, candidates: Lines, unit: FloatArray) -> Steps:
+        """Output along each ray with one coin a ray: exact, a quadratic within each (y₁, y₂)."""
+        bar = self.odds_bar(np.asarray(rng.random(unit.shape[0])))
+        return choose_along(two_nearest(candidates), unit, bar)
+
+
+def first_wins(s1: FloatArray, s2: FloatArray, bar: FloatArray) -> NDArray[np.bool_]:
+    """Whether s₁² ≤ κ²·s₂² (squares given); 0/0 goes to the first word."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray((s1 <= bar * s2) | np.isinf(bar) | (s1 == 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The two nearest targets as step functions of t, shape (rays, P) each.
+
+    The pair of column j holds from starts[:, j] to starts[:, j+1]; padding starts at +inf.
+    `squared` and `reach` have a last axis of two: the first and the second; reach is relative to
+    the origin, so that s² = ‖u‖²t² − 2t·reach + squared.
+    """
+
+    starts: FloatArray
+    targets: IntArray
+    squared: FloatArray
+    reach: FloatArray
+
+
+def two_nearest(candidates: Lines) -> Pairs:
+    """Walk along t from event to event: the second overtakes the first, or another the second."""
+    everyone = np.arange(candidates.reach.shape[0])
+    real = np.isfinite(candidates.reach)
+    first = farthest(candidates, candidates.squared <= candidates.squared[:, :1])
+    others = real.copy()
+    others[everyone, first] = False
+    distance = np.where(others, candidates.squared, np.inf)
+    second = farthest(candidates, distance <= distance.min(axis=1, keepdims=True))
+    now = np.zeros(everyone.size)
+    starts, firsts, seconds = [now], [first], [second]
+    while True:
+        t = crossings(candidates, second)
+        t[everyone, first] = np.inf
+        third = t.min(axis=1)
+        overtaken = farthest(candidates, t <= third[:, None])
+        swap = crossings(candidates, first)[everyone, second]
+        soonest = np.minimum(swap, third)
+        alive = np.isfinite(soonest)
+        if not alive.any():
+            break
+        swaps, replaces = alive & (swap <= third), alive & (swap > third)
+        first, second = (
+            np.where(swaps, second, first),
+            np.where(swaps, first, np.where(replaces, overtaken, second)),
+        )
+        now = np.where(alive, np.maximum(now, soonest), np.inf)
+        starts.append(now)
+        firsts.append(first)
+        seconds.append(second)
+    pair = np.stack((np.stack(firsts, axis=1), np.stack(seconds, axis=1)), axis=2)
+    row = everyone[:, None, None]
+    # The origin is the ray's own word, its nearest target: the first candidate.
+    reach = candidates.reach[row, pair] - candidates.reach[:, :1, None]
+    squared = candidates.squared[row, pair]
+    return Pairs(np.stack(starts, axis=1), candidates.targets[row, pair], squared, reach)
+
+
+def choose_along(pairs: Pairs, unit: FloatArray, bar: FloatArray) -> Steps:
+    """The chosen word along each ray: s₁² − κ²s₂² is a quadratic in t between two events."""
+    length = np.einsum("ij,ij->i", unit, unit)[:, None]
+    k = np.minimum(bar, 1e30)[:, None]
+    (d1, d2), (a1, a2) = np.moveaxis(pairs.squared, 2, 0), np.moveaxis(pairs.reach, 2, 0)
+    quadratic, half, constant = (1 - k) * length, -(a1 - k * a2), d1 - k * d2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(half**2 - quadratic * constant)
+        q = -(half + np.copysign(root, half))
+        roots = np.sort(np.nan_to_num(np.stack((q / quadratic, constant / q)), nan=np.inf), axis=0)
+    low = pairs.starts
+    high = np.concatenate((low[:, 1:], np.full_like(low[:, :1], np.inf)), axis=1)
+    cut1, cut2 = np.clip(roots[0], low, high), np.clip(roots[1], low, high)
+    edges = np.stack((low, cut1, cut2, high), axis=2)
+    left, right = edges[:, :, :3], edges[:, :, 1:]
+    left = np.where(np.isfinite(left), left, 0.0)
+    inside = np.where(np.isfinite(right), 0.5 * (left + right), 2.0 * left + 1.0)
+    shift = length[:, :, None] * inside**2
+    s1 = shift - 2 * inside * a1[:, :, None] + d1[:, :, None]
+    s2 = shift - 2 * inside * a2[:, :, None] + d2[:, :, None]
+    wins = first_wins(s1, s2, bar[:, None, None])
+    chosen = np.where(wins, pairs.targets[:, :, :1], pairs.targets[:, :, 1:])
+    rays = low.shape[0]
+    return Steps(edges[:, :, 1:].reshape(rays, -1)[:, :-1], chosen.reshape(rays, -1))

@@ -1,0 +1,1 @@
+"""Many words and documents at once: the same draws in less time."""

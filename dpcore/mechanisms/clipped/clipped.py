@@ -1,0 +1,234 @@
+"""Local privacy by clipping: vectors are clipped to norm C, then noise is added.
+
+Two clipped vectors differ by at most 2C in L2 norm and 2√d·C in L1 norm, whatever the words, so
+the guarantee does not depend on a distance: every word could have been every other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpcore.guarantee import (
+    ApproximateLocalPrivacy,
+    EpsilonMeaning,
+    Guarantee,
+    PureLocalPrivacy,
+    Status,
+    delta_at_most,
+)
+from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray
+from dpcore.mechanisms.additive.points import Points, derived, own
+from dpcore.mechanisms.clipped.gaussian import (
+    analytic_epsilon,
+    analytic_sigma,
+    classical_sigma,
+    gaussian_log_delta_bounds,
+)
+from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.noise.radial import Radial
+
+
+def clip(vectors: Float32Array, norm: float) -> Float32Array:
+    """Rows scaled down to Euclidean norm ≤ `norm`, shape (n, d).
+
+    x·min(1, C/‖x‖), with the factor rounded down by two units of float32, so that rounding the
+    result cannot lift a row above the bound. Rows within the bound are returned as they are.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if not np.any(lengths > norm):
+        return vectors
+    factor = np.where(lengths > norm, norm * (1 - 2.0**-22) / np.maximum(lengths, norm), 1.0)
+    clipped = (vectors * factor[:, None]).astype(np.float32)
+    clipped.setflags(write=False)
+    return clipped
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedMechanism(Mechanism):
+    """Common to all mechanisms on clipped vectors: the norm, and what the result is compared with.
+
+    With C below the norms of the words, comparing the noisy *clipped* vector with the *unclipped*
+    vocabulary (Huang et al. 2024, eq. 2) does not return the word even without noise; comparing
+    with the clipped vocabulary does, under the same guarantee.
+    """
+
+    clip_norm: float | None = parameter(
+        None,
+        low=1e-9,
+        high=1e9,
+        help="C: vectors are clipped to this norm (default: the largest norm, so nothing is lost)",
+    )
+    compare_with: str = parameter(
+        "clipped",
+        choices=("clipped", "unclipped"),
+        help="project onto the clipped vocabulary, or the unclipped one as Huang et al. 2024 do",
+    )
+
+    @property
+    def bound(self) -> float:
+        """C, in the unit of the vectors."""
+        return self.lexicon.largest_norm if self.clip_norm is None else float(self.clip_norm)
+
+    def _clip(self) -> Float32Array:
+        return clip(self.lexicon.vectors, self.bound)
+
+    @property
+    def _clipped(self) -> Points:
+        how = self._clip.__qualname__  # in which norm
+        return derived(self.lexicon, (how, self.bound), self._clip)
+
+    @property
+    def points(self) -> Points:
+        """The targets, with what is computed of them once."""
+        return self._clipped if self.compare_with == "clipped" else own(self.lexicon)
+
+    @property
+    def origins(self) -> Float32Array:
+        """The clipped vectors, shape (n, d)."""
+        return self._clipped.vectors
+
+    @property
+    def offset(self) -> float:
+        """Bound on the distance of a clipped vector from its own target."""
+        return 0.0 if self.targets is self.origins else self.lexicon.largest_norm
+
+    @property
+    def targets(self) -> Float32Array:
+        """What the noisy vector is compared with, shape (n, d)."""
+        return self.points.vectors
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedLaplace(ClippedMechanism, RadialMechanism):
+    """I.i.d. Laplace noise of scale 2√d·C/ε in each coordinate: pure ε between any two words."""
+
+    key: ClassVar[str] = "laplace.v1"
+    short: ClassVar[str] = "laplace"
+    title: ClassVar[str] = "Clipped Laplace"
+    summary: ClassVar[str] = "Independent Laplace noise in every coordinate of the clipped vector"
+    source: ClassVar[str] = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
+    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL
+    family: ClassVar[Radial] = Radial.LAPLACE
+
+    @property
+    def sensitivity(self) -> float:
+        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        return 2.0 * math.sqrt(self.dimension) * self.bound
+
+    def scale(self, epsilon: float) -> float:
+        """Sensitivity/ε."""
+        return self.sensitivity / epsilon
+
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """Sensitivity/s."""
+        return self.sensitivity / scale
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Pure local privacy, proved."""
+        value = self.check_epsilon(epsilon)
+        return PureLocalPrivacy(
+            epsilon=value,
+            status=Status.PROVED,
+            reason=(
+                f"Clipped vectors differ by at most {self.sensitivity:.4g} in the norm of the "
+                "noise, and its scale is that over ε."
+            ),
+            source=self.source,
+            rounding=self.rounding(value),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedL2Laplace(ClippedLaplace):
+    """Noise ∝ exp(−ε‖z‖₂/(2C)): pure ε, with √2 less noise than i.i.d. Laplace for large d."""
+
+    key: ClassVar[str] = "l2-laplace.v1"
+    short: ClassVar[str] = "l2-laplace"
+    title: ClassVar[str] = "Clipped L2-Laplace"
+    summary: ClassVar[str] = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
+    source: ClassVar[str] = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
+    family: ClassVar[Radial] = Radial.L2LAPLACE
+
+    @property
+    def sensitivity(self) -> float:
+        """2C."""
+        return 2.0 * self.bound
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedGaussian(ClippedMechanism, RadialMechanism):
+    """Gaussian noise with the smallest σ that is (ε, δ)-private (Balle and Wang 2018)."""
+
+    key: ClassVar[str] = "gaussian.v1"
+    short: ClassVar[str] = "gaussian"
+    title: ClassVar[str] = "Clipped Gaussian (analytic)"
+    summary: ClassVar[str] = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
+    source: ClassVar[str] = "Balle and Wang 2018, Theorem 8"
+    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
+    family: ClassVar[Radial] = Radial.GAUSSIAN
+
+    delta: float = parameter(
+        1e-5, low=1e-300, high=0.999, help="δ: the probability with which ε may be exceeded"
+    )
+
+    @property
+    def sensitivity(self) -> float:
+        """2C, the largest L2 distance of two clipped vectors."""
+        return 2.0 * self.bound
+
+    @property
+    def _log_delta(self) -> float:
+        """ln δ, rounded down."""
+        return math.nextafter(math.log(self.delta), -math.inf)
+
+    def scale(self, epsilon: float) -> float:
+        """σ(ε)."""
+        return analytic_sigma(epsilon, self._log_delta, self.sensitivity)
+
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """The ε at which σ is this scale; 0 where even ε = 0 needs less noise."""
+        return analytic_epsilon(scale, self._log_delta, self.sensitivity)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Approximate local privacy; its status is computed from the exact δ of this σ."""
+        value = self.check_epsilon(epsilon)
+        true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
+        holds = float(true) <= math.log(self.delta)
+        least = delta_at_most(float(true))
+        return ApproximateLocalPrivacy(
+            epsilon=value,
+            log_delta=math.log(self.delta),
+            status=Status.PROVED if holds else Status.REFUTED,
+            reason=(
+                f"The exact δ of this noise at this ε is at most {least}"
+                + ("." if holds else f", above the claimed {self.delta:.3g}.")
+            ),
+            source=self.source,
+            rounding=self.rounding(value),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedGaussianClassical(ClippedGaussian):
+    """Gaussian noise with σ = 2C√(2 ln(1.25/δ))/ε: a theorem for ε ≤ 1 only."""
+
+    key: ClassVar[str] = "gaussian-classical.v1"
+    short: ClassVar[str] = "gaussian-classical"
+    title: ClassVar[str] = "Clipped Gaussian (classical)"
+    summary: ClassVar[str] = (
+        "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
+    )
+    source: ClassVar[str] = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
+
+    def scale(self, epsilon: float) -> float:
+        """2C√(2 ln(1.25/δ))/ε."""
+        return classical_sigma(epsilon, self.delta, self.sensitivity)
+
+    def epsilon_of(self, scale: FloatArray) -> FloatArray:
+        """The inverse of `scale`: the same formula."""
+        return classical_sigma(1.0, self.delta, self.sensitivity) / scale

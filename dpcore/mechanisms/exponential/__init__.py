@@ -1,0 +1,1 @@
+"""The truncated exponential mechanism TEM, as published and calibrated."""

@@ -1,0 +1,254 @@
+"""The truncated exponential mechanism TEM (Carvalho et al. 2021, Algorithms 2 and 3).
+
+Algorithm 2 adds Gumbel noise to the scores of the words within γ and of one more element ⊥ that
+stands for all the others; its output law is that of an exponential mechanism with truncated
+distances,
+
+    P(y | w) = exp(−(ε/2)·min(D(w, y), γ)) / Z_w,
+
+a closed form, so that sampling is one inversion, in integers: the law is kept to the last bit of
+the weights. With the γ of Theorem 3,
+
+    γ = (2/ε)·ln((1 − β)(n − 1)/β),
+
+the cap in the exponent, c = (ε/2)·γ = ln((1 − β)(n − 1)/β), does not depend on ε. One draw as a
+function of ε is then argmax_y max(−ε·D_y/2, −c) + G_y with fixed Gumbel noise G: the maximum of
+n falling lines and of one constant, −c + max_y G_y, hence a step function with exact breaks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
+from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.inversion import Digits, Weights, draws
+
+if TYPE_CHECKING:
+    from dpcore.guarantee import Rounding
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.noise.inversion import Rows
+
+_BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TruncatedExponential(Mechanism):
+    """TEM with the γ of Theorem 3 over any metric of the lexicon's vectors."""
+
+    key: ClassVar[str] = "tem.v1"
+    short: ClassVar[str] = "tem"
+    title: ClassVar[str] = "Truncated exponential (TEM)"
+    summary: ClassVar[str] = (
+        "Chooses a word with a probability that falls exponentially with its distance, "
+        "and equally among all words beyond a threshold"
+    )
+    source: ClassVar[str] = "Carvalho et al. 2021, Algorithms 2 and 3"
+    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
+    exact_law: ClassVar[bool] = True
+
+    beta: float = parameter(
+        0.001, help="probability β that a word beyond the threshold comes out", low=0.0, high=1.0
+    )
+    metric: str = parameter(
+        "euclidean", help="the metric of the guarantee", choices=tuple(str(m) for m in Metric)
+    )
+
+    def __post_init__(self) -> None:
+        """Check the metric (with the reason against cosine) and β against the lexicon."""
+        object.__setattr__(self, "metric", str(Metric.parse(self.metric)))
+        super().__post_init__()
+        n = len(self.lexicon)
+        if not 0 < self.beta < (n - 1) / n:
+            msg = (
+                f"beta of tem must be > 0 and < (n - 1)/n = {(n - 1) / n:.6g} for this lexicon, "
+                f"got {self.beta}"
+            )
+            raise ParameterError(msg)
+        if self.metric == Metric.ANGULAR and not self.lexicon.vectors.any(axis=1).all():
+            raise ParameterError(
+                "metric of tem cannot be angular for this lexicon: a word has the zero vector, "
+                "which has no angle; use another metric"
+            )
+
+    @property
+    def cap(self) -> float:
+        """c = (ε/2)·γ, the same for every ε."""
+        return log_odds(len(self.lexicon), self.beta)
+
+    def gamma(self, epsilon: float) -> float:
+        """The threshold γ at ε, in units of the metric (Theorem 3)."""
+        return tem_gamma(self.check_epsilon(epsilon), len(self.lexicon), self.beta)
+
+    def nominal(self, epsilon: float) -> float:
+        """Twice the exponent at ε: ε itself."""
+        return self.check_epsilon(epsilon)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """ε·d for the chosen metric, for every pair of words and every output (Theorem 2)."""
+        return MetricPrivacy(
+            epsilon=self.check_epsilon(epsilon),
+            status=Status.PROVED,
+            reason=(
+                "Between two words at distance d the truncated distance to any output differs by "
+                "at most d, so weight and normaliser each change by a factor of at most e^(ε·d/2)."
+            ),
+            source="Carvalho et al. 2021, Theorem 2",
+            metric=self.metric,
+            euclidean_factor=self._euclidean_factor,
+            rounding=self.rounding(epsilon),
+        )
+
+    def rounding(self, epsilon: float) -> Rounding:
+        """How far the law that `sample` draws from may lie from the closed form."""
+        metric, dimension = Metric.parse(self.metric), self.lexicon.dimension
+        return tem_rounding(metric, dimension, 0.5 * self.nominal(epsilon), self.cap)
+
+    @cached_property
+    def _euclidean_factor(self) -> float:
+        """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
+        if self.metric == Metric.MANHATTAN:
+            return math.sqrt(self.lexicon.dimension)
+        if self.metric == Metric.ANGULAR:
+            # Moving both words inwards to the smallest norm r does not stretch their difference,
+            # and there it is the chord 2r·sin(θ/2) ≥ 2rθ/π.
+            vectors = self.lexicon.vectors
+            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+            return 0.5 * math.pi / math.sqrt(float(squares.min()))
+        return 1.0
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
+
+        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
+        An exact index is accepted and not needed: every word has positive probability.
+        """
+        self.check_index(index)
+        nominal = self.nominal(epsilon)
+        return draws(Digits(rng), self.check_words(words), self.rows(nominal))
+
+    def rows(self, nominal: float) -> Rows:
+        """The weights of all outputs for each distinct entry, at this `nominal` parameter."""
+        vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
+        outputs, epsilons = np.arange(len(vectors)), np.array([nominal])
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for members, distance in distances_by_word(vectors, entries, metric):
+                logs = capped(distance, epsilons, self.cap)[0]
+                yield members, Weights(np.exp(logs), logs.item, outputs)
+
+        return weights
+
+    def _distances(self, words: IntArray) -> FloatArray:
+        vectors = self.lexicon.vectors
+        return distances(vectors, vectors[words], Metric.parse(self.metric))
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry as an exact step function of ε > 0.
+
+        At every ε the output has the law of TEM. Each entry uses n Gumbel numbers, in the order
+        of the vocabulary.
+
+        Args:
+            rng: source of randomness.
+            words: word indices, shape (k,).
+            rankings: one for each entry, used if the metric is Euclidean.
+            epsilons: not needed.
+        """
+        entries = self.check_words(words)
+        n = len(self.lexicon)
+        step = max(1, _BLOCK_ENTRIES // n)
+        known: dict[int, Ranking] = {}
+        if rankings is not None and self.metric == Metric.EUCLIDEAN:
+            known = dict(zip(entries.tolist(), rankings, strict=True))
+        breaks: list[FloatArray] = []
+        outputs: list[IntArray] = []
+        for start in range(0, entries.size, step):
+            block = entries[start : start + step]
+            known = self._ranked(block, known)
+            found = [known[word] for word in block.tolist()]
+            limits, words_on = gumbel_paths(
+                np.stack([r.order for r in found]),
+                np.stack([r.distances for r in found]),
+                standard_gumbel(rng, (block.size, n)),
+                self.cap,
+            )
+            breaks.append(limits)
+            outputs.append(words_on)
+        return EpsilonPaths(entries, *joined(breaks, outputs))
+
+    def _ranked(self, block: IntArray, known: dict[int, Ranking]) -> dict[int, Ranking]:
+        """`known` with the rankings of this block; those computed for other blocks may go."""
+        missing = sorted(set(block.tolist()) - known.keys())
+        if not missing:
+            return known
+        vectors = self.lexicon.vectors
+        found = rank(vectors, vectors[missing], Metric.parse(self.metric))
+        return known | dict(zip(missing, found, strict=True))
+
+    def law(
+        self,
+        word: int,
+        epsilons: FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+    ) -> Law:
+        """The closed form over the whole vocabulary, at all ε at once.
+
+        Args:
+            word: word index.
+            epsilons: ε values, shape (E,).
+            rng: not needed.
+            ranking: of this word, used if the metric is Euclidean.
+            effort: not needed.
+        """
+        index = int(self.check_words([word])[0])
+        values = self.check_epsilons(epsilons)
+        if ranking is not None and self.metric == Metric.EUCLIDEAN:
+            distance = np.empty(len(ranking))
+            distance[ranking.order] = ranking.distances
+        else:
+            distance = self._distances(np.array([index]))[0]
+        return Law(
+            word=index,
+            epsilons=values,
+            outputs=np.arange(distance.size),
+            probabilities=normalised(capped(distance, values, self.cap)),
+            exact=True,
+            # Distances are right to 1e-13 of themselves, and an exponent is at most c.
+            error=4e-13 * (1.0 + self.cap),
+            method="closed form",
+        )

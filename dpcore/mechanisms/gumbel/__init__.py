@@ -1,0 +1,1 @@
+"""The truncated Gumbel mechanism, as published and repaired."""

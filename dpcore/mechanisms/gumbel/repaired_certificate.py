@@ -1,0 +1,317 @@
+"""The true ε of the repaired truncated Gumbel mechanism over all pairs of a vocabulary.
+
+Which outputs can be worst? With τ(w′) = π_n/Z_n(w′), the least that T can be, no output has a loss
+above s·d + ln T_1(w) − ln τ(w′). Where w is not among the first few words around w′, that is
+attained at y = w; those few are the m ≈ 50 that the counts K < n can tell apart. So with a table of
+exact neighbours wider than m
+
+* pairs within the table have their loss at y = w in closed form, which gives a large ε at once;
+* the few of them whose bound exceeds that ε are evaluated at every output;
+* Z of a large vocabulary is first known between two bounds (`normaliser_bounds`), which decide
+  about nearly all pairs; it is computed in float64 for the words of those that are left;
+* a pair outside the table is as far apart as the last column at least, and its bound there is
+  below that ε (if not, its row is computed).
+
+All is rounded towards a larger loss. Distances are off by a factor 1 ± ρ (`distance_error`); the
+rank of an output that is as far from a word as another one, up to that, is taken for the larger
+loss on either side; logarithms are off by what `_log_error` says. So the result is certified: an
+upper bound, and exact but for rounding unless there are such ties.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.arrays import largest
+from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
+from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
+from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
+from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
+from dpcore.mechanisms.exponential.tem_loss import log_normalisers
+from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
+from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.all_pairs import FloatArray, IntArray
+
+_LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
+_DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750
+_PAIRS = 500  # evaluated at a time
+_BOUNDED = 2_048  # words from which on Z is bounded before it is computed
+_SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
+_ROUNDS = 8  # how often
+_UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
+_GATHERED = 2**22  # numbers gathered at a time
+_START = 24
+_LOSS = "a privacy loss"
+
+
+@dataclass(frozen=True)
+class RepairedLoss:
+    """The largest loss per distance.
+
+    Attributes:
+        epsilon: certified: no pair and no output exceed it.
+        word: of the worst pair, towards which its output points.
+        other: the other word.
+        output: the output.
+        evaluated: pairs that were evaluated at every output.
+    """
+
+    epsilon: float
+    word: int
+    other: int
+    output: int
+    evaluated: int
+
+
+def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certificate:
+    """Strengths s = 1/b whose true ε lies just below each ε of the table.
+
+    Args:
+        lexicon: words and vectors; distances are Euclidean.
+        progress: called with (stage, done, all); several rounds.
+    """
+
+    def evaluate(strengths: FloatArray) -> FloatArray:
+        found = repaired_losses(lexicon, strengths, progress)
+        return np.array([loss.epsilon for loss in found])
+
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    first = min(0.01 / euclidean.extent.separation, 0.1)
+    return search(evaluate, np.geomspace(first, EPSILONS[-1], _START))
+
+
+def repaired_losses(
+    lexicon: Lexicon, strengths: FloatArray, progress: Progress = silent
+) -> list[RepairedLoss]:
+    """The true ε at each s = 1/b, over all pairs of words and all outputs.
+
+    Args:
+        lexicon: words and vectors.
+        strengths: s > 0, shape (E,).
+        progress: called with (stage, done, all).
+    """
+    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
+    table = euclidean.neighbours(progress=progress)
+    order = np.asarray(table.indices, dtype=np.int64)
+    near = _float64_distances(lexicon.vectors, order)
+    low, high = _normalisers(euclidean, near, strengths, progress)
+    found = []
+    for done, strength in enumerate(strengths.tolist(), start=1):
+        logs = low[done - 1], high[done - 1]
+        found.append(_Evaluation(lexicon, order, near, strength, logs).run())
+        progress("certifying", done, strengths.size)
+    return found
+
+
+def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatArray:
+    """Distances of every word to the words of its row: those of the table have lost digits."""
+    near = np.empty(order.shape)
+    step = max(1, _GATHERED // (order.shape[1] * vectors.shape[1]))
+    for start in range(0, len(order), step):
+        rows = order[start : start + step]
+        words = np.repeat(np.arange(start, start + len(rows)), rows.shape[1])
+        distance = paired_distances(vectors[words], vectors[rows.ravel()])
+        near[start : start + step] = distance.reshape(rows.shape)
+    # The table is sorted by the same distances; another order of summation may swap equal ones.
+    return np.maximum.accumulate(near, axis=1)
+
+
+def _log_error(n: int, heads: int) -> float:
+    """Bound on the error of ln T, whose Z and partial sums were computed from distances.
+
+    With weights w = e^−x the sum has a relative error of Σwδ/Σw where the exponents are off by
+    δ ≤ κx, and Σxw/Σw = H − ln Σw ≤ ln n, H the entropy of the weights, as Σw ≥ 1. Further there
+    are the exponentials, n additions (fewer for the heads), and two logarithms and an exponential
+    on the way from ln Z to ln T.
+    """
+    exponents = (RELATIVE_ERROR + 3.0 * UNIT) * math.log(n)
+    sums = gamma(n + heads + 8.0) + 3.0 * ELEMENTARY
+    return 1.01 * (exponents + sums) + 2.0 * ELEMENTARY * _DEEPEST
+
+
+def _normalisers(
+    lexicon: Lexicon, near: FloatArray, strengths: FloatArray, progress: Progress
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on ln Z, equal ones for a small vocabulary; shape (E, n) each."""
+    if len(lexicon) >= _BOUNDED:
+        gaps = near[:, 1] * (1.0 - distance_error(lexicon.dimension))
+        bounds = normaliser_bounds(lexicon.vectors, gaps, strengths, progress)
+        if bounds is not None:
+            return bounds
+    whole = np.full(strengths.size, np.inf)
+    sums = log_normalisers(lexicon, Metric.EUCLIDEAN, strengths, whole, progress)
+    return sums.logs, sums.logs
+
+
+class _Evaluation:
+    """One strength: bounds on ln T of the words around every word, and the worst pair."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        order: IntArray,
+        near: FloatArray,
+        strength: float,
+        log_sums: tuple[FloatArray, FloatArray],
+    ) -> None:
+        n, width = near.shape
+        weights = candidate_weights(n)[:width]
+        self.vectors, self.order, self.near, self.s = lexicon.vectors, order, near, strength
+        self.heads = weights.size
+        # One more than the distances themselves: a product, a quotient, and what adds them up.
+        self.rounded = distance_error(lexicon.dimension) + 8.0 * UNIT
+        partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
+        self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
+        self.settled = log_sums[0] == log_sums[1]
+        # One column more: the words behind the heads, which all have the floor.
+        self.low, self.high = (np.empty((n, self.heads + 1)) for _ in range(2))
+        self._enter(np.arange(n), *log_sums)
+        self.best, self.pair = 0.0, (0, 0, 0)
+
+    def _enter(self, words: IntArray, low: FloatArray, high: FloatArray) -> None:
+        """ln T from bounds on ln Z: the larger Z, the smaller T."""
+        for table, logs in ((self.high, low), (self.low, high)):
+            whole = whole_vocabulary_weight(len(self.near)) * np.exp(-logs)
+            table[words, :-1] = np.log(self.few[words] + whole[:, None])
+            table[words, -1] = np.log(whole)
+            # Every loss is made of these, and a comparison with NaN would leave its pair out.
+            largest(table[words, -1], "a normaliser")
+
+    def _settle(self, words: IntArray) -> None:
+        """Compute Z of these words in float64."""
+        todo = np.unique(words[~self.settled[words]])
+        for part in np.array_split(todo, max(1, -(-todo.size // _SETTLED))):
+            if part.size:
+                rows = distances(self.vectors, self.vectors[part])
+                logs = np.log(np.exp(-self.s * rows).sum(axis=1))
+                self._enter(part, logs, logs)
+        self.settled[todo] = True
+
+    def run(self) -> RepairedLoss:
+        """Own outputs, then all outputs of the pairs that could be worse, then far pairs."""
+        width = self.near.shape[1]
+        columns = np.minimum(np.arange(1, width), self.heads)
+        gap = self.near[:, 1:] * (1.0 - self.rounded)
+        first = self.high[:, 0][self.order[:, 1:]]
+        own = self.s + (first - self.low[:, columns]) / gap
+        worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
+        others, places = np.divmod(worst, width - 1)
+        self._compute(self.order[others, places + 1], others)
+        bound = self.s + (first - self.low[:, -1:]) / gap
+        others, places = np.nonzero(bound > self.best)
+        words = self.order[others, places + 1]
+        self._narrow(words, others)
+        self._far()
+        nearest = float(self.near[:, 1].min()) * (1.0 - self.rounded)
+        slack = 2.0 * _log_error(len(self.near), self.heads)
+        slack += _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
+        certified = (self.best + slack / nearest) * (1.0 + 4.0 * self.rounded)
+        word, far, output = self.pair
+        return RepairedLoss(certified, word, far, output, int(words.size))
+
+    def _narrow(self, words: IntArray, others: IntArray) -> None:
+        """Bound these pairs at every output; compute those that could be worse, worst first."""
+        # Where bounds were not needed, or lengths forbid them, float32 is not used at all.
+        kind = np.float64 if self.settled.all() else np.float32
+        values = self._losses(words, others, kind)[0]
+        for turn in range(_ROUNDS):
+            open_ = np.flatnonzero(values > self.best)
+            if not open_.size:
+                return
+            part = open_[np.argsort(-values[open_], kind="stable")[: _SETTLED << turn]]
+            self._compute(words[part], others[part])
+            values[part] = 0.0
+        worst, value = largest(values, _LOSS)  # so many are alike: its bound is nearly its loss
+        self._offer(value, int(words[worst]), int(others[worst]), int(words[worst]))
+
+    def _compute(self, words: IntArray, others: IntArray) -> None:
+        """The exact losses of a few pairs at every output."""
+        self._settle(np.concatenate((words, others)))
+        values, outputs = self._losses(words, others, np.float64)
+        at, value = largest(values, _LOSS)
+        self._offer(value, int(words[at]), int(others[at]), int(outputs[at]))
+
+    def _offer(self, value: float, word: int, other: int, output: int) -> None:
+        if value > self.best:
+            self.best, self.pair = value, (word, other, output)
+
+    def _losses(
+        self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
+    ) -> tuple[FloatArray, IntArray]:
+        """The largest loss of each pair (w, w′) per distance, rounded up, and its output."""
+        found = [
+            self._losses_of(words[start : start + _PAIRS], others[start : start + _PAIRS], kind)
+            for start in range(0, words.size, _PAIRS)
+        ]
+        if not found:
+            return np.empty(0), np.empty(0, dtype=np.int64)
+        values, outputs = zip(*found, strict=True)
+        return np.concatenate(values), np.concatenate(outputs)
+
+    def _losses_of(
+        self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
+    ) -> tuple[FloatArray, IntArray]:
+        """`_losses`, at every output around w; beyond, the loss is below that of `bound`.
+
+        Behind the heads of w the numerator is the floor of w: there the loss is at most
+        s·d + ln τ(w) − ln τ(w′), which belongs to plain softmax and is looked at as well.
+        """
+        outputs = self.order[words, : self.heads]
+        rows = self.vectors[words].astype(np.float64) - self.vectors[others]
+        apart = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        difference = (
+            self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
+        )
+        difference -= self.vectors[others][:, None]
+        away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
+        if kind is np.float32:
+            away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
+        away *= 1.0 + self.rounded
+        # The rank of an output around w′: how many are nearer; equals count, for a larger loss.
+        reach = self.near[others, : self.heads] * (1.0 - self.rounded)
+        ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
+        ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
+        # And around w, where equals do not count.
+        close = self.near[words, : self.heads] * (1.0 - self.rounded)
+        highest = self.high[words, : self.heads]
+        first = (
+            self.near[words, None, : self.heads] * (1.0 + self.rounded) < close[:, :, None]
+        ).sum(axis=2)
+        loss = self.s * (away - close)
+        loss += np.take_along_axis(highest, first, axis=1)
+        loss -= np.take_along_axis(self.low[others], ranks, axis=1)
+        plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
+        at = loss.argmax(axis=1)
+        most = np.take_along_axis(loss, at[:, None], axis=1)[:, 0]
+        chosen = np.where(plain > most, words, outputs[np.arange(words.size), at])
+        return np.maximum(most, plain) / apart, chosen
+
+    def _far(self) -> None:
+        """Pairs outside the table: their bound at the last column, else row by row."""
+        n, width = self.near.shape
+        if width == n:
+            return
+        last = self.near[:, -1] * (1.0 - self.rounded)
+        bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
+        for other in np.flatnonzero(bound > self.best).tolist():
+            row = distances(self.vectors, self.vectors[[other]])[0]
+            row[self.order[other]] = np.inf
+            word, value = -1, 0.0
+            for _ in range(_SETTLED):  # until the worst word of this row is known exactly
+                values = self.s + (self.high[:, 0] - self.low[other, -1]) / row
+                word, value = largest(values, _LOSS)
+                if not value > self.best or self.settled[[word, other]].all():
+                    break
+                self._settle(np.array([word, other]))
+            self._offer(value, word, other, word)

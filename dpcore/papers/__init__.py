@@ -1,0 +1,1 @@
+"""The papers: what each prints and claims, the plans that repeat it, and the comparison."""

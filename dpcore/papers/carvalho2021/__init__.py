@@ -1,0 +1,1 @@
+"""Carvalho et al. 2021: the truncated exponential mechanism TEM."""

@@ -1,0 +1,105 @@
+"""All published claims that the laboratory audits, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Verdict
+from dpcore.errors import ParameterError
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.papers.carvalho2021 import claims as tem
+from dpcore.papers.feyisetan2020 import claims as noise
+from dpcore.papers.habernal2021 import claims as adept
+from dpcore.papers.huang2024 import claims as trlaplace
+from dpcore.papers.huang2024 import claims_clipped as clipped
+from dpcore.papers.lecuyer2019 import claims as pixeldp
+from dpcore.papers.ours import claims as calibrated
+from dpcore.papers.xu2021 import claims as gumbel
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+Claim = Callable[["Lexicon", AuditSettings, Progress], Verdict]
+
+
+def _at_once(claim: Callable[[Lexicon, AuditSettings], Verdict]) -> Claim:
+    """A claim that is computed in a moment and has no progress to report."""
+    return lambda lexicon, settings, _: claim(lexicon, settings)
+
+
+CLAIMS: dict[str, Claim] = {
+    "xu-theorem-1": gumbel.xu_theorem_1,
+    "xu-lemma-1": _at_once(gumbel.xu_lemma_1),
+    "huang-theorem-3": _at_once(trlaplace.huang_theorem_3),
+    "huang-theorem-4": _at_once(trlaplace.huang_theorem_4),
+    "adept-published": _at_once(adept.adept_published),
+    "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
+    "gaussian-classical": _at_once(clipped.gaussian_classical),
+    "carvalho-theorem-2": tem.carvalho_theorem_2,
+    "carvalho-theorem-3": tem.carvalho_theorem_3,
+    "madlib": _at_once(noise.madlib),
+    "mahalanobis": _at_once(noise.mahalanobis),
+    "vickrey": noise.vickrey,
+    "random-projection": _at_once(noise.random_projection),
+    "laplace": _at_once(clipped.laplace),
+    "l2-laplace": _at_once(clipped.l2_laplace),
+    "gaussian": _at_once(clipped.gaussian),
+    "pixeldp": _at_once(pixeldp.pixeldp_right),
+    "truncated-gumbel-repaired": calibrated.gumbel_repaired,
+    "tem-calibrated": calibrated.tem_calibrated,
+    "trlaplace-corrected": _at_once(trlaplace.trlaplace_corrected),
+    "adept-a": _at_once(adept.adept_l1_clip),
+    "adept-b": _at_once(adept.adept_scaled),
+    "adept-c": _at_once(adept.adept_round),
+}
+"""Key to claim: first what is refuted or in doubt, then what is proved, then the repairs."""
+
+
+def verdict(
+    key: str,
+    lexicon: Lexicon,
+    settings: AuditSettings | None = None,
+    progress: Progress = silent,
+) -> Verdict:
+    """The verdict on one claim.
+
+    Args:
+        key: of the claim.
+        lexicon: on whose words.
+        settings: at which parameters.
+        progress: called with (stage, done, total) where it takes longer than a moment.
+
+    Raises:
+        ParameterError: the claim is unknown; the message lists them.
+    """
+    if key not in CLAIMS:
+        raise ParameterError(f"unknown claim {key[:40]!r}; known are {', '.join(CLAIMS)}")
+    return CLAIMS[key](lexicon, settings or AuditSettings(), progress)
+
+
+def all_verdicts(
+    lexicon: Lexicon,
+    settings: AuditSettings | None = None,
+    *,
+    keys: Iterable[str] | None = None,
+    progress: Progress = silent,
+) -> list[Verdict]:
+    """The verdicts on all claims (or on these), in the order of `CLAIMS`.
+
+    Args:
+        lexicon: on whose words.
+        settings: at which parameters.
+        keys: which claims; None for all.
+        progress: called with ("claims", done, total).
+
+    Raises:
+        ParameterError: a claim is unknown.
+    """
+    chosen = list(CLAIMS if keys is None else keys)
+    found = []
+    for done, key in enumerate(chosen, start=1):
+        found.append(verdict(key, lexicon, settings))
+        progress("claims", done, len(chosen))
+    return found

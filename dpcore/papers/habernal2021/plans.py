@@ -1,0 +1,199 @@
+"""ADePT on ATIS and SNIPS: what its rewriting keeps, and what its noise gives away.
+
+The utterances of the train split are divided by chance. The public part trains the network and
+its vocabulary; the private part is rewritten; a classifier of intents is trained on rewritten
+utterances and tested on the test split as it stands. So nothing of the private part reaches
+anything but through the noise. The attack of Habernal 2021 (Appendix C) ranks all utterances by
+the likelihood of a noisy vector; the utterances that it looks for are drawn from the same list, so
+that what ε promises bounds its success.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.attack.latent.rank import attack_path, success_bound
+from dpcore.learn.bags import bags_of
+from dpcore.learn.classifiers import learner_of, train
+from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
+from dpcore.noise.streams import generator
+from dpcore.papers.habernal2021.corpus import Corpus, read_corpus
+from dpcore.papers.habernal2021.measures import compared, unprotected
+from dpcore.study.plan import Arm, Plan, canonical
+from dpcore.study.rows import CLEAN, Row, row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from dpcore.learn.adept.adept import AutoEncoder
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.study.plan import Cell
+    from dpcore.study.sources import Sources
+
+    IntArray = NDArray[np.int64]
+
+NO_NOISE = "no noise"
+"""Variant of the baseline: decoded from the clipped vector itself."""
+
+
+_EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
+"""The same for all: what they claim is the same, ε between any two utterances."""
+
+PLAN = Plan(
+    "adept2021-atis-snips",
+    "dpcore.papers.habernal2021.plans:measure",
+    (Arm(""), *(Arm(name, _EPSILONS) for name in FORMS)),
+    ("bundled",),
+    ("atis.parquet", "snips.parquet"),
+    (0, 1, 2),
+    (
+        ("public", 4_000),
+        ("private", 800),
+        ("longest", 15),
+        ("epochs", 24),
+        ("hidden", 128),
+        ("latent", 32),
+        ("learners", ("averaged", "tf-idf")),
+        ("compared", 300),
+        ("attacked", 1_000),
+        ("pairs", 10_000),
+    ),
+    together=True,
+)
+TITLE = "ADePT: utterances rewritten through a private latent vector, and the attack on it"
+SOURCE = "Krishna, Gupta, Dupuy 2021; Habernal 2021, Figure 1 and Appendix C"
+SIZES = (
+    f"For each of {len(PLAN.seeds)} seeds the distinct utterances of at most 15 words are divided "
+    "anew: up to 4,000 of the train split are public and train the network (1,500 words, 32 latent "
+    "coordinates, GRUs "
+    "of 128 units, at most 24 epochs), 800 are private and rewritten (300 of them compared), and "
+    "the test split is what classifiers of intents are tested on; 1,000 utterances are looked for "
+    "among all."
+)
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One seed of one noise at all its ε, or of the baselines.
+
+    Options: `public`, `private`, `longest`, `epochs`, `latent`, `hidden`, `learners`, `compared`
+    (private utterances whose rewriting is compared), `attacked` (utterances that are looked for),
+    `pairs` (of latent vectors).
+    """
+    options = {name: value for name, value in cell.options if name != "learners"}
+    found = trained(sources.file(cell.data), cell.seed, canonical(options))
+    corpus, model = found
+    learned = _Learned(corpus, sources.lexicon(cell.lexicon), tuple(cell.option("learners")))
+    some = int(cell.option("compared"))
+    originals = corpus.private.texts[:some]
+    if not cell.mechanism:
+        return list(_baseline(cell, corpus, model, learned))
+    form = FORMS[cell.mechanism]
+    norm = model.clip_norm(form)
+    private = latent_path(cell.generator("noise"), model.latents(corpus.private.texts), norm, form)
+    rows = []
+    for epsilon in cell.epsilons:
+        noisy = private.at(epsilon)
+        texts = model.decode(noisy.vectors)
+        rows += [one | {"epsilon": epsilon} for one in learned.accuracies(texts, cell.seed)]
+        rows += [one | {"epsilon": epsilon} for one in compared(originals, texts[:some])]
+        rows.append(row("true_epsilon", noisy.epsilon, epsilon=epsilon, variant="computed"))
+    return rows + list(_attacked(cell, corpus, model, norm, form))
+
+
+def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned) -> Iterator[Row]:
+    """Utterances as they stand, utterances without noise, and the latent vectors themselves."""
+    yield learned.majority()
+    yield from learned.accuracies(corpus.private.texts, cell.seed)
+    latents = model.latents(corpus.private.texts)
+    texts = model.decode(latents)
+    some = int(cell.option("compared"))
+    for one in (
+        *learned.accuracies(texts, cell.seed),
+        *compared(corpus.private.texts[:some], texts[:some]),
+    ):
+        yield one | {"variant": NO_NOISE}
+    yield from unprotected(
+        cell.generator("pairs"), model.latents(corpus.all_texts), int(cell.option("pairs"))
+    )
+    yield row("held_out_loss", float(model.facts["held_out"]), count=int(model.facts["epochs"]))
+    yield row("vocabulary", len(model.vocabulary.words), count=len(corpus.public.texts))
+
+
+def _attacked(
+    cell: Cell, corpus: Corpus, model: AutoEncoder, norm: float, form: LatentForm
+) -> Iterator[Row]:
+    """The rank of the true utterance at each ε."""
+    rng = cell.generator("attack")
+    latents = model.latents(corpus.all_texts)
+    true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
+    path = latent_path(rng, latents[true], norm, form)
+    candidates = clip_rows(latents, norm, form)
+    for found in attack_path(path, candidates, true, cell.epsilons):
+        own: dict[str, Any] = {"epsilon": found.claimed_epsilon, "count": found.ranks.size}
+        low, high = found.interval
+        error = 1.96 * float(found.best.std(ddof=1)) / np.sqrt(found.best.size)
+        yield row("rank", found.mean_rank, **own)
+        yield row("first", found.success, low=low, high=high, **own)
+        yield row("bayes", found.bayes, low=found.bayes - error, high=found.bayes + error, **own)
+        for variant, epsilon in (("claimed", found.claimed_epsilon), ("true", found.epsilon)):
+            bound = success_bound(epsilon, found.candidates)
+            yield row("first_bound", bound, variant=variant, **own | {"count": found.candidates})
+
+
+class _Learned:
+    """Classifiers of intents that are trained on some text and tested on the test split."""
+
+    def __init__(self, corpus: Corpus, lexicon: Lexicon, learners: tuple[str, ...]) -> None:
+        _, private, testing = corpus.intents()
+        self.used = np.flatnonzero(private >= 0)
+        tested = np.flatnonzero(testing >= 0)
+        self.labels, self.true = private[self.used], testing[tested]
+        self.lexicon, self.learners = lexicon, learners
+        self.tests = bags_of([corpus.testing.texts[i] for i in tested.tolist()], lexicon)
+
+    def majority(self) -> Row:
+        share = (self.true == np.bincount(self.labels).argmax()).mean()
+        return row("majority", share, tested_on=CLEAN, count=self.true.size)
+
+    def accuracies(self, texts: Sequence[str], seed: int) -> Iterator[Row]:
+        bags = bags_of([texts[i] for i in self.used.tolist()], self.lexicon)
+        for name in self.learners:
+            rng = generator(seed, "learner", name)
+            model = train(learner_of(name), bags, self.labels, self.lexicon.vectors, rng)
+            accuracy = model.accuracy(self.tests, self.true)
+            own: dict[str, Any] = {"learner": name, "tested_on": CLEAN, "count": self.true.size}
+            yield row("accuracy", accuracy, **own)
+
+
+@functools.lru_cache(maxsize=1)
+def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
+    """The divided corpus and its network, kept for the other noises of the seed.
+
+    Args:
+        path: of the corpus.
+        seed: of the division and of the training.
+        options: of the plan without `learners`, as canonical JSON.
+    """
+    import json
+
+    from dpcore.learn.adept.network import Shape
+    from dpcore.learn.adept.training import AdeptSettings, train_adept
+    from dpcore.learn.training_settings import Training
+
+    found = dict(json.loads(options))
+    corpus = read_corpus(path, found, seed)
+    training = Training(
+        epochs=int(found["epochs"]), batch=64, rate=4e-3, clip=5.0, patience=4, seed=seed, threads=1
+    )
+    settings = AdeptSettings(
+        shape=Shape(hidden=int(found["hidden"]), latent=int(found["latent"])),
+        longest=int(found["longest"]),
+        training=training,
+    )
+    return corpus, train_adept(corpus.public.texts, settings)[0]

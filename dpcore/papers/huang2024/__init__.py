@@ -1,0 +1,1 @@
+"""Huang et al. 2024: TrLaplace and the private auto-encoder."""

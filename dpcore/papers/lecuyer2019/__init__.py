@@ -1,0 +1,1 @@
+"""Lecuyer et al. 2019: PixelDP."""

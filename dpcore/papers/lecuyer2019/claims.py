@@ -1,0 +1,137 @@
+"""PixelDP's condition for a certified prediction (Lecuyer et al. 2019), and a misprinted one.
+
+If scores in [0, 1] are (ε, δ)-private, E_k(x) ≤ e^ε·E_k(x′) + δ and E_i(x′) ≤ e^ε·E_i(x) + δ, so
+that E_k(x) > e^{2ε}·max E_i(x) + (1 + e^ε)·δ keeps class k ahead at x′. With (1 + ε)·δ in place of
+(1 + e^ε)·δ, as lecture slides have it, it does not: a linear program finds the counterexample.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.audit.exact.exact import hockey_stick
+from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpcore.audit.settings import AuditSettings
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.law import FloatArray
+
+_EPSILON, _DELTA = 1.0, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """Two laws of a predicted class, (ε, δ)-private for each other, that a condition gets wrong.
+
+    Attributes:
+        first: probabilities of the classes k, i and a third at x, shape (3,).
+        second: at x′, shape (3,).
+        margin: E_k(x) − e^{2ε}·E_i(x) − factor·δ: the condition holds if it is positive.
+        deltas: the exact δ at ε in both orders.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    margin: float
+    deltas: tuple[float, float]
+
+
+def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexample:
+    """The laws with the largest margin at x among those where class k is not ahead at x′.
+
+    Variables: the laws p, q of one of three classes at x and x′, and the excesses s ≥ p − e^ε·q,
+    t ≥ q − e^ε·p, s, t ≥ 0; (ε, δ)-privacy is Σs ≤ δ and Σt ≤ δ. All linear.
+
+    Raises:
+        ParameterError: ε or δ is outside its range.
+    """
+    from scipy.optimize import linprog
+
+    if not (0 < epsilon < 300 and 0 < delta < 1):
+        raise ParameterError(
+            f"the counterexample needs 0 < epsilon < 300 and 0 < delta < 1, got {epsilon}, {delta}"
+        )
+    e = math.exp(epsilon)
+    eye, zero = np.eye(3), np.zeros((3, 3))
+    bounds = np.block([[eye, -e * eye, -eye, zero], [-e * eye, eye, zero, -eye]])
+    sums = np.zeros((2, 12))
+    sums[0, 6:9] = sums[1, 9:] = 1.0
+    behind = np.zeros((1, 12))
+    behind[0, 3:5] = (1.0, -1.0)  # q_k ≤ q_i
+    ones = np.zeros((2, 12))
+    ones[0, :3] = ones[1, 3:6] = 1.0
+    aim = np.zeros(12)
+    aim[:2] = (-1.0, e * e)
+    found = linprog(
+        aim,
+        A_ub=np.concatenate((bounds, sums, behind)),
+        b_ub=np.concatenate((np.zeros(6), [delta, delta], [0.0])),
+        A_eq=ones,
+        b_eq=np.ones(2),
+        bounds=(0, 1),
+        method="highs",
+    )
+    if not found.success:
+        raise ParameterError(f"the linear program has no solution: {found.message}")
+    p, q = np.clip(found.x[:3], 0, 1), np.clip(found.x[3:6], 0, 1)
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(np.stack((p, q))), -1e300)
+    deltas = tuple(float(hockey_stick(logs[i], logs[j], epsilon)) for i, j in ((0, 1), (1, 0)))
+    margin = round(float(p[0] - e * e * p[1] - factor * delta), 12)  # the solver knows no better
+    return Counterexample(p, q, margin, (deltas[0], deltas[1]))
+
+
+def pixeldp_slides(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """The condition with (1 + ε)·δ."""
+    return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON, "(1 + ε)·δ")
+
+
+def pixeldp_right(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """The condition with (1 + e^ε)·δ."""
+    return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON), "(1 + e^ε)·δ")
+
+
+def _verdict(
+    key: str, lexicon: Lexicon, settings: AuditSettings, factor: float, term: str
+) -> Verdict:
+    found = largest_margin(_EPSILON, _DELTA, factor)
+    refuted = found.margin > 1e-9
+    right = key == "pixeldp"
+    return Verdict(
+        key=key,
+        title=f"PixelDP's condition with {term}",
+        claim=f"E_k(x) > e^(2ε)·max E_i(x) + {term} keeps class k ahead at every x′ in reach.",
+        source="Lecuyer et al. 2019, Proposition 1" if right else "lecture slides on PixelDP",
+        settings={"epsilon": _EPSILON, "delta": _DELTA},
+        conditions=(Condition("scores lie in [0, 1] and are (ε, δ)-private", True),),
+        computed=(
+            "A linear program over all pairs of (ε, δ)-private laws of three classes where class k "
+            "is not ahead at x′: the largest amount by which the condition still holds at x."
+        ),
+        outcome=Outcome.REFUTED if refuted else Outcome.PROVED,
+        failing_step=(
+            "The chain E_k(x) ≤ e^ε·(e^ε·E_i(x) + δ) + δ multiplies the inner δ by e^ε, not by ε."
+            if refuted
+            else ""
+        ),
+        repair=(
+            "E_k(x) ≤ e^ε·E_k(x′) + δ ≤ e^ε·E_i(x′) + δ ≤ e^(2ε)·E_i(x) + (1 + e^ε)·δ contradicts "
+            "the condition."
+        ),
+        numbers={
+            "largest margin": found.margin,
+            "E_k(x)": float(found.first[0]),
+            "E_i(x)": float(found.first[1]),
+            "E_k(x′)": float(found.second[0]),
+            "E_i(x′)": float(found.second[1]),
+            "delta, x against x′": found.deltas[0],
+            "delta, x′ against x": found.deltas[1],
+        },
+        command=settings.command(key, lexicon),
+    )

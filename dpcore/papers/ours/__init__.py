@@ -1,0 +1,1 @@
+"""What no paper has: our calibrated mechanisms, and every mechanism side by side."""

@@ -1,0 +1,101 @@
+"""The teaching corpus as an experiment: mechanisms side by side on texts that all may read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.learn.corpus import LABELLINGS, teaching_corpus
+from dpcore.learn.labelled import LabelledTexts
+from dpcore.study.parts import Settings
+from dpcore.study.plan import Arm, Plan
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcore.study.plan import Cell
+    from dpcore.study.rows import Row
+    from dpcore.study.sources import Sources
+
+ARMS = (
+    Arm(""),
+    Arm("madlib", (4.0, 7.0, 9.0, 11.0, 13.0, 15.0, 18.0, 24.0)),
+    Arm("mahalanobis", (4.0, 7.0, 9.0, 11.0, 13.0, 15.0, 18.0, 24.0)),
+    Arm("tem", (1.2, 1.7, 2.0, 2.2, 2.4, 2.7, 3.1, 4.0)),
+    Arm("tem-calibrated", (0.7, 0.95, 1.1, 1.25, 1.4, 1.55, 1.8, 2.3)),
+    Arm("laplace", (60.0, 110.0, 140.0, 165.0, 190.0, 220.0, 270.0, 400.0)),
+    Arm("gaussian", (12.0, 30.0, 40.0, 50.0, 62.0, 78.0, 105.0, 180.0)),
+)
+"""ε of each at which about 0 to 1 of the words stay."""
+_JOIN = "/"
+_OPTIONS: Settings = (
+    ("learners", ("averaged", "tf-idf", "network")),
+    ("attacked", ("tf-idf",)),
+    ("compared", 40),
+    ("examples", 2),
+)
+
+PLAN = Plan(
+    "teaching-corpus",
+    "dpcore.papers.ours.teaching:measure",
+    ARMS,
+    ("bundled",),
+    seeds=tuple(range(5)),
+    options=_OPTIONS,
+    together=True,
+)
+
+
+def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
+    """The corpus by labelling: what is trained on and what is tested on, drawn by `rng`.
+
+    Every sentiment of every topic is divided alike, in the shares of the corpus's own split. A
+    trial draws its own, so that an interval over trials also holds what the choice of texts does.
+    """
+    corpus = teaching_corpus()
+    names = tuple(LABELLINGS)
+    labels = zip(*(corpus.labels(name) for name in names), strict=True)
+    both = LabelledTexts.of(corpus.texts, [_JOIN.join(one) for one in labels])
+    parts = both.split(len(corpus.part("test")) / len(corpus), rng)
+    found = {}
+    for place, name in enumerate(names):
+        training, testing = (
+            LabelledTexts.of(
+                part.texts, [part.classes[i].split(_JOIN)[place] for i in part.labels.tolist()]
+            )
+            for part in parts
+        )
+        found[name] = (training, testing)
+    return found
+
+
+def measure(cell: Cell, sources: Sources) -> list[Row]:
+    """One seed of one mechanism at all its ε, or of the baseline, under both labellings.
+
+    Options: `learners`, `attacked`, `compared`, as `dpcore.study.labelled_trial.Wanted`; `examples`
+    of wrong answers under each labelling of each classifier at each ε, of the first seed alone.
+    """
+    from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+    from dpcore.study.wrong_answers import WrongAnswers
+
+    parts = divided(cell.shared_generator("split"))
+    material = read_material(parts, sources.lexicon(cell.lexicon))
+    mechanism = sources.mechanism(cell) if cell.mechanism else None
+    wanted = Wanted(
+        tuple(cell.option("learners")),
+        tuple(cell.option("attacked", ())),
+        int(cell.option("compared", 0)),
+    )
+    most = int(cell.option("examples", 0)) if mechanism and cell.seed == 0 else 0
+    watched = [
+        WrongAnswers(material, labelling, learner, cell.seed, most)
+        for labelling in parts
+        for learner in wanted.learners
+        if most
+    ]
+
+    def watch(*seen: Any) -> None:
+        for one in watched:
+            one(*seen)
+
+    rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
+    return rows + [example for one in watched for example in one.found]

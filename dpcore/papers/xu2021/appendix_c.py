@@ -1,0 +1,253 @@
+"""Appendix C of Xu et al. 2021 beside the truth: the chance that a word stays, from δ(w) alone.
+
+The appendix compares dense and sparse words, δ(w) being the distance to the nearest other word.
+
+* Laplace: p = 1 − exp(−ε·δ/4). It is P(‖n‖ < δ/2) for a *number* n ~ Lap(2/ε). The noise of the
+  mechanism (the paper's Section 3, density ∝ exp(−ε‖κ‖)) is a vector of d coordinates whose norm
+  has the law Gamma(d, 1/ε); and ‖κ‖ < δ/2 is enough for the word to stay, but not needed. So
+  P(Gamma(d, 1/ε) < δ/2) is a lower bound; the half-space beyond the nearest word gives an upper
+  one.
+* Gumbel: p ≥ Pr(g₁ − g₂ < δ)·P(K ≥ 2) = P(K ≥ 2)/(1 + e^{−δ/b}) ≥ P(K ≥ 2)·exp(−e^{−δ/b}), at
+  least P(K ≥ 2)/e, "36.7 %". The word must beat all K − 1 others and not the nearest alone, so that
+  the first step is the wrong way round: p ≤ P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ).
+
+What does hold for the Gumbel mechanism (ours). All others are at least δ away, so given K = k
+
+    p ≥ P(g₁ < δ + min_{2≤j≤k} g_j) ≥ Γ(k)·Γ(1 + q)/Γ(k + q),    q = e^{−δ/b}.
+
+With x_j = e^{−g_j/b} the event is x₁ > q·max x_j. For plain Gumbel noise the x are independent
+exponential variables, and the probability is the integral of (1 − y^{1/q})^{k−1} over 0 < y < 1,
+the ratio of Gamma functions. The bound ±Δ conditions x to an interval. Its upper end: h(s) = 1 −
+(1 − s)^{1/q} is concave with h(0) = 0, so that with m = P(x below the end) h(m·s)/m ≥ h(s), and
+the integral can only grow. Its lower end: what is above it is exponential again, and x₁ > q·max x_j
+follows from the same for the excesses. As δ → 0 the bound becomes E[1/K], about 1/ln n.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.measure.deniability import RUNS, Method, measure
+from dpcore.measure.density.density import neighbourhood, ordinary_words
+from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.mechanisms.gumbel.law import law_from_distances
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.radial import Radial, radius_cdf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.counting import FloatArray
+    from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
+
+COLUMNS = (
+    "mechanism",
+    "word",
+    "epsilon",
+    "nearest",
+    "formula",
+    "low",
+    "truth",
+    "nw_low",
+    "nw_high",
+    "high",
+    "standard_error",
+    "method",
+)
+"""One row a mechanism, word and ε: `nearest` is δ(w), `formula` the appendix's value (Laplace) or
+lower bound (Gumbel), `low` and `high` are bounds that hold, `nw_low` and
+`nw_high` an interval for the truth, of level 95 % and within these bounds, and `standard_error` is
+that of `truth`, 0 where it is exact."""
+
+_NODES = 200  # of the quadrature over the norm of the noise
+_LOOKED_AT = 100  # words among which a dense and a sparse one are looked for
+_TAIL = 1e-17  # of the norm's law that it leaves out at each end
+
+
+def laplace_formula(epsilon: FloatArray, nearest: float) -> FloatArray:
+    """1 − exp(−ε·δ/4), elementwise (Appendix C, p_Lap)."""
+    return np.asarray(-np.expm1(-epsilon * (nearest / 4.0)))
+
+
+def laplace_floor(epsilon: FloatArray, nearest: float, dimension: int) -> FloatArray:
+    """P(‖κ‖ < δ/2) for noise of density ∝ exp(−ε‖κ‖): a word stays at least that often."""
+    return radius_cdf(Radial.L2LAPLACE, epsilon * (nearest / 2.0), dimension)
+
+
+def laplace_ceiling(epsilon: FloatArray, nearest: float, dimension: int) -> FloatArray:
+    """1 − P(κ₁ > δ/2): a word stays at most that often, since the nearest word is nearer there."""
+    half = epsilon * (nearest / 2.0)
+    if dimension == 1:
+        return np.asarray(1.0 - 0.5 * np.exp(-half))
+    from scipy.special import betainc, gammainccinv, gammaincinv, gammaln
+
+    # ½·E[P(cos² θ > (half/r)²)] over the norm r, where cos² θ ~ Beta(1/2, (d − 1)/2). With r =
+    # start + s² the integrand is smooth at r = half, where it begins.
+    d = float(dimension)
+    low, high = gammaincinv(d, _TAIL), gammainccinv(d, _TAIL)
+    start = np.minimum(np.maximum(half, low), high)[..., None]
+    x, weights = np.polynomial.legendre.leggauss(_NODES)
+    width = np.sqrt(high - start)
+    s = 0.5 * width * (x + 1.0)
+    r = start + s * s
+    beyond = betainc((d - 1.0) / 2.0, 0.5, np.maximum(1.0 - np.square(half[..., None] / r), 0.0))
+    density = np.exp((d - 1.0) * np.log(r) - r - gammaln(d))
+    return np.asarray(1.0 - 0.5 * (beyond * density * width * s) @ weights)
+
+
+def gumbel_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
+    """P(K ≥ 2)/(1 + e^{−δ/b}), which Appendix C gives as a lower bound of p_Gum."""
+    return _more_than_one(n) / (1.0 + np.exp(-nearest / scale))
+
+
+def gumbel_weaker_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
+    """P(K ≥ 2)·exp(−e^{−δ/b}), the second lower bound that Appendix C gives."""
+    return _more_than_one(n) * np.exp(-np.exp(-nearest / scale))
+
+
+def gumbel_limit(n: int) -> float:
+    """P(K ≥ 2)/e, the "36.7 %" that Appendix C gives for every word and ε.
+
+    P(K = 1) is ln n/n for n > 2; the paper prints it with an e too many in the denominator, which
+    changes nothing as n grows.
+    """
+    return _more_than_one(n) / math.e
+
+
+def gumbel_floor(scale: FloatArray, nearest: float, n: int) -> FloatArray:
+    """Σ_k P(K = k)·Γ(k)Γ(1 + q)/Γ(k + q), q = e^{−δ/b}: a word stays at least that often."""
+    from scipy.special import gammaln
+
+    weights = poisson_weights(n)
+    seen = np.flatnonzero(weights > 0)
+    k = seen + 1.0
+    q = np.exp(-nearest / scale)[..., None]
+    share = np.exp(gammaln(k) + gammaln(1.0 + q) - gammaln(k + q))
+    return np.asarray(share @ weights[seen])
+
+
+def certain_share(n: int) -> float:
+    """E[1/K]: how often any word stays at least, whatever the distances and ε."""
+    return float(poisson_weights(n) @ (1.0 / np.arange(1, n + 1)))
+
+
+def gumbel_ceiling(scale: FloatArray, nearest: float, n: int, bound: float) -> FloatArray:
+    """P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ): a word stays at most that often.
+
+    Args:
+        scale: b, any shape.
+        nearest: δ(w), at most `bound`.
+        n: words of the vocabulary.
+        bound: Δ, at which the noise is truncated.
+    """
+    two, always = np.array([0.0, nearest]), np.array([0.0, 1.0])
+    beats = [law_from_distances(two, always, float(b), bound)[0] for b in np.ravel(scale)]
+    more = _more_than_one(n)
+    return (1.0 - more) + more * np.reshape(beats, np.shape(scale))
+
+
+def _more_than_one(n: int) -> float:
+    """P(K ≥ 2)."""
+    return 1.0 - float(poisson_weights(n)[0])
+
+
+def appendix_rows(
+    mechanism: Mechanism,
+    selection: Selection,
+    epsilons: FloatArray | Sequence[float],
+    *,
+    runs: int = RUNS,
+    seed: int | None = 0,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """The appendix's formula, the bounds that hold and the truth, the columns `COLUMNS`.
+
+    Args:
+        mechanism: `madlib` (the multivariate Laplace mechanism) or `truncated-gumbel`.
+        selection: the words.
+        epsilons: shape (E,).
+        runs: noise directions behind the truth of the Laplace mechanism.
+        seed: of these directions.
+        progress: called after every word.
+
+    Raises:
+        ParameterError: another mechanism, or a bad number of runs.
+        EpsilonError: an ε is not admissible.
+    """
+    if mechanism.short not in ("madlib", "truncated-gumbel"):
+        raise ParameterError(
+            "the appendix has a formula for madlib (multivariate Laplace) and truncated-gumbel, "
+            f"got {mechanism.short}"
+        )
+    found = measure(
+        mechanism, selection, epsilons, method=Method.AUTO, runs=runs, seed=seed, progress=progress
+    )
+    lexicon, values = mechanism.lexicon, found.epsilons
+    n = len(lexicon)
+    rows: list[dict[str, Any]] = []
+    for i, name in enumerate(selection.names):
+        nearest = neighbourhood(lexicon, int(selection.words[i]), 1).nearest
+        if isinstance(mechanism, TruncatedGumbel):
+            scale = np.array([mechanism.noise_scale(float(e)) for e in values])
+            formula = gumbel_formula(scale, nearest, n)
+            low = gumbel_floor(scale, nearest, n)
+            diameter = lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
+            high = gumbel_ceiling(scale, nearest, n, diameter)
+        else:
+            formula = laplace_formula(values, nearest)
+            low = laplace_floor(values, nearest, lexicon.dimension)
+            high = laplace_ceiling(values, nearest, lexicon.dimension)
+        columns = zip(
+            values.tolist(),
+            formula.tolist(),
+            low.tolist(),
+            found.figures.nw[i].tolist(),
+            np.clip(found.figures.nw_low[i], low, high).tolist(),
+            np.clip(found.figures.nw_high[i], low, high).tolist(),
+            high.tolist(),
+            found.figures.nw_error[i].tolist(),
+            strict=True,
+        )
+        rows += [
+            {
+                "mechanism": mechanism.key,
+                "word": name,
+                "epsilon": epsilon,
+                "nearest": nearest,
+                "formula": claim,
+                "low": under,
+                "truth": truth,
+                "nw_low": least,
+                "nw_high": most,
+                "high": over,
+                "standard_error": error,
+                "method": str(found.method),
+            }
+            for epsilon, claim, under, truth, least, most, over, error in columns
+        ]
+    return rows
+
+
+def everyday_extremes(lexicon: Lexicon) -> tuple[str, str]:
+    """A dense and a sparse everyday word: `DEFAULT_PAIR` where the lexicon holds it.
+
+    Else the two with the smallest and the largest δ among the most frequent longer alphabetic
+    words (a look at some words, quicker than the table of all neighbours).
+    """
+    if all(word in lexicon for word in DEFAULT_PAIR):
+        return DEFAULT_PAIR
+    longer = [i for i in ordinary_words(lexicon).tolist() if len(lexicon.words[i]) > 3]
+    looked = longer[:_LOOKED_AT] if len(longer) > 1 else list(range(min(len(lexicon), _LOOKED_AT)))
+    gaps = distances(lexicon.vectors, lexicon.vectors[looked])
+    gaps[np.arange(len(looked)), looked] = np.inf
+    nearest = gaps.min(axis=1)
+    return lexicon.words[looked[nearest.argmin()]], lexicon.words[looked[nearest.argmax()]]

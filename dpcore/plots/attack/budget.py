@@ -1,0 +1,110 @@
+"""The budget of a sentence: promises that add up word by word, as stairs on a scale of odds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.plots.attack.words import chance_text, count_text
+from dpcore.plots.layout import axis, base_layout, plain, powers_of_ten
+from dpcore.plots.style import BLUE, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("word", "places", "releases", "nearest", "loss")
+"""One row a distinct word, in the order of the text: how often it stands there, how many outputs of
+it are seen, its nearest word, and ln of the odds that are promised at most between the two."""
+
+_SHOWN = 24  # stairs; what is beyond becomes one
+_ROW_PIXELS, _REST_PIXELS = 24, 96
+_LETTERS = 18
+
+
+def budget_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw a stair a word, each beginning where the one above ends, and the whole sentence below.
+
+    Args:
+        table: the columns `COLUMNS`.
+
+    Returns:
+        A figure whose x axis is log10 of a factor.
+    """
+    import plotly.graph_objects as go
+
+    steps = _steps(table)
+    total = sum(loss for _, loss in steps)
+    bases, base = [], 0.0
+    for _, loss in steps:
+        bases.append(base / math.log(10))
+        base += loss
+    names = [name for name, _ in steps]
+    losses = [loss for _, loss in steps]
+    places, labels = powers_of_ten(0.0, total / math.log(10), most=6)
+    whole = "the sentence"
+    bars = go.Bar(
+        orientation="h",
+        base=[*bases, 0.0],
+        x=[loss / math.log(10) for loss in (*losses, total)],
+        y=list(range(len(steps) + 1)),
+        customdata=[
+            f"{plain(name)}: at most {count_text(loss)} times"
+            for name, loss in ((*zip(names, losses, strict=True), (whole, total)))
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+        marker={
+            "color": [BLUE] * len(steps) + [VERMILION],
+            "pattern": {"shape": [""] * len(steps) + ["/"]},
+        },
+    )
+    return go.Figure(
+        bars,
+        base_layout(
+            height=_REST_PIXELS + _ROW_PIXELS * (len(steps) + 1),
+            dragmode=False,
+            xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
+            yaxis=axis(
+                autorange="reversed",
+                showgrid=False,
+                tickvals=list(range(len(steps) + 1)),
+                ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
+            ),
+        ),
+    )
+
+
+def budget_caption(table: pd.DataFrame, success: float) -> str:
+    """What the promises add up to.
+
+    Args:
+        table: the columns `COLUMNS`.
+        success: the most that a guess between the two sentences may be right, as promised.
+    """
+    total = float(table["loss"].sum())
+    worst = table.loc[table["loss"].idxmax()]
+    outputs = int(worst["releases"])
+    seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
+    return (
+        "This sentence, or the same one with every word replaced by its nearest neighbour? The "
+        f"outputs may favour one by odds of up to {count_text(total)}: a guess may be right in "
+        f"{chance_text(success)} cases. Most of that is spent on “{worst['word']}” ({seen}; up to "
+        f"{count_text(float(worst['loss']))} against “{worst['nearest']}”)."
+    )
+
+
+def _steps(table: pd.DataFrame) -> list[tuple[str, float]]:
+    """Name and loss of each stair."""
+    rows = list(zip(table["word"].tolist(), table["places"].tolist(), table["loss"], strict=True))
+    steps = [
+        (word if places == 1 else f"{word} ({places}×)", float(loss))
+        for word, places, loss in rows[:_SHOWN]
+    ]
+    rest = rows[_SHOWN:]
+    if rest:
+        steps.append((f"{len(rest)} more words", sum(float(loss) for *_, loss in rest)))
+    return steps
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"

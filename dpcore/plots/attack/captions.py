@@ -1,0 +1,99 @@
+"""Sentences of the odds card, written from the numbers of the attacker's table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.plots.attack.words import chance_text, count_text, times_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("word", "prior", "posterior")
+"""One row a word, likeliest first, with its probability before and after."""
+
+
+def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
+    """What the attacker says after one output, and how often that is right.
+
+    Args:
+        table: the columns `COLUMNS`.
+        seen: the output.
+        bound: the largest posterior of the guess that the promise allows.
+    """
+    best = table.iloc[0]
+    before, after = float(best["prior"]), float(best["posterior"])
+    return (
+        f"Seen “{seen}”: {chance_text(after)} that it was “{best['word']}”. Before it was seen: "
+        f"{chance_text(before)}. At most, by the promise: {chance_text(bound)}."
+    )
+
+
+def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
+    """Who else it may have been.
+
+    Args:
+        table: the columns `COLUMNS`.
+        perplexity: number of equally likely words with the same entropy.
+    """
+    doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"
+    if perplexity < 1.05:
+        doubt = "hardly any doubt is left"
+    if len(table) == 1:
+        return f"No other word is possible: {doubt}."
+    second = table.iloc[1]
+    chance = chance_text(float(second["posterior"]))
+    return f"The next likeliest word is “{second['word']}”, {chance}. All in all {doubt}."
+
+
+def change_text(prior: float, posterior: float) -> str:
+    """How much likelier or less likely a word has become."""
+    if not prior > 0:
+        return "was impossible"
+    return times_text(math.log(posterior / prior) if posterior > 0 else -math.inf)
+
+
+def success_sentence(
+    value: float, low: float, high: float, outputs: int, blind: float, *, exact: bool
+) -> str:
+    """How often the attacker's best guess is right, over all words and outputs.
+
+    Args:
+        value: the probability, or its estimate.
+        low: lower end of its 95 % interval, where it is an estimate.
+        high: upper end.
+        outputs: how many were summed or drawn.
+        blind: success of whoever sees nothing.
+        exact: whether all outputs were summed.
+    """
+    how = f"summed over all {outputs:,} outputs"
+    if not exact:
+        how = f"{outputs:,} outputs drawn, 95 % interval {100 * low:.3g} to {100 * high:.3g} in 100"
+    return (
+        f"The best guess is right in {chance_text(value)} cases ({how}). Whoever sees nothing and "
+        f"names the likeliest word is right in {chance_text(blind)}."
+    )
+
+
+def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, broken: bool) -> str:
+    """The pair of words that an output tells apart by the largest share of the promise.
+
+    Args:
+        word: one of them.
+        other: the other.
+        log_ratio: ln of their likelihood ratio.
+        claimed: the largest one that is promised.
+        broken: whether the ratio is beyond the promise.
+    """
+    says = "which breaks the promise of" if broken else "where the promise allows"
+    share = "" if claimed <= 0 else f" ({abs(log_ratio) / claimed:.0%} of the exponent)"
+    return (
+        f"Of all words this output tells “{word}” from “{other}” best for what is promised: by a "
+        f"factor of {count_text(abs(log_ratio))}, {says} {count_text(claimed)}{share}."
+    )
+
+
+def _count(perplexity: float) -> str:
+    shown = f"{perplexity:.2g}" if perplexity < 10 else count_text(math.log(perplexity))
+    return f"{shown} equally likely words"

@@ -1,0 +1,86 @@
+"""Who is least protected: how often a word stays, against how lonely it is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.plots.attack.words import chance_text
+from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREY, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("word", "group", "nearest", "stays")
+"""One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
+`stays` the probability that it comes out unchanged."""
+
+WORST, BEST, OTHER = "least protected", "best protected", "another word"
+_LOOKS = {OTHER: (GREY, "circle", 4), WORST: (VERMILION, "diamond", 11), BEST: (BLUE, "square", 9)}
+_NAMED = 1  # words of either end whose name stands in the figure
+
+
+def exposed_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw a mark a word; the ends of the ranking have marks of their own, the first ones names.
+
+    Args:
+        table: the columns `COLUMNS`, the rows of an end in order of rank.
+    """
+    import plotly.graph_objects as go
+
+    traces = []
+    for group, (colour, symbol, size) in _LOOKS.items():
+        rows = table[table["group"] == group]
+        named = group != OTHER
+        traces.append(
+            go.Scatter(
+                x=rows["nearest"].round(3).tolist(),
+                y=rows["stays"].astype("float32").tolist(),
+                name=group,
+                mode="markers+text" if named else "markers",
+                text=[plain(w) if i < _NAMED else "" for i, w in enumerate(rows["word"])]
+                if named
+                else None,
+                textposition="top left" if group == WORST else "bottom right",
+                customdata=[plain(word) for word in rows["word"]],
+                hovertemplate="%{customdata}<br>nearest word %{x:.3g} away<br>stays %{y:.3g}"
+                "<extra></extra>",
+                marker={"color": colour, "symbol": symbol, "size": size},
+            )
+        )
+    return go.Figure(
+        traces,
+        base_layout(
+            height=380,
+            dragmode=False,
+            showlegend=True,
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            xaxis=axis("distance to the nearest word"),
+            yaxis=axis("probability that it stays", rangemode="tozero"),
+        ),
+    )
+
+
+def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> str:
+    """Who is least protected, and whether loneliness explains it.
+
+    Args:
+        table: the columns `COLUMNS`.
+        correlation: of rank, between how often a word stays and how lonely it is; may be NaN.
+        words: how many were ranked.
+    """
+    worst, best = (table[table["group"] == group].iloc[0] for group in (WORST, BEST))
+    why = "all words stay equally often"
+    if not math.isnan(correlation):
+        why = (
+            f"the rank correlation of staying with the distance to the nearest word is "
+            f"{correlation:.2f}"
+        )
+    return (
+        f"Of {words:,} words “{worst['word']}” is protected least: it stays in "
+        f"{chance_text(float(worst['stays']))} cases (nearest word {float(worst['nearest']):.3g} "
+        f"away); best protected is “{best['word']}”, {chance_text(float(best['stays']))} "
+        f"({float(best['nearest']):.3g} away). Over all words {why}."
+    )

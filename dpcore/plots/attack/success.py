@@ -1,0 +1,138 @@
+"""How often attackers are right, against ε: a curve an attacker, with what is not known of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.attack.words import chance_text
+from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, faint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("attacker", "epsilon", "right", "low", "high")
+"""One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""
+
+_LOOKS = (
+    (VERMILION, "solid", "circle"),
+    (BLUE, "dash", "square"),
+    (GREEN, "dot", "diamond"),
+    (GREY, "dashdot", "x"),
+)
+
+_TOPS = (5.0, 10.0, 20.0, 50.0, 100.0)  # ends of the axis: small shares are to be seen as well
+
+
+def success_figure(
+    table: pd.DataFrame, meaning: EpsilonMeaning, at: float | None = None
+) -> go.Figure:
+    """Draw the curves with their intervals as bands, and the chosen ε as a line.
+
+    Args:
+        table: the columns `COLUMNS`; at most four attackers.
+        meaning: of ε, which the axis is labelled by.
+        at: the chosen ε; None for none.
+    """
+    import plotly.graph_objects as go
+
+    logarithm = meaning is EpsilonMeaning.METRIC_LOG
+    traces: list[go.Scatter] = []
+    names = list(dict.fromkeys(table["attacker"].tolist()))
+    for name, look in zip(names, _LOOKS, strict=False):
+        rows = table[table["attacker"] == name]
+        x = _places(rows["epsilon"].tolist(), logarithm)
+        traces += [_band(x, rows, look[0]), _curve(str(name), x, rows, look)]
+    top = next(one for one in _TOPS if one >= min(100 * table["high"].max(), 100.0))
+    shapes = []
+    if at is not None:
+        (place,) = _places([at], logarithm)
+        line = {"width": 2, "dash": "dot", "color": GREY}
+        shapes.append(
+            {"type": "line", "x0": place, "x1": place, "yref": "paper", "y0": 0, "y1": 1}
+            | {"line": line}
+        )
+    return go.Figure(
+        traces,
+        base_layout(
+            height=320 + 22 * len(names),
+            dragmode=False,
+            showlegend=len(names) > 1,
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            shapes=shapes,
+            xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
+            yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
+        ),
+    )
+
+
+def success_caption(table: pd.DataFrame, at: float | None = None) -> str:
+    """What each attacker achieves at the chosen ε, or where the first two differ most.
+
+    Args:
+        table: the columns `COLUMNS`.
+        at: the chosen ε; None, or one that was not measured, for the widest difference.
+    """
+    names = list(dict.fromkeys(table["attacker"].tolist()))
+    if at is None or not (table["epsilon"] == at).any():
+        at = _widest(table, names)
+    here = table[table["epsilon"] == at]
+    said = [f"{row.attacker}: {_share(row)}" for row in here.itertuples()]
+    return f"Right guesses at ε = {number(at)}: {'; '.join(said)}."
+
+
+def _share(row: object) -> str:
+    right, low, high = (float(getattr(row, name)) for name in ("right", "low", "high"))
+    if low == high:
+        return chance_text(right)
+    return f"{100 * right:.3g} in 100 ({100 * low:.3g} to {100 * high:.3g})"
+
+
+def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:
+    """The ε at which the attackers differ most; with one attacker the middle of its range."""
+    by_epsilon = table.groupby("epsilon")["right"]
+    if len(names) == 1:
+        return float((by_epsilon.mean() - 0.5).abs().idxmin())
+    return float((by_epsilon.max() - by_epsilon.min()).idxmax())
+
+
+def _places(epsilons: Sequence[float], logarithm: bool) -> list[float]:
+    return [math.log(value) if logarithm else value for value in epsilons]
+
+
+def _band(x: list[float], rows: pd.DataFrame, colour: str) -> go.Scatter:
+    import plotly.graph_objects as go
+
+    low, high = (100 * rows[name] for name in ("low", "high"))
+    return go.Scatter(
+        x=[*x, *reversed(x)],
+        y=[*high.tolist(), *reversed(low.tolist())],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=faint(colour),
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _curve(name: str, x: list[float], rows: pd.DataFrame, look: tuple[str, str, str]) -> go.Scatter:
+    import plotly.graph_objects as go
+
+    colour, dash, marker = look
+    return go.Scatter(
+        x=x,
+        y=(100 * rows["right"]).tolist(),
+        name=plain(name),
+        mode="lines+markers",
+        line={"color": colour, "dash": dash, "width": 2.5},
+        marker={"symbol": marker, "size": 8, "maxdisplayed": 16},
+        customdata=rows["epsilon"].tolist(),
+        hovertemplate=f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100"
+        "<extra></extra>",
+    )

@@ -1,0 +1,99 @@
+"""The privacy profile of noise: δ against ε as a claim allows it, and as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.style import BLUE, GREY, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+_ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
+_FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
+_DELTA = "δ(ε): probability not covered"
+
+
+def profile_figure(table: pd.DataFrame) -> go.Figure:
+    """Two curves: what the claim allows (dash), what is true (solid), and the claimed ε.
+
+    Args:
+        table: the columns of `dpcore.audit.profiles.claimed`.
+
+    Returns:
+        A figure; the axis of δ is logarithmic where the claim has a δ that it can show.
+    """
+    import plotly.graph_objects as go
+
+    claimed = float(table["claimed_epsilon"].iloc[0])
+    logarithm = _logarithmic(table)
+    least = _FLOOR if logarithm else -1.0
+    broken = _excess(table) is not None
+    curves = (
+        ("the claim allows at most", "allowed", GREY, "dash", 2),
+        ("true δ of the noise", "low", VERMILION if broken else BLUE, "solid", 3),
+    )
+    figure = go.Figure(
+        layout=base_layout(
+            height=360,
+            showlegend=True,
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
+            yaxis=axis(_DELTA, type="log", exponentformat="power")
+            if logarithm
+            else axis(_DELTA, rangemode="tozero"),
+        )
+    )
+    for name, column, colour, dash, width in curves:
+        figure.add_trace(
+            go.Scatter(
+                x=table["epsilon"].tolist(),
+                y=[y if y > least else None for y in table[column].tolist()],
+                name=name,
+                mode="lines",
+                line={"color": colour, "dash": dash, "width": width},
+                hovertemplate="ε = %{x:.4g}: δ = %{y:.4g}<extra></extra>",
+            )
+        )
+    figure.add_vline(x=claimed, line={"color": GREY, "width": 1, "dash": "dot"})
+    return figure
+
+
+def profile_caption(table: pd.DataFrame) -> str:
+    """What the figure shows, in numbers of the same table."""
+    epsilon, delta = (float(table[f"claimed_{name}"].iloc[0]) for name in ("epsilon", "delta"))
+    at = table[table["epsilon"] == epsilon].iloc[0]
+    start = table.iloc[0]
+    claim = f"({number(epsilon)}, {number(delta)})" if delta > 0 else f"ε = {number(epsilon)}"
+    text = (
+        "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
+        f"as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
+    )
+    if at["high"] <= _ROUNDING and delta == 0:
+        text += f"0 within the numerical error {number(float(at['high'] - at['low']))}"
+    else:
+        text += number(float(at["low"]))
+    least, allowed = (number(float(start[name])) for name in ("low", "allowed"))
+    text += (
+        f"; at ε = 0, where δ is the advantage of the best test, it is {least} and the claim "
+        f"allows {allowed}."
+    )
+    excess = _excess(table)
+    if excess is None:
+        return text + " At none of the ε drawn is the true curve above what the claim allows."
+    return text + (
+        " Of the ε drawn, the true curve is above what the claim allows from "
+        f"ε = {number(excess[0])} to {number(excess[1])}."
+    )
+
+
+def _excess(table: pd.DataFrame) -> tuple[float, float] | None:
+    """First and last ε at which the true δ is above the allowed one; None: nowhere."""
+    above = table[table["low"] > table["allowed"] * (1 + 1e-6) + 1e-15]["epsilon"]
+    return (float(above.min()), float(above.max())) if len(above) else None
+
+
+def _logarithmic(table: pd.DataFrame) -> bool:
+    return bool(_FLOOR < table["claimed_delta"].iloc[0] < 0.01)

@@ -1,0 +1,1 @@
+"""Maps of words, and the distances beside them."""

@@ -1,0 +1,218 @@
+"""The true distances beside a map: one tick a neighbour, and the length of the noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.maps.maps import COLOURS
+from dpcore.plots.mark import Frame, laid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
+"""One row a neighbour of a or b; `distance` in the unit of the vectors."""
+
+NOISE_COLUMNS = ("title", "colour", "low", "median", "high")
+"""One row a mechanism: 5 %, 50 % and 95 % quantile of the length of its noise at one ε."""
+
+_LESS, _MORE = 0.5, 10.0  # of the nearest and the farthest distance: where the axis ends
+_ROW = 46
+_TITLE = 20  # pixels from a row up to its title
+_BAR, _DOT, _EDGE = 9, 15, 18
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """What a strip of true distances shows at every ε, made once (`distance_strip`).
+
+    Attributes:
+        figure: one row a word, one tick a neighbour, and one empty row a mechanism below.
+        frame: where its axes end.
+        titles: of the mechanisms.
+        words: rows of words.
+        median: of the distances.
+        said: what the ticks show, in words.
+    """
+
+    figure: go.Figure
+    frame: Frame
+    titles: tuple[str, ...]
+    words: int
+    median: float
+    said: str
+
+    @property
+    def alt(self) -> str:
+        """A text alternative that stands still while the sliders move."""
+        if not self.titles:
+            return self.said
+        return f"{self.said} Below: one row each for the noise of {', '.join(self.titles)}."
+
+
+def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip:
+    """Draw the true distances of the nearest words of one or two words, in one scale.
+
+    Args:
+        distances: the columns `DISTANCE_COLUMNS`.
+        titles: of the mechanisms whose noise `noise_mark` lays over the figure. With any the axis
+            is logarithmic and ends at ten times the farthest distance.
+    """
+    import plotly.graph_objects as go
+
+    traces: list[Any] = []
+    rows: list[str] = []
+    said: list[str] = []
+    for source, part in distances.groupby("source", sort=False):
+        near, names = part["distance"].to_numpy(), part["neighbour"].tolist()
+        traces.append(
+            go.Scatter(
+                x=near.astype(np.float32),
+                y=np.full(len(part), len(rows), np.int8),
+                customdata=[plain(word) for word in names],
+                mode="markers",
+                hovertemplate="%{customdata}<br>distance %{x:.3f}<extra></extra>",
+                marker={
+                    "symbol": "line-ns-open",
+                    "size": 22,
+                    "color": COLOURS[str(source)],
+                    "line": {"width": 2},
+                },
+            )
+        )
+        rows.append(f"“{part['word'].iloc[0]}”")
+        said.append(
+            f"{rows[-1]}: the nearest word is “{names[int(near.argmin())]}” at {near.min():.2f}, "
+            f"the farthest of {len(part)} at {near.max():.2f}."
+        )
+    words = len(rows)
+    rows += titles
+    least, far = float(distances["distance"].min()), float(distances["distance"].max())
+    x, title = (0.0, 1.04 * far), "Euclidean distance"
+    scale: dict[str, Any] = {}
+    if titles:
+        x = (math.log10(_LESS * least), math.log10(_MORE * far))
+        title += " (logarithmic)"
+        scale = {"type": "log"} | _ticks(*x)
+    frame = Frame(x, (len(rows) - 0.5, -0.6), height=34 + 52 + _ROW * len(rows), left=8, right=16)
+    figure = go.Figure(
+        traces,
+        base_layout(
+            dragmode=False,
+            annotations=[_row_title(row, name) for row, name in enumerate(rows)],
+            xaxis=axis(title, **scale, **frame.axis(frame.x)),
+            yaxis=axis(showgrid=False, showticklabels=False, **frame.axis(frame.y)),
+            **frame.layout,
+        ),
+    )
+    median = float(distances["distance"].median())
+    return Strip(figure, frame, tuple(titles), words, median, " ".join(said))
+
+
+def _ticks(low: float, high: float) -> dict[str, object]:
+    """1, 2 and 5 in every decade between two powers of ten, each written out."""
+    places = [
+        step * 10.0**power
+        for power in range(math.floor(low), math.ceil(high))
+        for step in (1, 2, 5)
+        if low <= math.log10(step) + power <= high
+    ]
+    return {"tickvals": places, "ticktext": [f"{place:g}" for place in places]}
+
+
+def _row_title(row: int, name: str) -> dict[str, object]:
+    return {
+        "text": plain(name),
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "y": row,
+        "yshift": _TITLE,
+        "showarrow": False,
+    }
+
+
+def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
+    """The length of the noise over the figure of a strip: a bar from 5 % to 95 % of the draws.
+
+    The median is a disc. What lies beyond the axis ends in an arrow.
+
+    Args:
+        strip: with the titles of these mechanisms.
+        noise: the columns `NOISE_COLUMNS`, of those mechanisms that have noise at the chosen ε.
+
+    Returns:
+        HTML to stand directly below the figure.
+    """
+    frame = strip.frame
+    parts: list[str] = []
+    columns = (noise[name].tolist() for name in NOISE_COLUMNS)
+    for name, colour, *lengths in zip(*columns, strict=True):
+        y = frame.bottom + frame.pixels_up(strip.words + strip.titles.index(name))
+        low, median, high = (math.log10(length) for length in lengths)
+        parts += _bar(frame, y, colour, low, high)
+        for at, across, up, round_ in (
+            (low, 3, _EDGE, 0),
+            (median, _DOT, _DOT, 50),
+            (high, 3, _EDGE, 0),
+        ):
+            if frame.x[0] <= at <= frame.x[1]:
+                parts.append(
+                    f'<div style="position:absolute;left:{frame.across(at, across / 2)};'
+                    f"top:-{y + up / 2:.1f}px;width:{across}px;height:{up}px;"
+                    f'border-radius:{round_}%;background:{colour}"></div>'
+                )
+    return laid(parts)
+
+
+def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[str]:
+    """The bar as far as the axis reaches, and an arrow where it goes on."""
+    left, right = frame.x
+    wide = frame.left + frame.right
+    share = (min(max(high, left), right) - min(max(low, left), right)) / (right - left)
+    parts = [
+        f'<div style="position:absolute;left:{frame.across(low, 0)};top:-{y + _BAR / 2:.1f}px;'
+        f'width:calc({share:.5f} * (100% - {wide}px));height:{_BAR}px;background:{colour}"></div>'
+    ]
+    head = _EDGE / 2
+    for beyond, end, back, side in (
+        (low < left, left, 0.0, "right"),
+        (high > right, right, head, "left"),
+    ):
+        if beyond:
+            parts.append(
+                f'<div style="position:absolute;left:{frame.across(end, back)};'
+                f"top:-{y + head:.1f}px;border:{head:g}px solid transparent;"
+                f"border-{side}-color:{colour};border-{'left' if side == 'right' else 'right'}"
+                f'-width:0"></div>'
+            )
+    return parts
+
+
+def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
+    """What the strip of true distances shows, from the numbers that it is drawn from.
+
+    Args:
+        strip: the distances.
+        noise: as `noise_mark`; None if no mechanism adds noise to vectors.
+    """
+    said = [strip.said]
+    if noise is None:
+        said.append("There is no noise on these vectors, whose length could be compared.")
+        return " ".join(said)
+    columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
+    said += [
+        f"{title}: the noise is {number(median)} long in the median (90 % of the "
+        f"draws: {number(low)} to {number(high)}), "
+        f"{median / strip.median:.3g} times the median of these distances."
+        for title, low, median, high in zip(*columns, strict=True)
+    ]
+    return " ".join(said)

@@ -1,0 +1,1 @@
+"""Figures of what private text still teaches."""

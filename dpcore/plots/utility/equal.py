@@ -1,0 +1,110 @@
+"""What text still teaches at equal privacy: mechanisms of all kinds over one measure of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plots.layout import axis, named_layout, number
+from dpcore.plots.style import style_of
+from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, ticks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
+"""One row a curve and ε: mean with its interval (may be missing), and the privacy `x` there."""
+
+X_TITLES = {
+    "nw": "Nw: share of words that stay",
+    "auc": "attacker's AUC (0.5: guessing)",
+    "loss": "largest proved loss between two words (nats)",
+}
+"""Measures of privacy: less is more private."""
+_HEIGHT = 420
+
+
+def equal_figure(
+    table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()
+) -> go.Figure:
+    """Draw means with their intervals over a measure of privacy that all mechanisms share.
+
+    Args:
+        table: the columns `COLUMNS`.
+        by: a key of `X_TITLES`; "loss" has a logarithmic axis.
+        quantity: a key of `dpcore.plots.utility.curves.TITLES`.
+        lines: baselines.
+    """
+    import plotly.graph_objects as go
+
+    traces: list[Any] = []
+    for curve, rows in table.groupby("curve", sort=False):
+        traces += _curve(go, str(curve), rows.sort_values("x", kind="stable"))
+    traces += across(go, [float(table["x"].min()), float(table["x"].max())], lines)
+    x_axis: dict[str, Any] = {}
+    if by == "loss":
+        x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
+    return go.Figure(
+        traces,
+        named_layout(
+            _HEIGHT,
+            xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
+            yaxis=axis(TITLES[quantity], fixedrange=True),
+        ),
+    )
+
+
+def _curve(go: Any, curve: str, rows: pd.DataFrame) -> list[Any]:
+    """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
+    style = style_of(str(rows["mechanism"].iloc[0]))
+    over, under = (rows["high"] - rows["mean"]), (rows["mean"] - rows["low"])
+    return [
+        go.Scatter(
+            x=rows["x"].tolist(),
+            y=rows["mean"].tolist(),
+            customdata=[f"{value:.4g}" for value in rows["epsilon"]],
+            name=curve,
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2.5},
+            marker={"symbol": style.marker, "size": 8},
+            error_y={
+                "type": "data",
+                "array": over.fillna(0.0).tolist(),
+                "arrayminus": under.fillna(0.0).tolist(),
+                "color": style.colour,
+                "thickness": 1,
+                "width": 3,
+            },
+            hovertemplate="%{y:.3f} at %{x:.3g}, ε = %{customdata}",
+        )
+    ]
+
+
+def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()) -> str:
+    """The value of every mechanism where its privacy is nearest to the middle of the axis.
+
+    Args:
+        table: as for `equal_figure`.
+        by: as there.
+        quantity: as there.
+        lines: as there.
+    """
+    low, high = float(table["x"].min()), float(table["x"].max())
+    middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
+    said = [
+        f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
+        f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
+    ]
+    for curve, rows in table.groupby("curve", sort=False):
+        row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
+        said.append(f"{curve}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})")
+    said += [f"{line.name}: {line.value:.3g}" for line in lines]
+    trials = int(table["trials"].max())
+    said.append(
+        f"Whiskers are 95 % intervals of the mean over {trials} trials."
+        if trials > 1
+        else "One trial, so no whiskers."
+    )
+    return "\n".join(said)

@@ -1,0 +1,106 @@
+"""Privacy against utility: one mark a mechanism and ε, those that another beats hollow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcore.plots.layout import axis, named_layout
+from dpcore.plots.style import GREY, style_of
+from dpcore.plots.utility.curves import Line, across, ticks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
+"""One row a curve and ε: two numbers, and whether another row is at least as good in both."""
+
+_HEIGHT = 420
+
+
+def frontier_figure(
+    table: pd.DataFrame,
+    private_title: str,
+    useful_title: str,
+    lines: Sequence[Line] = (),
+    *,
+    logarithm: bool = False,
+) -> go.Figure:
+    """Draw what is useful over what an attacker gets: up and to the left is better.
+
+    Args:
+        table: the columns `COLUMNS`.
+        private_title: of the x axis; less is better.
+        useful_title: of the y axis; more is better.
+        lines: baselines of what is useful.
+        logarithm: whether the x axis is logarithmic.
+    """
+    import plotly.graph_objects as go
+
+    traces: list[Any] = []
+    best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
+    traces.append(
+        go.Scatter(
+            x=best["private"].tolist(),
+            y=best["useful"].tolist(),
+            name="frontier: no other is as good in both and better in one",
+            mode="lines",
+            line={"color": GREY, "width": 1, "shape": "hv"},
+            hoverinfo="skip",
+        )
+    )
+    for curve, rows in table.groupby("curve", sort=False):
+        style = style_of(str(rows["mechanism"].iloc[0]))
+        ordered = rows.sort_values("dominated", kind="stable")  # a legend shows the first mark
+        worse = ordered["dominated"].tolist()
+        traces.append(
+            go.Scatter(
+                x=ordered["private"].tolist(),
+                y=ordered["useful"].tolist(),
+                customdata=[f"{value:.4g}" for value in ordered["epsilon"]],
+                name=str(curve),
+                mode="markers",
+                marker={
+                    "symbol": [f"{style.marker}-open" if w else style.marker for w in worse],
+                    "size": [10 if w else 12 for w in worse],
+                    "color": style.colour,
+                    "line": {"width": [1.5 if w else 0 for w in worse]},
+                },
+                hovertemplate="%{y:.3f} at %{x:.3f}, ε = %{customdata}",
+            )
+        )
+    span = [float(table["private"].min()), float(table["private"].max())]
+    x_axis: dict[str, Any] = {"type": "log"} | ticks(span[0], span[1]) if logarithm else {}
+    traces += across(go, span, lines)
+    return go.Figure(
+        traces,
+        named_layout(
+            _HEIGHT,
+            xaxis=axis(
+                private_title,
+                fixedrange=True,
+                **x_axis,
+            ),
+            yaxis=axis(useful_title, fixedrange=True),
+        ),
+    )
+
+
+def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> str:
+    """How many marks each mechanism has on the frontier.
+
+    Args:
+        table: as for `frontier_figure`.
+        private: what the x axis counts.
+        useful: what the y axis counts.
+    """
+    best = table[~table["dominated"]]
+    counts = [
+        f"{curve} {int((~rows['dominated']).sum())} of {len(rows)}"
+        for curve, rows in table.groupby("curve", sort=False)
+    ]
+    return (
+        f"Up ({useful}) and to the left ({private}) is better. {len(best)} of {len(table)} marks "
+        f"are beaten by no other; the rest are hollow. On the frontier: {', '.join(counts)}."
+    )

@@ -1,0 +1,1 @@
+"""A private copy of a corpus of any size."""

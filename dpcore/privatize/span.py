@@ -1,0 +1,221 @@
+"""What a worker does for `privatize`: one span of the corpus, to a file of its own.
+
+A job is a span, and where the corpus and the run lie; everything else stands in the run's folder.
+So no text and no secret crosses a network or a log, and a refusal holds none of the text.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError
+from dpcore.privatize.files import Columns, Span, format_named
+from dpcore.privatize.folder import LAWS, SPANS, Run, resume
+from dpcore.study.sources import open_lexicon, shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.jobs.worker import Json
+    from dpcore.mechanisms.bulk.documents import Bulk
+    from dpcore.mechanisms.mechanism import Mechanism
+
+LAWS_STEP = 512
+"""Words whose laws are computed in one job."""
+_CANARY_WORDS = 24
+
+
+def stamp(source: Path) -> list[int]:
+    """Size and time of the last change of a corpus; a span is of the corpus that was checked."""
+    status = source.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def changed(source: Path) -> InputError:
+    """The refusal of a corpus that does not stay as it is."""
+    return InputError(
+        f"{source.name} was changed while it was being read: nothing of this run is kept; give the "
+        "same command again when the file is as it shall be"
+    )
+
+
+def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
+    """What a fixed generator makes of fixed words: the same wherever the mechanism is the same.
+
+    A worker without the certificate or the distances that the run began with would add another
+    noise than its record says.
+    """
+    from dpcore.noise.streams import generator
+
+    rng = generator(0, "canary", mechanism.key)
+    words = rng.integers(len(mechanism.lexicon), size=_CANARY_WORDS)
+    return [int(word) for word in mechanism.sample(rng, words, epsilon)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """A run as a worker keeps it: the mechanism, and laws and neighbours of words."""
+
+    run: Run
+    mechanism: Mechanism
+    sampler: Bulk
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: Path, number: str, laws: bool) -> _Open:
+    """Open a run once in each process; `number` is its id."""
+    from dpcore.mechanisms.bulk.documents import bulk
+    from dpcore.mechanisms.bulk.tem import TemBulk
+    from dpcore.mechanisms.registry import create
+
+    run = resume(folder)
+    state = run.state
+    if state["run"] != number or run.complete:
+        raise StudyError(f"{folder} holds another run by now: give the same command again")
+    try:
+        lexicon = open_lexicon(shipped(folder, state["fingerprint"]))
+    except LexiconError:
+        raise StudyError(
+            f"the unfinished run in {folder} is damaged (its lexicon is not as it was written): "
+            "delete that folder and begin again"
+        ) from None
+    mechanism = create(state["mechanism"], lexicon, state["parameters"])
+    if canary(mechanism, state["epsilon"]) != state["canary"]:
+        raise StudyError(
+            "a worker's mechanism is not that of the run: it has another certificate, other "
+            "extents or another kind of processor; give all workers the same DPCORE_CACHE"
+        )
+    sampler = bulk(mechanism, state["epsilon"])
+    if laws and isinstance(sampler, TemBulk):
+        files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
+        missing = [path for path in files if run.facts(path) is None]
+        if missing:
+            raise StudyError(f"{missing[0]} is not there: give the same command again")
+        sampler.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
+    return _Open(run, mechanism, sampler)
+
+
+def rewrite_span(payload: Json) -> Json:
+    """Rewrite one span; the job of `dpcore.privatize.run`.
+
+    Raises:
+        StudyError: the span, the folder or the worker is not what it must be.
+    """
+    return _guarded(_rewrite, payload, f"document {payload['first'] + 1:,}")
+
+
+def compute_laws(payload: Json) -> Json:
+    """Compute the laws of some words, for all workers; the other job of `privatize`.
+
+    Raises:
+        StudyError: the folder or the worker is not what it must be.
+    """
+    return _guarded(_compute, payload, f"word {payload['number'] * LAWS_STEP + 1:,} of the lexicon")
+
+
+def _compute(folder: Path, payload: Json) -> Json:
+    from dpcore.mechanisms.bulk.tem import TemBulk
+
+    opened = _opened(folder, payload["run"], False)
+    first = payload["number"] * LAWS_STEP
+    sampler = opened.sampler
+    if isinstance(sampler, TemBulk):
+        words = range(first, min(first + LAWS_STEP, len(opened.mechanism.lexicon)))
+        laws = sampler.ends_of(words)
+
+        def write(path: Path) -> None:
+            with path.open("wb") as file:
+                np.save(file, laws, allow_pickle=False)
+
+        opened.run.keep(opened.run.piece(LAWS, payload["number"]), write, {})
+    return {}
+
+
+def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> Json:
+    """Do a job; a failure is a sentence that holds none of the text."""
+    folder = Path(payload["folder"])
+    try:
+        return work(folder, payload)
+    except DpcoreError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise StudyError(
+                f"the disk of {folder} is full; make room and run the same command again: what "
+                "is finished is kept"
+            ) from None
+        raise StudyError(
+            f"a worker cannot use {error.filename or folder} ({error.strerror}); all workers need "
+            "the same paths"
+        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Its message could hold words of the text.
+        raise StudyError(
+            f"a worker failed in the part that begins with {begins} ({type(error).__name__})"
+        ) from None
+
+
+def _rewrite(folder: Path, payload: Json) -> Json:
+    opened = _opened(folder, payload["run"], payload["laws"])
+    run, state = opened.run, opened.run.state
+    span = Span(payload["start"], payload["stop"], payload["first"])
+    columns = Columns(**state["columns"] | {"keep": tuple(state["columns"]["keep"])})
+    source, form = Path(payload["source"]), format_named(state["format"])
+    try:
+        documents = form.read(source, span, columns)
+    finally:
+        # Of another text, fields may lie elsewhere: what is kept could then be what is private.
+        if stamp(source) != payload["stamp"]:
+            raise changed(source)
+    private, facts = _private(opened, documents.texts, span.first)
+    mark = asdict(span) | facts
+    path = run.piece(SPANS, payload["number"])
+    run.keep(path, lambda part: form.write(documents, private, columns, part), mark)
+    return mark
+
+
+def _private(
+    opened: _Open, texts: list[str | None], first: int
+) -> tuple[list[str | None], dict[str, int]]:
+    """Private texts, and what the output shows of them anyway: how many, how long."""
+    from dpcore.rewrite.casing import CasePolicy
+    from dpcore.rewrite.documents import encode_all, release_all
+    from dpcore.rewrite.policy import UnknownWordPolicy
+
+    state: dict[str, Any] = opened.run.state
+    documents = encode_all(
+        (text or "" for text in texts),
+        opened.mechanism.lexicon,
+        policy=UnknownWordPolicy(state["unknown_words"]),
+        keep_stop_words=bool(state["keep_stop_words"]),
+        case_policy=CasePolicy(state["case"]),
+        first=first,
+    )
+    ids = range(first, first + len(texts))
+    outputs = release_all(
+        documents,
+        opened.mechanism,
+        state["epsilon"],
+        opened.run.secret,
+        ids,
+        sampler=opened.sampler,
+    )
+    written: list[str | None] = [
+        None if text is None else new
+        for text, new in zip(texts, documents.texts(outputs), strict=True)
+    ]
+    sizes = np.diff(documents.offsets)
+    facts = {
+        "documents": len(texts),
+        "words": int(sizes.sum()),
+        "longest": int(sizes.max(initial=0)),
+    }
+    return written, facts

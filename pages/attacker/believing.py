@@ -1,0 +1,146 @@
+"""What the attacker believes before anything is seen: the prior, and the control that sets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
+from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.prior import Prior
+    from dpcore.lexicon.lexicon import Lexicon
+
+COMMON, LIST, AROUND = "How common words are", "A list of my own", "The words around it"
+START_LIST = "garage=0.5, kitchen=0.3, monday=0.2"
+START_AROUND = ("the", "was")
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A choice of the prior; it may hold what a person typed, so it stays in the session.
+
+    Attributes:
+        kind: COMMON, LIST or AROUND.
+        share: of frequency in COMMON, in percent.
+        text: the typed list.
+        around: the words before and after; empty ones are not known.
+    """
+
+    kind: str
+    share: int = 0
+    text: str = ""
+    around: tuple[str, str] = ("", "")
+
+    @property
+    def typed(self) -> bool:
+        """Whether it holds what a person typed."""
+        return self.kind != COMMON
+
+    def prior(self, words: Lexicon) -> Prior:
+        """The probabilities before.
+
+        Raises:
+            DpcoreError: a list that is none, or a word that is not in the vocabulary.
+        """
+        if self.kind == LIST:
+            return parse_prior(words, self.text)
+        if self.kind == AROUND:
+            from dpcore.attack.language.context import context_prior
+
+            before, after = (_known(word, words) for word in self.around)
+            return context_prior(words, before, after)
+        return _common(words.fingerprint, self.share, words)
+
+
+def choose_belief() -> Belief:
+    """Draw the control; what is typed stays in the session and out of the link."""
+    kind = st.segmented_control(
+        "What the attacker knows before",
+        [COMMON, LIST, AROUND],
+        default=COMMON,
+        required=True,
+        key="prior",
+        bind="query-params",
+        help="The prior: how likely each word was before anything came out. The same output means "
+        "something else to an attacker who knows more.",
+    )
+    if kind == LIST:
+        return Belief(LIST, text=_list())
+    if kind == AROUND:
+        return Belief(AROUND, around=_around())
+    return Belief(COMMON, share=_share())
+
+
+def _share() -> int:
+    share = st.slider(
+        "How much the attacker counts on common words",
+        0,
+        100,
+        0,
+        5,
+        format="%d%%",
+        key="prior_common",
+        bind="query-params",
+        help="0 %: all words of the vocabulary alike. 100 %: every word as frequent as in ordinary "
+        "English text. Between the two the probabilities are mixed.",
+    )
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
+        st.markdown(":small[all words alike]", width="content")
+        st.markdown(":small[as often as in English]", width="content")
+    return int(share)
+
+
+def _list() -> str:
+    return st.text_area(
+        "Possible words",
+        START_LIST,
+        key="prior_list",
+        height=80,
+        max_chars=MAX_TEXT_CHARACTERS,
+        help="`word=probability`, with commas between them; they sum to 1. Without numbers, "
+        "`garage, kitchen`, all are alike. No other word is possible then. At most "
+        f"{MAX_ATTACK_PRIOR_WORDS} words; they are not put into the link.",
+    )
+
+
+def _around() -> tuple[str, str]:
+    sides = []
+    for column, side, start in zip(st.columns(2), ("before", "after"), START_AROUND, strict=True):
+        with column:
+            sides.append(
+                st.text_input(
+                    f"The word {side} it",
+                    start,
+                    key=f"prior_{side}",
+                    max_chars=80,
+                    help="Empty: the attacker does not know it. What is typed is not put into "
+                    "the link.",
+                ).strip()
+            )
+    note("A smoothed bigram of English says which words stand between these two.")
+    return sides[0], sides[1]
+
+
+def _known(word: str, words: Lexicon) -> str | None:
+    """A typed word as the lexicon spells it; an unknown one stays, and is refused later."""
+    if not word:
+        return None
+    return word if word in words else word.lower()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _common(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    share: int,
+    _words: Lexicon,
+) -> Prior:
+    if share == 0:
+        return uniform(_words)
+    if share == 100:
+        return frequency(_words)
+    return mixed(uniform(_words), frequency(_words), share / 100)

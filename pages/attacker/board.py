@@ -1,0 +1,74 @@
+"""The slider of ε and the views; a step of the slider runs the open view alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.measure.density.density import neighbourhood
+from dpcore.plots.captions import epsilon_reading
+from pages.attacker.budget_view import budget_view
+from pages.attacker.choosing import output_now
+from pages.attacker.exposed_view import exposed_view
+from pages.attacker.game_view import game_view
+from pages.attacker.output_view import output_view
+from pages.attacker.scene import Scene
+from pages.attacker.sentence_view import sentence_view
+from pages.shared.bench import memo
+from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.messages import note
+from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+OPEN_VIEW = "view"
+OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
+    "One output",
+    "Guess the word",
+    "A sentence",
+    "Budget",
+    "Least protected",
+)
+_VIEWS = {
+    OUTPUT: output_view,
+    GAME: game_view,
+    SENTENCE: sentence_view,
+    BUDGET: budget_view,
+    EXPOSED: exposed_view,
+}
+
+
+@st.fragment
+def board(mechanism: Mechanism, lexicon: str) -> None:
+    """Draw the slider and the open view."""
+    group = group_of(mechanism.meaning)
+    defined = [value for value in group.grid if group.epsilon(value) in mechanism.admissible]
+    if not defined:
+        st.info(
+            "With these settings the mechanism is defined at no ε of the slider: change them in "
+            "the sidebar.",
+            icon=":material/info:",
+        )
+        return
+    usual = START_EPSILON.get(group.name, group.start)
+    start = min(defined, key=lambda value: abs(value - usual))
+    with st.container(gap=None):
+        value = epsilon_slider(group, [mechanism], start=start, grid=defined)
+        near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
+        note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
+    scene = Scene(mechanism, value, lexicon)
+    tabs(_VIEWS, OPEN_VIEW, scene)
+
+
+def _nearest(words: Lexicon, name: str) -> float:
+    """Distance of a word to its nearest neighbour."""
+    held: dict[tuple[str, str], float] = st.session_state.setdefault("attack_nearest", {})
+    return memo(
+        held,
+        (words.fingerprint, name),
+        lambda: neighbourhood(words, words.index(name), 1).nearest,
+    )

@@ -1,0 +1,64 @@
+"""The budget of a sentence: what the promise adds up to, word by word and release by release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.attack.budget import budget
+from dpcore.errors import DpcoreError
+from dpcore.limits import MAX_ATTACK_RELEASES
+from dpcore.plots.attack.budget import budget_caption, budget_figure
+from pages.attacker.sentence import bench_of, is_typed
+from pages.attacker.tables import budget_table
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.reproducing import link_and_command
+from pages.shared.text_box import text_box
+
+if TYPE_CHECKING:
+    from pages.attacker.scene import Scene
+
+
+def budget_view(scene: Scene) -> None:
+    """Draw the sentence box, the number of releases, and the sum of the promises."""
+    note(
+        "Every word is protected by noise of its own, so that what is promised about a sentence is "
+        "the sum over its words, and over every time that it is released."
+    )
+    text = text_box()
+    releases = int(
+        st.number_input(
+            "Releases of the whole sentence",
+            1,
+            MAX_ATTACK_RELEASES,
+            1,
+            key="releases",
+            bind="query-params",
+            width=250,
+            help="How often the same sentence is rewritten with fresh noise and given away.",
+        )
+    )
+    try:
+        bench = bench_of(scene, text)
+        known = [int(word) for word in bench.sentence.words if word >= 0]
+        found = budget(scene.mechanism, known, scene.epsilon, releases=releases)
+    except DpcoreError as error:
+        refuse("There is nothing to add up.", error)
+        return
+    table = budget_table(scene.words, found)
+    show_figure(budget_figure(table), budget_caption(table, found.nearest_success), table, "budget")
+    st.text(found.statement)
+    unknown = bench.sentence.protected - len(known)
+    if unknown:
+        note(f"{unknown} words outside the vocabulary are left out: they tell nothing.")
+    note(
+        "A word that stands twice is released twice: whoever knows that both places hold the same "
+        "word sees two outputs of it. Longer sentences are not hidden at all: their length shows."
+    )
+    link_and_command(
+        None,
+        "The losses in the table are what the guarantee says of each word and its nearest one.",
+        typed=is_typed(),
+    )

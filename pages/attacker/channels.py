@@ -1,0 +1,108 @@
+"""What the attacker reads off a mechanism, prepared once for everybody, in the background.
+
+A whole lexicon takes a quarter of a minute to prepare, so that this is done in a thread whose
+progress any session can show. Nothing that a person typed is in it; a list of words that a person
+typed gets a channel of its own in the session.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.attack.output.channel import open_channel
+from dpcore.errors import DpcoreError
+from dpcore.jobs.turns import waiting
+from pages.shared.messages import refuse
+from pages.shared.turn import WORK
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.channel import Channel
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_PULSE_SECONDS = 0.5
+_PATIENCE_SECONDS = 1.0  # what is done by then needs no progress
+
+
+class Opening:
+    """A channel on its way."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        """Begin."""
+        self.channel: Channel | None = None
+        self.error: DpcoreError | None = None
+        self._share, self._stage = 0.0, "Preparing the attacker"
+        self._start = time.monotonic()
+        self._turn = WORK.join()
+        self.thread = threading.Thread(target=self._run, args=(mechanism,), daemon=True)
+        self.thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come, or failed."""
+        return not self.thread.is_alive()
+
+    def progress(self) -> tuple[float, str]:
+        """How far it is, from 0 to 1, and in words with the time left."""
+        if self._turn.before:
+            return 0.0, waiting(self._turn.before)
+        spent = time.monotonic() - self._start
+        text = f"{self._stage}, once for this lexicon"
+        if self._share > 0:
+            left = max(1, round(spent / self._share * (1 - self._share)))
+            text += f": about {left} s left"
+        return self._share, text
+
+    def _run(self, mechanism: Mechanism) -> None:
+        def report(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - engine's signature
+            if total:
+                self._share = min(done / total, 1.0)
+
+        try:
+            with self._turn:
+                while not self._turn.wait(_PULSE_SECONDS):
+                    pass
+                self._start = time.monotonic()
+                self.channel = open_channel(mechanism, progress=report)
+        except DpcoreError as error:
+            self.error = error
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _opening(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    key: str,  # noqa: ARG001 - with the settings, for the mechanism
+    settings: tuple[tuple[str, object], ...],  # noqa: ARG001
+    _mechanism: Mechanism,
+) -> Opening:
+    return Opening(_mechanism)
+
+
+def opening(mechanism: Mechanism) -> Opening:
+    """The channel of a mechanism over its whole lexicon, begun at the first call."""
+    settings = tuple(sorted(mechanism.settings().items()))
+    return _opening(mechanism.lexicon.fingerprint, mechanism.key, settings, mechanism)
+
+
+def channel_or_progress(mechanism: Mechanism) -> Channel | None:
+    """The channel; until it is there its progress is drawn, and the page runs again then."""
+    found = opening(mechanism)
+    found.thread.join(_PATIENCE_SECONDS)
+    if not found.done:
+        _watch(mechanism)
+        return None
+    if found.error is not None:
+        refuse("The attacker cannot weigh all words of this lexicon.", found.error)
+    return found.channel
+
+
+@st.fragment(run_every=_PULSE_SECONDS)
+def _watch(mechanism: Mechanism) -> None:
+    found = opening(mechanism)
+    if found.done:
+        st.rerun()
+    share, text = found.progress()
+    st.progress(share, text=text)

@@ -1,0 +1,71 @@
+"""What is attacked: the output that is seen, and two words to tell apart."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.attacker.words import choose_word
+from pages.neighbourhoods.session import default_words, shown_words
+from pages.shared import link
+from pages.shared.pair import OTHER, WORD, choose, write_pair
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
+START_OUTPUT = "garage"
+_EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")
+_OUTPUT = "seen"
+
+
+def choose_output(words: Lexicon) -> int:
+    """Draw the choice of the word that came out; return its index. It stands in the link."""
+    default, chosen = _default_output(words), output_now(words)
+
+    def take(word: str) -> None:
+        st.session_state[_OUTPUT] = word
+
+    choose_word(
+        "This word came out",
+        "find_seen",
+        chosen,
+        words,
+        take,
+        offered=[default, *shown_words(words), *_EXAMPLES],
+        explained="What the attacker sees.",
+    )
+    st.session_state[_OUTPUT] = chosen
+    link.write(_OUTPUT, chosen, default)
+    return words.index(chosen)
+
+
+def output_now(words: Lexicon) -> str:
+    """The word that came out: the one chosen last, else that of the link, else the usual one."""
+    held = st.session_state.get(_OUTPUT, st.query_params.get(_OUTPUT))
+    return held if held is not None and held in words else _default_output(words)
+
+
+def _default_output(words: Lexicon) -> str:
+    return START_OUTPUT if START_OUTPUT in words else words.words[0]
+
+
+def choose_pair(words: Lexicon) -> tuple[int, int]:
+    """Draw the choice of the two words that are told apart, the same on every page."""
+    shown = shown_words(words)
+    titles = ("Was it this word", "or that one?")
+    for slot, title, word in zip((WORD, OTHER), titles, shown, strict=True):
+        choose_word(
+            title,
+            f"find_{slot}",
+            word,
+            words,
+            partial(choose, slot),
+            offered=[*shown, *default_words(words), *_EXAMPLES],
+            explained="One of the two words that this output is to tell apart, whatever the "
+            "prior; the same two are chosen on the other pages.",
+        )
+    write_pair(*shown, default_words(words))
+    first, second = shown
+    return words.index(first), words.index(second)

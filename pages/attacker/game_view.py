@@ -1,0 +1,214 @@
+"""Guess the word: a person against the Bayes attacker, who see the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.limits import MAX_GAME_RELEASES
+from dpcore.plots.attack.icons import icon_caption, icon_figure
+from dpcore.plots.attack.words import chance_text
+from pages.attacker.listing import OWN, choose_list
+from pages.attacker.playing import (
+    answer,
+    answer_of,
+    forget,
+    next_round,
+    on_the_table,
+    round_number,
+    scores,
+)
+from pages.attacker.tables import candidate_table, game_icons, score_table
+from pages.attacker.words import plain_label
+from pages.shared.downloads import csv_button
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.reproducing import link_and_command
+from pages.shared.seed import choose_seed
+
+if TYPE_CHECKING:
+    from pages.attacker.playing import Answer, Dealt
+    from pages.attacker.scene import Scene
+
+
+def game_view(scene: Scene) -> None:
+    """Draw the rules, the round on the table, its end, and the score."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choice, releases, seed = choose_list(scene.words), _releases(), _seed()
+    try:
+        listed = choice.listed(scene.words, seed)
+        table = on_the_table(scene, listed, releases, seed)
+    except DpcoreError as error:
+        refuse("There is nothing to guess from.", error)
+        return
+    said = answer_of(table)
+    left, right = st.columns([2, 1])
+    with left, st.container(border=True):
+        _question(table, said, scene.reading)
+        if said is not None:
+            _end(table, said)
+    with right, st.container(border=True):
+        _score(table)
+    if said is None:
+        note(
+            "Guess as the attacker does: which word of the list is most likely to become this one? "
+            "Your guess is then set beside the attacker's."
+        )
+    else:
+        _after(table)
+    _all_scores()
+    link_and_command(
+        None,
+        "Who opens the link plays the same rounds; the score stays in this browser session.",
+        typed=listed.title == OWN,
+    )
+
+
+def _seed() -> int:
+    return choose_seed(
+        "Secrets and noise come from it: a class that opens one link plays the same rounds.",
+        150,
+    )
+
+
+def _releases() -> int:
+    return int(
+        st.number_input(
+            "Outputs you see",
+            1,
+            MAX_GAME_RELEASES,
+            1,
+            key="game_outputs",
+            bind="query-params",
+            width=150,
+            help="How often the one secret is released, each time with fresh noise. Every output "
+            "tells something, and the ε of all add up.",
+        )
+    )
+
+
+def _question(table: Dealt, said: Answer | None, reading: str) -> None:
+    st.markdown(f"**Round {round_number()}.** The secret went through {reading}. This came out:")
+    with st.container(horizontal=True, key="game_outputs_shown"):
+        for number, output in enumerate(table.dealt.outputs, start=1):
+            label = "output" if len(table.dealt.outputs) == 1 else f"output {number}"
+            st.metric(label, table.game.mechanism.lexicon.words[output], width="content")
+    st.markdown("Which word was it?")
+    with st.container(horizontal=True, key="game_guesses"):
+        for place, name in enumerate(table.names):
+            st.button(
+                plain_label(name),
+                key=f"guess_{place}",
+                disabled=said is not None,
+                on_click=answer,
+                args=(table, place),
+                help="Your guess; the first one counts.",
+            )
+
+
+def _end(table: Dealt, said: Answer) -> None:
+    found = table.judgement()
+    st.markdown(f"**{_headline(said)}**")
+    who, sure = "The nearest-word attacker", ""
+    if found.posterior is not None:
+        who = "Bayes"
+        sure = f" (chance {chance_text(float(found.posterior[found.guess]))})"
+    # st.text: the words may come from a list that a person typed.
+    st.text(
+        f"It was “{table.names[table.dealt.secret]}”.\n"
+        f"You said “{table.names[said.guess]}”: {_verdict(said.right)}.\n"
+        f"{who} said “{table.names[found.guess]}”: {_verdict(said.attacker_right)}{sure}."
+    )
+    st.button(
+        "Next word",
+        key="game_next",
+        icon=":material/arrow_forward:",
+        on_click=next_round,
+        help="Draws another secret under the same rules.",
+    )
+
+
+def _after(table: Dealt) -> None:
+    """What the attacker saw in the outputs."""
+    found = table.judgement()
+    candidates = candidate_table(table, found)
+    if found.posterior is None:
+        note(
+            "The probabilities of this mechanism's outputs cannot be computed, so this attacker "
+            "names the word of the list that is nearest to what came out. A better one may exist."
+        )
+        st.dataframe(
+            candidates,
+            hide_index=True,
+            placeholder="",
+            alt="Each word of the list with its distance from the outputs",
+        )
+        return
+    st.subheader("What the attacker believes now", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        icons = game_icons(table, found)
+        show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
+    with right:
+        st.dataframe(
+            candidates,
+            hide_index=True,
+            placeholder="",
+            alt="Each word of the list with the attacker's probability and its distance",
+        )
+        long_run = table.game.long_run()
+        if long_run is not None:
+            st.text(
+                f"In the long run Bayes is right in {chance_text(long_run)} rounds with this list "
+                f"at this ε, blind guessing in {chance_text(1 / len(table.names))}. Nobody who "
+                "sees the same does better than Bayes; in a few rounds you may be lucky."
+            )
+
+
+def _headline(said: Answer) -> str:
+    if said.right and said.attacker_right:
+        return "✔ Both right"
+    if said.right:
+        return "✔ You beat the attacker"
+    return "✘ The attacker knows" if said.attacker_right else "✘ The secret is kept"
+
+
+def _verdict(right: bool) -> str:
+    return "✔ right" if right else "✘ wrong"
+
+
+def _score(table: Dealt) -> None:
+    played = scores().get(table.rules, [])
+    rounds = len(played)
+    st.markdown(
+        f"**Score** in {rounds} rounds like this one" if rounds != 1 else "**Score** in 1 round"
+    )
+    exact = table.game.mechanism.exact_law
+    with st.container(horizontal=True):
+        st.metric("You", f"{sum(one.right for one in played)}")
+        st.metric("Bayes" if exact else "Nearest", f"{sum(one.attacker_right for one in played)}")
+        st.metric("Chance", f"{rounds / len(table.names):.1f}")
+
+
+def _all_scores() -> None:
+    found = score_table(scores())
+    if not len(found):
+        return
+    with st.expander("All your rounds"):
+        st.dataframe(
+            found,
+            hide_index=True,
+            placeholder="",
+            alt="Rounds won by you, by the attacker and by chance under all rules played so far",
+        )
+        with st.container(horizontal=True):
+            csv_button("Score as CSV", "guess_the_word", lambda: found, key="csv_score")
+            st.button(
+                "Start from nought",
+                key="game_forget",
+                icon=":material/restart_alt:",
+                on_click=forget,
+                help="Forgets the score of this session; it is stored nowhere else.",
+            )

@@ -1,0 +1,186 @@
+"""One output: what it was before, what the attacker believes now, and what was promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.plots.attack.captions import (
+    guess_sentence,
+    others_sentence,
+    success_sentence,
+    worst_sentence,
+)
+from dpcore.plots.attack.icons import icon_caption, icon_figure
+from dpcore.plots.attack.odds import odds_figure
+from dpcore.plots.attack.words import chance_text
+from dpcore.plots.captions import odds_sentence
+from pages.attacker.believing import LIST, choose_belief
+from pages.attacker.choosing import choose_output, choose_pair
+from pages.attacker.command import posterior_command
+from pages.attacker.nearest_view import nearest_view
+from pages.attacker.tables import belief_icons, belief_table, listed_table, odds_table
+from pages.attacker.weighing import OUTPUTS, TOP, known_success, look, measure_success
+from pages.attacker.words import plain_label, say_unknown
+from pages.shared.bench import memo
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.pair import pair_is_typed
+from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+    import pyarrow as pa
+
+    from pages.attacker.believing import Belief
+    from pages.attacker.scene import Scene
+    from pages.attacker.weighing import Look
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Figures and tables of one look, so that a second look at an ε only shows them.
+
+    What is listed is as it is sent: to make that of a DataFrame took longer than to draw a figure.
+    """
+
+    icons: go.Figure
+    icons_caption: str
+    numbers: pd.DataFrame
+    listed: pa.Table
+    odds: go.Figure | None
+    ratio: pd.DataFrame
+
+
+def output_view(scene: Scene) -> None:
+    """Draw the choice of the output and of the prior, the odds card, and the posterior."""
+    if not scene.mechanism.exact_law:
+        nearest_view(scene)
+        return
+    words = scene.words
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        output = choose_output(words)
+        pair = choose_pair(words)
+    say_unknown(words)
+    belief = choose_belief()
+    try:
+        found = look(scene, output, belief, pair)
+    except DpcoreError as error:
+        refuse("The attacker cannot work with this.", error)
+        return
+    if found is None:
+        return
+    seen = words.words[output]
+    drawn = _drawn(scene, found, seen)
+    left, right = st.columns(2)
+    with left, st.container(border=True):
+        _card(scene, found, seen)
+    with right:
+        show_figure(drawn.icons, drawn.icons_caption, drawn.numbers, "posterior")
+    st.subheader("The likeliest words", anchor=False)
+    st.dataframe(
+        drawn.listed,
+        hide_index=True,
+        placeholder="",
+        alt=f"The likeliest words once “{seen}” is seen, with their chances before and after",
+    )
+    note(
+        f"Before: {found.prior}. Probabilities: {found.method}, right to {found.error:.1g} of "
+        "their size."
+    )
+    _two_words(scene, found, drawn)
+    _overall(scene, belief)
+    link_and_command(
+        posterior_command(scene, seen, belief, TOP),
+        "It prints the likeliest words with their chances before and after.",
+        typed=belief.typed or pair_is_typed(),
+    )
+
+
+def _drawn(scene: Scene, found: Look, seen: str) -> _Drawn:
+    words = scene.words
+
+    import pyarrow as pa
+
+    def draw() -> _Drawn:
+        icons, ratio = belief_icons(words, found), odds_table(scene, found)
+        return _Drawn(
+            icons=icon_figure(icons),
+            icons_caption=icon_caption(icons, f"“{seen}”"),
+            numbers=belief_table(words, found),
+            listed=pa.Table.from_pandas(listed_table(words, found)),
+            odds=odds_figure(ratio) if len(ratio) else None,
+            ratio=ratio,
+        )
+
+    held: dict[Look, _Drawn] = st.session_state.setdefault("attack_drawn", {})
+    return memo(held, found, draw, 24)
+
+
+def _card(scene: Scene, found: Look, seen: str) -> None:
+    names = scene.words.words
+    best = found.top[0]
+    st.text(f"“{seen}” came out of {scene.reading}.")
+    with st.container(horizontal=True):
+        said = plain_label(f"now: it was “{names[best.word]}”")
+        st.metric(said, chance_text(best.posterior), width="content")
+        st.metric("before it was seen", chance_text(best.prior), width="content")
+    table = belief_table(scene.words, found)
+    st.text(guess_sentence(table, seen, found.bound))
+    st.text(others_sentence(table, found.perplexity))
+
+
+def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
+    words = scene.words
+    if drawn.odds is not None:
+        st.subheader("This word or that one?", anchor=False)
+        show_figure(drawn.odds, odds_sentence(drawn.ratio.iloc[0]), drawn.ratio, "odds")
+        note(
+            "Whatever the attacker believed of the two before, this output multiplies the odds "
+            "between them by that factor."
+        )
+    worst = found.worst
+    st.text(
+        worst_sentence(
+            words.words[worst.first],
+            words.words[worst.second],
+            worst.log_ratio,
+            worst.claimed,
+            broken=worst.broken,
+        )
+    )
+
+
+def _overall(scene: Scene, belief: Belief) -> None:
+    st.subheader("Over all words and outputs", anchor=False)
+    found = known_success(scene, belief)
+    if found is None:
+        asked = belief.kind == LIST or st.button(
+            "How often is the attacker right?",
+            key="attack_overall",
+            icon=":material/casino:",
+            help="All outputs are summed where that can be done; else words are drawn as the "
+            f"attacker believes them, {OUTPUTS} outputs are released, and the chance that the best "
+            "guess is right is computed for each; some seconds.",
+        )
+        if not asked:
+            return
+        reporter = Reporter("Asking the attacker")
+        found = measure_success(scene, belief, reporter.progress)
+        reporter.close()
+    if found is not None:
+        st.text(
+            success_sentence(
+                found.value,
+                found.low,
+                found.high,
+                found.outputs,
+                found.blind,
+                exact=found.exact,
+            )
+        )

@@ -1,0 +1,35 @@
+"""Attacker: what an output tells about the word, a game against Bayes, sentences, worst words."""
+
+import streamlit as st
+
+from pages.attacker.board import board
+from pages.shared import link
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
+from pages.shared.sidebar import choose_lexicon, choose_mechanism
+
+require_frame()
+
+st.title("What does the attacker know now?", anchor=False)
+st.markdown(
+    "The attacker sees the word that came out, knows the mechanism and ε, and has an idea of which "
+    "words people use. Bayes' rule does the rest. No secret is kept *from the attacker* but the "
+    "word itself and the noise."
+)
+
+with st.sidebar:
+    chosen = choose_mechanism(
+        "Where the probabilities of its outputs can be computed, the attacker is the best "
+        "there is for one output and the prior that is set; for the others it is the "
+        "nearest-neighbour attacker."
+    )
+    name = choose_lexicon()
+words = lexicon_or_stop(name)
+(mechanism,) = mechanisms_or_stop(words, [chosen])
+board(mechanism, name)
+footer(
+    words,
+    st.session_state.get("seed", link.SEED),
+    "each number says whether it is exact or from how many draws",
+)

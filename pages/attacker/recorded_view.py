@@ -1,0 +1,89 @@
+"""What was measured on real text: how often three attackers are right, against ε."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.attack.language.trial import recorded
+from dpcore.errors import StudyError
+from dpcore.mechanisms.registry import resolve
+from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from pages.attacker.scene import Scene
+
+TITLES = {
+    "likeliest": "all words alike",
+    "frequency": "common words first",
+    "context": "reads the sentence",
+}
+"""Attacker of the record -> what it goes by."""
+_KINDS = {
+    "all words": "all",
+    "without function words": "content",
+    "replaced words": "changed",
+}
+_START = "replaced words"
+
+
+def recorded_view(scene: Scene) -> None:
+    """Draw the recorded figure with where it comes from."""
+    st.subheader("On real text", anchor=False)
+    try:
+        found = _recorded()
+    except StudyError as error:
+        refuse("The recorded trial is missing.", error)
+        return
+    names = list(dict.fromkeys(row["mechanism"] for row in found["rows"]))
+    with st.container(horizontal=True):
+        mechanism = names[0]
+        if len(names) > 1:
+            mechanism = st.segmented_control(
+                "Mechanism of the record",
+                names,
+                default=scene.mechanism.short if scene.mechanism.short in names else names[0],
+                required=True,
+                key="trial_mechanism",
+                help="The record was made once, on the bundled lexicon.",
+            )
+        kind = st.segmented_control(
+            "Words that count",
+            list(_KINDS),
+            default=_START,
+            required=True,
+            key="trial_words",
+            help="Function words such as 'the' and 'of' are easy to guess from their context. "
+            "Replaced words are those for which another word was released.",
+        )
+    table = _table(found, mechanism, _KINDS[kind])
+    show_figure(
+        success_figure(table, resolve(mechanism).meaning, scene.epsilon),
+        success_caption(table, scene.epsilon),
+        table,
+        "trial",
+    )
+    note(
+        f"{mechanism}: {found['sentences']} sentences of the {found['text']}, which the model of "
+        "English has not seen; 95 % intervals from the spread between sentences. Recorded by:"
+    )
+    st.code(found["command"], language=None, wrap_lines=True)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _recorded() -> dict[str, Any]:
+    return recorded()
+
+
+def _table(found: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:
+    rows = [
+        (TITLES[row["attacker"]], row["epsilon"], row["share"], row["low"], row["high"])
+        for name in TITLES
+        for row in found["rows"]
+        if (row["mechanism"], row["words"], row["attacker"]) == (mechanism, kind, name)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,0 +1,148 @@
+"""A sentence: what the attacker makes of each word alone, and of all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.attack.language.context import context_attack, places_of
+from dpcore.errors import DpcoreError
+from pages.attacker.channels import channel_or_progress
+from pages.attacker.command import sentence_command
+from pages.attacker.recorded_view import TITLES, recorded_view
+from pages.attacker.sentence import bench_of, is_typed, outputs_of
+from pages.shared.bench import memo
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note, refuse
+from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
+from pages.shared.seed import choose_seed
+from pages.shared.text_box import text_box
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.channel import Channel
+    from pages.attacker.scene import Scene
+    from pages.shared.bench import Bench
+
+_HELD = "attack_sentences"
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What three attackers make of one rewritten sentence.
+
+    Attributes:
+        text: the rewritten sentence.
+        table: one row a protected word of the vocabulary: written, released, the three guesses
+            (columns of `TITLES`), and the chance that the last two give to the written word.
+        unknown: protected words outside the vocabulary, of which the output tells nothing.
+    """
+
+    text: str
+    table: pd.DataFrame
+    unknown: int
+
+    def right(self, attacker: str) -> int:
+        """How many words this attacker guesses."""
+        return int((self.table[attacker] == self.table["written"]).sum())
+
+
+def sentence_view(scene: Scene) -> None:
+    """Draw the sentence box, the rewritten sentence and the guesses."""
+    note(
+        "The promise is about each word by itself. An attacker who knows the language reads on: "
+        "words explain their neighbours, and that is no part of the promise."
+    )
+    text = text_box()
+    seed = choose_seed(
+        "Of all noise on this page: who opens the same link sees the same words.", 150
+    )
+    if not scene.mechanism.exact_law:
+        st.info(
+            "This attacker needs a mechanism whose probabilities can be computed: choose tem, "
+            "for instance.",
+            icon=":material/info:",
+        )
+        recorded_view(scene)
+        return
+    try:
+        bench = bench_of(scene, text)
+        channel = channel_or_progress(scene.mechanism)
+        if channel is not None:
+            _show(scene, _read(scene, channel, bench, seed))
+    except DpcoreError as error:
+        refuse("This sentence cannot be attacked.", error)
+    recorded_view(scene)
+    link_and_command(
+        sentence_command(scene, text, seed), "It prints the released sentence.", typed=is_typed()
+    )
+
+
+def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
+    held: dict[Any, Any] = st.session_state.setdefault(_HELD, {})
+
+    def compute() -> Read:
+        outputs = outputs_of(scene, bench, seed)
+        reporter = Reporter("Reading the sentence")
+        places = places_of(bench.sentence, outputs)
+        found = context_attack(channel, places, scene.epsilon, progress=reporter.progress)
+        reporter.close()
+        known = [i for i, word in enumerate(bench.sentence.words.tolist()) if word >= 0]
+        names = scene.words.words
+        rows = []
+        for row, place in enumerate(known):
+            word = bench.word(place)
+            rows.append(
+                {
+                    "written": names[word],
+                    "released": names[int(outputs[place])],
+                    "likeliest": names[int(found.likeliest[row])],
+                    "frequency": names[int(found.guesses_alone[row])],
+                    "context": names[int(found.guesses[row])],
+                    "chance_frequency": float(found.alone[row, word]),
+                    "chance_context": float(found.context[row, word]),
+                }
+            )
+        rewritten = bench.sentence.write(outputs).text
+        return Read(rewritten, pd.DataFrame(rows), bench.sentence.protected - len(known))
+
+    read: Read = memo(held, (bench.sentence, scene.mechanism, scene.epsilon, seed), compute, 100)
+    return read
+
+
+def _show(scene: Scene, found: Read) -> None:
+    st.markdown(f"Released by {scene.reading}:")
+    st.code(found.text, language=None, wrap_lines=True)
+    table = found.table
+    stayed = int((table["released"] == table["written"]).sum())
+    with st.container(horizontal=True):
+        st.metric("words", len(table), width="content")
+        st.metric("came out unchanged", stayed, width="content")
+        for attacker, title in TITLES.items():
+            st.metric(f"guessed: {title}", found.right(attacker), width="content")
+    shown = pd.DataFrame({"written": table["written"], "released": table["released"]})
+    for attacker, title in TITLES.items():
+        shown[title] = [
+            f"✔ {guess}" if guess == word else guess
+            for guess, word in zip(table[attacker], table["written"], strict=True)
+        ]
+    st.dataframe(
+        shown,
+        hide_index=True,
+        placeholder="",
+        alt="Each word as it was written and released, and what three attackers guess",
+    )
+    if found.unknown:
+        note(
+            f"{found.unknown} protected words are not in the vocabulary: a random word was "
+            "released for each, which tells nothing."
+        )
+    note(
+        "✔ marks a right guess. All three see the same outputs and know the mechanism; the first "
+        "holds all words for equally likely, the second goes by how common they are, the third "
+        "by a smoothed bigram of English, exactly and over the whole vocabulary."
+    )
+    csv_button("Guesses as CSV", "sentence_guesses", lambda: table, key="csv_sentence")

@@ -1,0 +1,192 @@
+"""What the Attacker page shows as tables; lexicon words in them are plain cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dpcore.attack.output.hundred import of_hundred
+from dpcore.plots.attack import budget as attack_budget
+from dpcore.plots.attack import captions as attack_captions
+from dpcore.plots.attack import exposed as attack_exposed
+from dpcore.plots.attack import icons as attack_icons
+from dpcore.plots.attack import odds
+from dpcore.plots.attack.exposed import BEST, WORST
+from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS, OTHER, REST
+from dpcore.plots.attack.words import chance_text
+
+if TYPE_CHECKING:
+    from dpcore.attack.budget import Budget
+    from dpcore.attack.game import Judgement
+    from dpcore.attack.output.worst import Exposed, Exposure
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density.density import VocabularyDensity
+    from pages.attacker.playing import Answer, Dealt, Rules
+    from pages.attacker.scene import Scene
+    from pages.attacker.weighing import Look
+
+_LETTERS = 6  # words that get a letter in the icon array
+_DRAWN = 1000  # words between the ends of the ranking
+
+
+def candidate_table(table: Dealt, found: Judgement) -> pd.DataFrame:
+    """The candidates of a round, likeliest or nearest first."""
+    weight = -found.distance if found.posterior is None else found.posterior
+    rows = []
+    for place in np.argsort(-weight, kind="stable").tolist():
+        row: dict[str, object] = {"mark": MARKS[place], "word": table.names[place]}
+        if found.posterior is not None:
+            row["chance now"] = chance_text(float(found.posterior[place]))
+            row["probability"] = float(found.posterior[place])
+        row["mean distance"] = round(float(found.distance[place]), 3)
+        row["secret"] = "← this one" if place == table.dealt.secret else ""
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def game_icons(table: Dealt, found: Judgement) -> pd.DataFrame:
+    """The candidates before and after the outputs, out of a hundred; for the icon array."""
+    if found.posterior is None:
+        return pd.DataFrame(columns=list(attack_icons.COLUMNS))
+    count = len(table.names)
+    marks = list(MARKS[:count])
+    parts = []
+    for when, share in ((BEFORE, np.full(count, 1 / count)), (AFTER, found.posterior)):
+        counts = of_hundred(share)
+        parts.append(
+            pd.DataFrame({"when": when, "mark": marks, "word": table.names, "count": counts})
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
+    """One row for each set of rules that was played, the last one first."""
+    rows = [
+        {
+            "mechanism": rules.mechanism,
+            "ε": rules.epsilon,
+            "list": rules.listed,
+            "words": rules.words,
+            "outputs": rules.releases,
+            "rounds": len(played),
+            "you": sum(one.right for one in played),
+            "attacker": sum(one.attacker_right for one in played),
+            "chance": round(len(played) / rules.words, 1),
+        }
+        for rules, played in scores.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def belief_table(words: Lexicon, found: Look) -> pd.DataFrame:
+    """The likeliest words with their probabilities: the numbers behind the icon array."""
+    rows = [(words.words[one.word], one.prior, one.posterior) for one in found.top]
+    return pd.DataFrame(rows, columns=list(attack_captions.COLUMNS))
+
+
+def listed_table(words: Lexicon, found: Look) -> pd.DataFrame:
+    """The same in everyday words."""
+    rows = [
+        {
+            "mark": MARKS[place] if place < _LETTERS else "",
+            "word": words.words[one.word],
+            "now": chance_text(one.posterior),
+            "before": chance_text(one.prior),
+            "change": attack_captions.change_text(one.prior, one.posterior),
+            "probability": one.posterior,
+        }
+        for place, one in enumerate(found.top)
+    ]
+    return pd.DataFrame(rows)
+
+
+def belief_icons(words: Lexicon, found: Look) -> pd.DataFrame:
+    """The likeliest words and all others, out of a hundred, before and after; for the icons."""
+    named = found.top[:_LETTERS]
+    rows: list[tuple[str, str, str, int]] = []
+    for when, share in (
+        (BEFORE, [one.prior for one in named]),
+        (AFTER, [one.posterior for one in named]),
+    ):
+        counts = of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist()
+        rows += [
+            (when, MARKS[place], words.words[one.word], counts[place])
+            for place, one in enumerate(named)
+        ]
+        rows.append((when, REST, OTHER, counts[-1]))
+    return pd.DataFrame(rows, columns=list(attack_icons.COLUMNS))
+
+
+def odds_table(scene: Scene, found: Look) -> pd.DataFrame:
+    """The likelihood ratio of the two words beside what is promised; for the odds figure."""
+    ratio = found.odds
+    names, mechanism = scene.words.words, scene.mechanism
+    rows = []
+    if ratio is not None:
+        rows.append(
+            (
+                mechanism.key,
+                mechanism.title,
+                names[ratio.first],
+                names[ratio.second],
+                names[ratio.output],
+                ratio.log_ratio,
+                ratio.log_ratio,
+                ratio.log_ratio,
+                ratio.claimed,
+                True,
+                str(found.promise.status),
+            )
+        )
+    return pd.DataFrame(rows, columns=list(odds.COLUMNS))
+
+
+def budget_table(words: Lexicon, found: Budget) -> pd.DataFrame:
+    """What is promised about each distinct word of a text, in its order."""
+    rows = [
+        (
+            words.words[one.word],
+            one.places,
+            one.releases,
+            words.words[one.nearest],
+            one.nearest_loss,
+        )
+        for one in found.words
+    ]
+    return pd.DataFrame(rows, columns=list(attack_budget.COLUMNS))
+
+
+def exposed_words(words: Lexicon, found: Exposure, density: VocabularyDensity) -> pd.DataFrame:
+    """Both ends of the ranking, and some of the words between them; for the figure."""
+    names = words.words
+    rows = [
+        (names[one.word], group, one.nearest, one.stays)
+        for group, ends in ((WORST, found.worst), (BEST, found.best))
+        for one in ends
+    ]
+    ends = {one.word for one in (*found.worst, *found.best)}
+    step = max(1, found.words.size // _DRAWN)
+    rows += [
+        (names[word], attack_exposed.OTHER, float(density.nearest[word]), float(stays))
+        for word, stays in zip(
+            found.words[::step].tolist(), found.stays[::step].tolist(), strict=True
+        )
+        if word not in ends
+    ]
+    return pd.DataFrame(rows, columns=list(attack_exposed.COLUMNS))
+
+
+def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
+    """One end of the ranking in everyday words."""
+    return pd.DataFrame(
+        {
+            "word": [words.words[one.word] for one in ends],
+            "stays": [f"{100 * one.stays:.3g} in 100" for one in ends],
+            "believed then": [f"{100 * one.believed:.3g} in 100" for one in ends],
+            "before": [chance_text(one.prior) for one in ends],
+            "nearest word": [round(one.nearest, 3) for one in ends],
+            "lonelier than": [f"{one.lonelier:.0%}" for one in ends],
+        }
+    )

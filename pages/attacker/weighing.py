@@ -1,0 +1,170 @@
+"""The attacker's sums for one output, kept for this session: a second look at an ε is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.odds import odds, worst_odds
+from dpcore.attack.output.overall import overall_success
+from dpcore.attack.output.posterior import posterior, posterior_bound, promised_distances
+from dpcore.lexicon.progress import silent
+from pages.attacker.believing import LIST
+from pages.attacker.channels import channel_or_progress
+from pages.shared import link
+from pages.shared.bench import memo
+
+if TYPE_CHECKING:
+    from dpcore.attack.output.channel import Channel, FloatArray, Seen
+    from dpcore.attack.output.odds import Odds
+    from dpcore.attack.output.overall import Overall
+    from dpcore.attack.output.posterior import Candidate
+    from dpcore.attack.output.prior import Prior
+    from dpcore.guarantee import Guarantee
+    from dpcore.lexicon.progress import Progress
+    from pages.attacker.believing import Belief
+    from pages.attacker.scene import Scene
+
+TOP = 10
+"""Words that are listed, likeliest first."""
+
+OUTPUTS = 200
+"""Outputs that are drawn to see how often the attacker is right over all of them."""
+
+_LOOKS, _SEEN, _LISTS, _OVERALL, _FAR = (
+    f"weighed_{name}" for name in ("looks", "outputs", "lists", "overall", "distances")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the attacker makes of one output at one ε.
+
+    Attributes:
+        top: the likeliest words.
+        pair: the first and the second word of the question.
+        perplexity: number of equally likely words with the same entropy.
+        bound: the largest posterior of the likeliest word that the promise allows.
+        odds: of the pair, given this output; None if both are the same word.
+        worst: the pair with the output that uses most of the promise.
+        promise: at this ε.
+        error: bound on the error of the logarithm of a probability.
+        method: how the likelihoods were found.
+        prior: how the prior was made.
+    """
+
+    top: tuple[Candidate, ...]
+    pair: tuple[Candidate, Candidate]
+    perplexity: float
+    bound: float
+    odds: Odds | None
+    worst: Odds
+    promise: Guarantee
+    error: float
+    method: str
+    prior: str
+
+
+def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Look | None:
+    """The attacker's view; None while the mechanism is being prepared, which is drawn.
+
+    Raises:
+        DpcoreError: the prior or the output is refused.
+    """
+    held = _held(_LOOKS)
+    key = (scene.mechanism, scene.epsilon, output, belief, pair)
+    if key in held:
+        known: Look = held[key]
+        return known
+    prior = belief.prior(scene.words)
+    channel = channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
+    if channel is None:
+        return None
+    seen: Seen = memo(_held(_SEEN), (channel, output), lambda: channel.seen(output), 4)
+    made: Look = memo(held, key, lambda: _look(scene, seen, prior, pair), 200)
+    return made
+
+
+def known_success(scene: Scene, belief: Belief) -> Overall | None:
+    """How often the attacker is right over all outputs, if that was asked for before."""
+    found: Overall | None = _held(_OVERALL).get((scene.mechanism, scene.epsilon, belief))
+    return found
+
+
+def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -> Overall | None:
+    """The same, computed; None while the mechanism is being prepared, which is drawn.
+
+    Raises:
+        DpcoreError: the prior is refused.
+    """
+    prior = belief.prior(scene.words)
+    channel = channel_for(scene, prior, listed=belief.kind == LIST)
+    if channel is None:
+        return None
+    found = overall_success(
+        channel, prior, scene.epsilon, outputs=OUTPUTS, seed=link.SEED, progress=progress
+    )
+    kept: Overall = memo(
+        _held(_OVERALL), (scene.mechanism, scene.epsilon, belief), lambda: found, 200
+    )
+    return kept
+
+
+def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look:
+    words, epsilon = scene.words, scene.epsilon
+    likelihood = seen.at(epsilon)
+    promise = scene.mechanism.guarantee(epsilon)
+    found = posterior(likelihood, prior)
+    first, second = pair
+    seen_word = likelihood.output
+
+    def far(word: int) -> FloatArray:
+        key = (scene.mechanism, word)
+        made: FloatArray = memo(
+            _held(_FAR), key, lambda: promised_distances(words, promise, word), 6
+        )
+        return made
+
+    return Look(
+        top=tuple(found.top(TOP)),
+        pair=(found.candidate(first), found.candidate(second)),
+        perplexity=found.perplexity,
+        bound=posterior_bound(words, promise, prior, found.best, far(found.best)),
+        odds=None if first == second else odds(words, likelihood, promise, first, second),
+        worst=worst_odds(words, likelihood, promise, seen_word, far(seen_word)),
+        promise=promise,
+        error=found.error,
+        method=likelihood.method,
+        prior=prior.sentence,
+    )
+
+
+def channel_for(
+    scene: Scene, prior: Prior, others: tuple[int, ...] = (), *, listed: bool
+) -> Channel | None:
+    """The channel that a prior needs; None while one is being prepared, which is drawn.
+
+    Args:
+        scene: the mechanism.
+        prior: of the attacker.
+        others: words that are asked about beside those that are possible.
+        listed: whether the prior holds few words possible: their laws need no preparing.
+
+    Raises:
+        DpcoreError: there are too many words in the list.
+    """
+    if not listed:
+        return channel_or_progress(scene.mechanism)
+    words = tuple(sorted({*prior.support.tolist(), *others}))
+    made: Channel = memo(
+        _held(_LISTS), (scene.mechanism, words), lambda: open_channel(scene.mechanism, words), 2
+    )
+    return made
+
+
+def _held(name: str) -> dict[Any, Any]:
+    found: dict[Any, Any] = st.session_state.setdefault(name, {})
+    return found

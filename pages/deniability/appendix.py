@@ -1,0 +1,167 @@
+"""Appendix C of Xu et al. 2021 beside the truth: a section of the Deniability page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.measure.words import named
+from dpcore.papers.xu2021.appendix_c import COLUMNS, appendix_rows, everyday_extremes, gumbel_limit
+from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
+from dpcore.plots.deniability.appendix_c import appendix_caption, appendix_figure
+from dpcore.plots.style import SCALES
+from pages.shared.bench import admissible
+from pages.shared.figure import show_figure
+from pages.shared.groups import admissible_grid, group_of
+from pages.shared.messages import note
+from pages.shared.pair import OTHER, WORD, choose, chosen_pair
+from pages.shared.progress import timed
+from pages.shared.resources import mechanism
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_KEYS = ("madlib.v1", "truncated-gumbel.v1")
+_TITLES = ("Laplace: 1 − exp(−εδ/4)", "Truncated Gumbel: at least P(K ≥ 2)/(1 + e^(−δ/b))")
+_HELD, _STARTS = "appendix_held", "appendix_starts"
+_BOXES = {WORD: "appendix_dense", OTHER: "appendix_sparse"}
+_FOLLOWED = "appendix_followed"
+_DIRECTIONS = 400
+_SEED = 0
+_LONGEST = 100
+_SHOWN = ["mechanism", "word", "epsilon", "nearest", "formula", "truth", "low", "high"]
+
+
+def appendix_view(lexicon: Lexicon) -> None:
+    """Draw the choice of two words, both figures, the table and what fails."""
+    note(
+        "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its distance "
+        "to the nearest other word, to argue that Laplace noise treats dense and sparse places "
+        "differently and truncated Gumbel noise hardly. Here are its formulas (dash) beside what "
+        "the mechanisms do (solid) and what can be proved in their place (dots)."
+    )
+    words = _choose(lexicon)
+    if words is None:
+        return
+    mechanisms = [mechanism(lexicon, key) for key in _KEYS]
+    tables = _tables(lexicon, mechanisms, words)
+    here = []
+    for one, table, title, column in zip(
+        mechanisms, tables, _TITLES, st.columns(2), strict=True
+    ):  # fmt: skip
+        with column:
+            here.append(_formula(one, table, title))
+    st.dataframe(
+        pd.concat(here)[_SHOWN],
+        hide_index=True,
+        placeholder="",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.4g")
+            for name in _SHOWN
+            if name[:2] != "me"
+        },
+        alt="Formula, truth and proved bounds of both words at the chosen ε",
+    )
+    note(
+        "nearest is δ, low and high are proved bounds. The truth of truncated Gumbel is exact; "
+        f"that of Laplace is averaged over {_DIRECTIONS} directions of the noise (seed {_SEED})."
+    )
+
+
+def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
+    """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
+    group = group_of(one.meaning)
+    grid = admissible_grid(group, [one])
+    st.subheader(title, anchor=False)
+    value = st.select_slider(
+        "ln ε of the marker" if group.logarithm else "ε of the marker",
+        grid,
+        value=group.start if group.start in grid else grid[len(grid) // 2],
+        format_func=group.label,
+        key=f"appendix_eps_{group.name}",
+        help="The sentences and the table speak of this ε; nothing is computed again.",
+    )
+    at = group.epsilon(value)
+    rows = table.to_dict("records")
+    n, d = len(one.lexicon), one.lexicon.dimension
+    limit = gumbel_limit(n) if group.logarithm else None
+    show_figure(
+        appendix_figure(table, SCALES[one.meaning].axis, group.logarithm, at, limit),
+        appendix_caption(table, group.reading(value), at),
+        table,
+        f"appendix_{one.short}",
+    )
+    said = gumbel_sentences(rows, at, n) if group.logarithm else laplace_sentences(rows, at, d)
+    for sentence in said:
+        st.text(sentence)
+    return table[table["epsilon"] == at]
+
+
+def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
+    """Two words, at first those that all pages are about; None while one is not known."""
+    starts = st.session_state.get(_STARTS)
+    if starts is None or starts[0] != lexicon.fingerprint:
+        starts = st.session_state[_STARTS] = (lexicon.fingerprint, everyday_extremes(lexicon))
+    pair = tuple(
+        chosen or start for chosen, start in zip(chosen_pair(lexicon), starts[1], strict=True)
+    )
+    if st.session_state.get(_FOLLOWED) != pair:
+        for key, word in zip(_BOXES.values(), pair, strict=True):
+            st.session_state[key] = word
+        st.session_state[_FOLLOWED] = pair
+    labels = ("A word in a dense place", "A word in a sparse place")
+    for (slot, key), label, column in zip(_BOXES.items(), labels, st.columns(2), strict=True):
+        column.text_input(
+            label,
+            key=key,
+            max_chars=_LONGEST,
+            on_change=_take,
+            args=(slot, lexicon),
+            help="Any word of the lexicon. It becomes one of the two words that all pages are "
+            "about; it stays in this browser session and is not put into the link.",
+        )
+    typed = [str(st.session_state[key]).strip() for key in _BOXES.values()]
+    known = [_known(word, lexicon) for word in typed]
+    for word, found in zip(typed, known, strict=True):
+        if found is None:
+            st.error("This word is not in the lexicon: type another one.", icon=":material/error:")
+            st.text(word)
+    dense, sparse = known
+    if dense is None or sparse is None:
+        return None
+    if dense == sparse:
+        st.error("These are the same word: type another one.", icon=":material/error:")
+        return None
+    return dense, sparse
+
+
+def _known(word: str, lexicon: Lexicon) -> str | None:
+    return next((form for form in (word, word.lower()) if form in lexicon), None)
+
+
+def _take(slot: str, lexicon: Lexicon) -> None:
+    """A known word becomes the word of all pages; an unknown one is refused where it stands."""
+    word = _known(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
+    if word is not None:
+        choose(slot, word, typed=True)
+
+
+def _tables(
+    lexicon: Lexicon, mechanisms: list[Mechanism], words: tuple[str, str]
+) -> list[pd.DataFrame]:
+    """The rows of each mechanism, kept in this session until other words are chosen."""
+    identity = (lexicon.fingerprint, words)
+    held: tuple[Any, list[pd.DataFrame]] | None = st.session_state.get(_HELD)
+    if held is None or held[0] != identity:
+        parts = [(one, word) for one in mechanisms for word in words]
+        rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
+        for one, word in timed("Computing the truth beside the formulas", parts):
+            rows[one.key] += appendix_rows(
+                one, named(lexicon, [word]), admissible(one), runs=_DIRECTIONS, seed=_SEED
+            )
+        held = (identity, [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS])
+        st.session_state[_HELD] = held
+    return held[1]

@@ -1,0 +1,186 @@
+"""The part of the Deniability page that moves: sliders, curves, tables, and the views below.
+
+Everything is measured by now; a step of a slider looks numbers up and draws them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.deniability.captions import curves_alt, curves_caption
+from dpcore.plots.deniability.curves import BANDS, curves_figure, curves_mark
+from dpcore.plots.style import SCALES
+from pages.deniability.comparing import comparison
+from pages.deniability.moving import VIEWS, fragment_of, moved
+from pages.deniability.tables import curve_table, line_table, table_at
+from pages.deniability.views import views
+from pages.shared.figure import still_figure
+from pages.shared.groups import GROUPS
+from pages.shared.messages import note
+from pages.shared.slider import epsilon_slider
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+    from streamlit.delta_generator import DeltaGenerator
+
+    from pages.deniability.curves import Curve
+    from pages.deniability.views import Scene
+    from pages.shared.figure import Still
+    from pages.shared.groups import Group
+
+NOMINAL, EQUAL = "nominal ε", "calibrated: equal mean Nw"
+_NUMBERS = ("Nw", "Nw at least", "Nw at most", "Sw", "± Sw", "effective number")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group of mechanisms with all that is drawn of it, made once for all steps.
+
+    Attributes:
+        group: the group.
+        curves: of its mechanisms.
+        pinned: words with rows of their own.
+        tables: by quantity, the columns of `dpcore.plots.deniability.curves`.
+        figures: by quantity.
+        alts: their text alternatives.
+    """
+
+    group: Group
+    curves: list[Curve]
+    pinned: tuple[str, ...]
+    tables: dict[str, pd.DataFrame]
+    figures: dict[str, go.Figure]
+    alts: dict[str, str]
+
+
+def board(scene: Scene) -> None:
+    """Choice of the comparison, sliders, curves, tables and views."""
+    with st.container(horizontal=True):
+        how = st.segmented_control(
+            "Compare mechanisms at",
+            [NOMINAL, EQUAL],
+            default=NOMINAL,
+            required=True,
+            key="compare",
+            bind="query-params",
+            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
+            "calibrated: all in one figure, over how often the words stay.",
+        )
+        if how == NOMINAL:
+            band = _band()
+            every = st.toggle(
+                "Thin line for each word",
+                key="lines",
+                bind="query-params",
+                help="Draws the curves of all measured words behind their mean.",
+            )
+    if how == EQUAL:
+        comparison(scene.curves)
+    else:
+        for group in GROUPS:
+            members = [c for c in scene.curves if c.mechanism.meaning in group.meanings]
+            if members:
+                _group(_part(group, members, scene.pinned, BANDS[band], every))
+    st.fragment(views, key=VIEWS)(scene)
+
+
+def _band() -> str:
+    band: str = st.segmented_control(
+        "Band around each mean",
+        list(BANDS),
+        default=next(iter(BANDS)),
+        required=True,
+        key="band",
+        bind="query-params",
+        help="How far the words differ from each other; it is no error of the measurement.",
+    )
+    return band
+
+
+def _part(
+    group: Group, members: list[Curve], pinned: tuple[str, ...], band: str, every: bool
+) -> Part:
+    tables = {quantity: curve_table(members, quantity) for quantity in ("nw", "sw")}
+    lines = line_table(members, pinned, every)
+    title = SCALES[members[0].mechanism.meaning].axis
+    figures = {
+        quantity: curves_figure(table, quantity, title, group.logarithm, band, lines)
+        for quantity, table in tables.items()
+    }
+    alts = {quantity: curves_alt(table, quantity) for quantity, table in tables.items()}
+    return Part(group, members, pinned, tables, figures, alts)
+
+
+def _group(part: Part) -> None:
+    """Slider, two figures and a table of one group; only what shows its ε is in the fragment."""
+    group = part.group
+    st.subheader(group.title, anchor=False)
+    _say_delta(part.curves)
+    top = st.container(gap=None)
+    places = {}
+    for quantity, column in zip(part.figures, st.columns(2), strict=True):
+        with column:
+            places[quantity] = still_figure(
+                part.figures[quantity],
+                part.alts[quantity],
+                part.tables[quantity],
+                f"{quantity}_{group.name}",
+            )
+    if part.pinned:
+        kinds = ("solid", "dotted")
+        drawn = [f"{word} {kind}" for word, kind in zip(part.pinned, kinds, strict=False)]
+        st.text(f"Drawn bold: {', '.join(drawn)}.")
+    below = st.container()
+    note(" ".join(_method(curve) for curve in part.curves))
+    with top:
+        st.fragment(_moving, key=fragment_of(group))(part, places, below)
+
+
+def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:
+    """The slider, and what is said at its ε; the marks of the figures and the table with it."""
+    group = part.group
+    with st.container(gap=None):
+        mechanisms = [curve.mechanism for curve in part.curves]
+        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
+    at = group.epsilon(value)
+    for quantity, table in part.tables.items():
+        places[quantity].show(
+            curves_caption(table, quantity, group.reading(value), at),
+            curves_mark(table, quantity, group.logarithm, at),
+        )
+    below.dataframe(
+        table_at(part.curves, part.pinned, at),
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
+        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
+    )
+
+
+def _say_delta(curves: list[Curve]) -> None:
+    """Mechanisms with and without δ share an axis; which is which is said."""
+    meanings = {c.mechanism.meaning for c in curves}
+    approximate = [
+        c.mechanism.short for c in curves if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
+    ]
+    if len(meanings) > 1:
+        note(f"Only up to a probability δ: {', '.join(approximate)}. The others promise ε alone.")
+
+
+def _method(curve: Curve) -> str:
+    """How the numbers of one mechanism were found and how far they may be off."""
+    figures, name = curve.found.figures, curve.mechanism.short
+    if curve.found.method == "exact":
+        return f"**{name}**: exact ({figures.detail})."
+    how = figures.detail
+    if curve.found.method == "protocol":
+        how = f"the papers' protocol ({how})"
+    return (
+        f"**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "
+        f"of the mean Sw at most {float(figures.sw_mean_error.max()):.2g}."
+    )

@@ -1,0 +1,199 @@
+"""Which words are measured and how often: the controls at the top of the Deniability page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import ParameterError
+from dpcore.limits import MAX_TEXT_CHARACTERS, PAGE_RUNS, PAGE_WORDS
+from dpcore.measure import words as measured
+from dpcore.measure.words import Stratum
+from dpcore.noise.streams import generator
+from pages.deniability.corpus import choose_text, read, selection_of
+from pages.shared import link
+from pages.shared.seed import choose_seed
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.words import Selection
+
+SAMPLE, LIST, TEXT = "A sample", "My own words", "A text"
+WORDS = "words"
+START_WORDS = "hospital doctor sister city heart money london happy"
+START_SAMPLE = 12
+START_RUNS = 200
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the words are chosen.
+
+    Attributes:
+        source: SAMPLE, LIST or TEXT.
+        count: of the sample, or the most words of a text that are measured.
+        by: how the sample is stratified.
+        text: the typed words, or the text; None for a sample.
+        data: bytes of an uploaded file, which takes the place of the text.
+    """
+
+    source: str
+    count: int = 0
+    by: str = Stratum.FREQUENCY
+    text: str | None = None
+    data: bytes | None = None
+
+    @property
+    def public(self) -> bool:
+        """Whether nothing that a person typed or uploaded is in the choice."""
+        return self.source == SAMPLE
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The typed words, each once; separated by spaces, commas, semicolons or line ends."""
+        return tuple(dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text or "") if word))
+
+    def selection(self, lexicon: Lexicon, seed: int) -> Selection:
+        """The words in a lexicon; capitals are tried as typed, then small.
+
+        Raises:
+            DpcoreError: there are none, too many, or some that the lexicon does not hold.
+        """
+        if self.source == SAMPLE:
+            return _sample(lexicon.fingerprint, self.count, self.by, seed, lexicon)
+        if self.source == TEXT:
+            text = self.text or "" if self.data is None else read(self.data)
+            rng = generator(seed, "words of a text")
+            return measured.reduced(selection_of(lexicon, text), self.count, rng)
+        if len(self.text or "") > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:
+            raise ParameterError(
+                f"at most {PAGE_WORDS} words ({MAX_TEXT_CHARACTERS:,} characters) are measured "
+                f"here, got {len(self.names):,} words ({len(self.text or ''):,} characters)"
+            )
+        names = [word if word in lexicon else word.lower() for word in self.names]
+        return measured.named(lexicon, names)
+
+
+def first_selection(lexicon: Lexicon) -> Selection:
+    """The words that a fresh visit measures."""
+    return Words(SAMPLE, START_SAMPLE).selection(lexicon, link.SEED)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Choosing the words of the sample…")
+def _sample(
+    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
+    count: int,
+    by: str,
+    seed: int,
+    _lexicon: Lexicon,
+) -> Selection:
+    return measured.sample(_lexicon, count, generator(seed, "sample of words"), by)
+
+
+def choose_words() -> tuple[Words, int, int]:
+    """Draw the choice of words, R and the seed; return all three.
+
+    What is typed stays in the session and out of the link.
+    """
+    if WORDS not in st.session_state:
+        given = st.query_params.get(WORDS)
+        st.session_state[WORDS] = START_WORDS if given is None else given
+    by = str(Stratum.FREQUENCY)
+    with st.container(horizontal=True):
+        of = st.segmented_control(
+            "Words to measure",
+            [SAMPLE, LIST, TEXT],
+            default=SAMPLE,
+            required=True,
+            key="of",
+            bind="query-params",
+            help="A sample takes one word at random from each of N equal parts of the "
+            "vocabulary; a text counts each of its words as often as it stands there.",
+        )
+        if of == SAMPLE:
+            by = _strata()
+    left, right = st.columns(2)
+    with left:
+        if of == LIST:
+            words = Words(LIST, text=_list())
+        elif of == TEXT:
+            given = choose_text()
+            words = Words(TEXT, _count(of), text=given.text, data=given.data)
+        else:
+            words = Words(SAMPLE, _count(of), by)
+    with right:
+        runs, seed = _runs()
+    return words, runs, seed
+
+
+def _strata() -> str:
+    return str(
+        st.segmented_control(
+            "Parts of the vocabulary by",
+            [str(stratum) for stratum in Stratum],
+            default=str(Stratum.FREQUENCY),
+            required=True,
+            key="by",
+            bind="query-params",
+            help="frequency: from frequent to rare words. density: from words with a near "
+            "neighbour to words that stand alone. Either way all kinds are represented in "
+            "proportion.",
+        )
+    )
+
+
+def _count(of: str) -> int:
+    return int(
+        st.slider(
+            "Words in the sample" if of == SAMPLE else "Words of the text, at most",
+            2,
+            PAGE_WORDS,
+            START_SAMPLE,
+            key="sample",
+            bind="query-params",
+            help="More words take longer and give a steadier mean. Of a text with more different "
+            "words, the heaviest are kept and the others drawn in proportion to how often they "
+            "stand there, so that the mean stays unbiased.",
+        )
+    )
+
+
+def _list() -> str:
+    return st.text_area(
+        "Your words",
+        key=WORDS,
+        height=80,
+        on_change=_typed,
+        persist_state="session",
+        help=f"Up to {PAGE_WORDS} words, separated by spaces, commas or lines; then press "
+        "Ctrl+Enter or leave the box. They stay in this browser session and are not put into "
+        "the link.",
+    )
+
+
+def _runs() -> tuple[int, int]:
+    with st.container(horizontal=True):
+        runs = st.number_input(
+            "Runs R",
+            2,
+            PAGE_RUNS,
+            START_RUNS,
+            key="runs",
+            bind="query-params",
+            width=150,
+            help="Sw counts different outputs in R runs, so it depends on R (the papers take "
+            "1,000). Where a law is not exact, R is also the number of noise directions or runs "
+            "that it is estimated from.",
+        )
+        seed = choose_seed(
+            "Of the sample and of the noise: the same seed gives everybody the same numbers."
+        )
+    return int(runs), seed
+
+
+def _typed() -> None:
+    """Words of an old link leave it once others are typed."""
+    st.query_params.pop(WORDS, None)

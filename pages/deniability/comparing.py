@@ -1,0 +1,113 @@
+"""Mechanisms at equal mean Nw: one axis for all, since how often a word stays means one thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
+from dpcore.plots.style import short_name
+from pages.deniability.moving import moved
+from pages.deniability.tables import equal_table, read_table
+from pages.shared.figure import still_figure
+from pages.shared.groups import group_of
+from pages.shared.messages import note
+from pages.shared.slider import epsilon_slider
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
+
+    from pages.deniability.curves import Curve
+    from pages.shared.figure import Still
+
+_FRAGMENT = "compared"
+_QUANTITIES = ("sw", "effective")
+_COLUMNS = {
+    "mechanism": "mechanism",
+    "epsilon": "ε at this Nw",
+    "low": "more than",
+    "high": "less than",
+    "sw": "mean Sw",
+    "effective": "median effective number",
+}
+
+
+def comparison(curves: Sequence[Curve]) -> None:
+    """Draw the choice of the reference, its slider, two figures and the table."""
+    names = {curve.mechanism.short: curve for curve in curves}
+    said = st.selectbox(
+        "Reference",
+        list(names),
+        key="reference",
+        bind="query-params",
+        width=260,
+        help="The mechanism whose ε you set. The others are read at the ε where the words stay "
+        "as often as under it.",
+    )
+    table = equal_table(curves)
+    runs = curves[0].found.runs
+    top = st.container()
+    places = {}
+    for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
+        with column:
+            places[quantity] = still_figure(
+                equal_figure(table, quantity, runs),
+                equal_alt(table, quantity, runs),
+                table,
+                f"{quantity}_at_equal_nw",
+            )
+    below = st.container()
+    note(
+        "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
+        "different things, and protect different pairs of words. ε is read on a straight line in "
+        "ln ε between the curves' measured ε; “more than” and “less than” are those between which "
+        "it certainly lies (the interval of level 95 % of the mean Nw). An empty row: the mean Nw "
+        "of this mechanism never has the value at a measured ε; several rows: it is not "
+        "monotone."
+    )
+    with top:
+        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, places, below)
+
+
+def _moving(
+    curves: list[Curve],
+    reference: Curve,
+    table: pd.DataFrame,
+    places: dict[str, Still],
+    below: DeltaGenerator,
+) -> None:
+    """The slider of the reference, and what is said at its ε."""
+    mechanism, runs = reference.mechanism, reference.found.runs
+    group = group_of(mechanism.meaning)
+    with st.container(gap=None):
+        value = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
+    at = group.epsilon(value)
+    if at not in reference.found.epsilons:
+        st.info(
+            f"{mechanism.short} is not defined at {group.reading(value)}: move the slider.",
+            icon=":material/info:",
+        )
+        for place in places.values():
+            place.clear()
+        below.empty()
+        return
+    read, nw = read_table(curves, reference, at)
+    st.markdown(f"**{mechanism.short}** at {group.reading(value)}: the mean Nw is **{nw:.4g}**.")
+    for quantity, place in places.items():
+        place.show(
+            equal_caption(read, nw, quantity),
+            equal_mark(table, read, quantity, runs, nw),
+        )
+    shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
+    number = st.column_config.NumberColumn(format="%.4g")
+    below.dataframe(
+        shown,
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(list(_COLUMNS.values())[1:], number),
+        alt=f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+    )

@@ -1,0 +1,91 @@
+"""The papers' figures: recorded results, the table of paper against measurement, and how made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.papers.comparison import compare, comparison_table
+from dpcore.papers.studies import STUDIES
+from dpcore.plots.deniability.recorded import (
+    recorded_caption,
+    recorded_figure,
+    trade_caption,
+    trade_figure,
+)
+from dpcore.plots.style import SCALES
+from dpcore.study.panels import TRADE, drawing
+from dpcore.study.provenance import provenance, undefined_sentence
+from dpcore.study.results import read_recorded
+from pages.shared.compared import show_compared
+from pages.shared.downloads import csv_button
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from dpcore.study.panels import Drawing
+    from dpcore.study.results import Recorded
+
+_STUDY = "study"
+
+
+@st.cache_resource(max_entries=len(STUDIES), show_spinner=False)
+def _recorded(name: str) -> Recorded:
+    return read_recorded(name)
+
+
+def papers_view() -> None:
+    """Draw the choice of a recorded study, its figures, the comparison and how it was made."""
+    name = st.selectbox(
+        "Recorded study",
+        list(STUDIES),
+        key=_STUDY,
+        bind="query-params",
+        help="Measured beforehand on the vocabulary that the paper names, as far as its vectors "
+        "are at hand; nothing is computed when you look at it.",
+    )
+    study = STUDIES[name]
+    try:
+        recorded = _recorded(name)
+        drawings = [drawing(recorded, panel) for panel in study.panels]
+        compared, table = compare(recorded), comparison_table(recorded)
+    except DpcoreError as error:
+        refuse("The recorded results could not be read.", error)
+        return
+    note(f"**{study.title}** ({study.source or 'no paper: mechanisms with their own settings'})")
+    for start in range(0, len(drawings), 2):
+        pair = drawings[start : start + 2]
+        for place, (column, one) in enumerate(zip(st.columns(2), pair, strict=False), start=start):
+            with column:
+                _panel(one, f"{name}_{place + 1}")
+    said = undefined_sentence(recorded)
+    if said:
+        note(said)
+    if compared:
+        st.subheader("What the paper says, and what is measured", anchor=False)
+        for row in compared:
+            show_compared(row)
+        csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
+    st.subheader("How it was made", anchor=False)
+    st.code(recorded.entry.command, language=None, wrap_lines=True)
+    st.text("\n".join(provenance(recorded.entry)))
+    csv_button("All numbers as CSV", name, lambda: recorded.table, key="csv_recorded")
+
+
+def _panel(one: Drawing, key: str) -> None:
+    """One figure with its title."""
+    st.markdown(f"**{one.panel.title}**")
+    if one.panel.quantity == TRADE:
+        show_figure(trade_figure(one.table), trade_caption(one.table), one.table, key)
+        return
+    logarithm = one.meaning is EpsilonMeaning.METRIC_LOG
+    quantity = one.panel.quantity
+    show_figure(
+        recorded_figure(one.table, quantity, SCALES[one.meaning].axis, logarithm),
+        recorded_caption(one.table, quantity, logarithm),
+        one.table,
+        key,
+    )

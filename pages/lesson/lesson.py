@@ -1,0 +1,174 @@
+"""One step of the lesson at a time: read, guess, check, look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.lesson.guessing import GUESS, computed, forget, guesses, score, take
+from pages.lesson.steps import STEPS, step
+from pages.lesson.worksheet import answers, worksheet
+from pages.shared import link
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from dpcore.study.lesson import Exercise
+    from pages.lesson.steps import Step
+
+STEP = "step"
+
+
+def lesson() -> None:
+    """Draw the list of steps, the open step, the way on, and what a teacher takes along."""
+    keys = [one.key for one in STEPS]
+    if STEP not in st.session_state:
+        linked = st.query_params.get(STEP, keys[0])
+        st.session_state[STEP] = linked if linked in keys else keys[0]
+    key = st.pills(
+        "Step",
+        keys,
+        format_func=lambda one: f"{keys.index(one) + 1} {step(one).short}",
+        required=True,
+        key=STEP,
+        help="Two minutes each. You can go back at any time; the link opens the same step.",
+    )
+    link.write(STEP, key, keys[0])
+    place = keys.index(key)
+    _step(step(key), place)
+    _way(keys, place)
+    _score()
+    with st.expander("For teachers: worksheet and answers"):
+        _handouts()
+
+
+def _step(one: Step, place: int) -> None:
+    st.subheader(f"{place + 1}. {one.title}", anchor=False)
+    st.markdown(one.story)
+    task = computed(one.key)
+    with st.container(border=True):
+        st.markdown("**Take a guess, then check**")
+        st.text(task.question)
+        _guess(task)
+        if task.key in guesses():
+            _answer(task, guesses()[task.key])
+    with st.expander("The formula"):
+        st.markdown(one.formula)
+    st.page_link(
+        one.page,
+        label=f"{one.look}.",
+        icon=":material/arrow_forward:",
+        query_params=one.link,
+    )
+
+
+def _guess(task: Exercise) -> None:
+    made = guesses().get(task.key)
+    field = f"{GUESS}{task.key}"
+    if task.options:
+        if made is not None:
+            st.session_state[field] = task.options[int(made)]
+        st.radio(
+            "Your guess",
+            task.options,
+            index=None,
+            key=field,
+            disabled=made is not None,
+            help="The first guess counts.",
+        )
+    else:
+        if made is not None:
+            st.session_state[field] = made
+        st.number_input(
+            f"Your guess, from {task.low:g} to {task.high:g}{task.unit}",
+            float(task.low),
+            float(task.high),
+            None,
+            step=float(task.step),
+            format="%g",
+            key=field,
+            disabled=made is not None,
+            width=260,
+            placeholder="a number",
+            help=f"The first guess counts; up to {task.near:g}{task.unit} beside the truth is "
+            "right.",
+        )
+    if made is None and st.button(
+        "Check",
+        key=f"lesson_check_{task.key}",
+        icon=":material/check:",
+        on_click=take,
+        args=(task.key,),
+        help="Shows what is true, computed by the laboratory.",
+    ):
+        note("Guess first: choose an answer." if task.options else "Guess first: type a number.")
+
+
+def _answer(task: Exercise, guess: float) -> None:
+    if task.right(guess):
+        st.success("Right.", icon=":material/check_circle:")
+    elif task.options:
+        st.info("Not so.", icon=":material/cancel:")
+    else:
+        side = "more" if task.answer > guess else "less"
+        st.info(f"It is {side} than that.", icon=":material/cancel:")
+    st.text(task.found)
+
+
+def _way(keys: list[str], place: int) -> None:
+    with st.container(horizontal=True):
+        for label, other, icon in (
+            ("Back", place - 1, "back"),
+            ("Next step", place + 1, "forward"),
+        ):
+            st.button(
+                label,
+                key=f"lesson_{icon}",
+                icon=f":material/arrow_{icon}:",
+                disabled=not 0 <= other < len(keys),
+                on_click=_open,
+                args=(keys[other % len(keys)],),
+                help=f"Opens step {other % len(keys) + 1}: {step(keys[other % len(keys)]).title}.",
+            )
+
+
+def _open(key: str) -> None:
+    st.session_state[STEP] = key
+
+
+def _score() -> None:
+    right, made = score()
+    if not made:
+        return
+    note(f"{made} of {len(STEPS)} guesses made, {right} right.")
+    if made == len(STEPS):
+        st.button(
+            "Begin anew",
+            key="lesson_anew",
+            icon=":material/restart_alt:",
+            on_click=forget,
+            help="Forgets your guesses. They were kept in this browser session only.",
+        )
+
+
+def _handouts() -> None:
+    note(
+        "Eight steps, about two minutes each alone; with a class, let everybody write down a guess "
+        "before anybody checks, and an hour is soon over. **Reading aids** in the sidebar has "
+        "letters for a projector. The sheets open in a browser and print on paper."
+    )
+    with st.container(horizontal=True):
+        for label, name, make in (
+            ("Worksheet", "worksheet", worksheet),
+            ("Answers", "answers", answers),
+        ):
+            st.download_button(
+                label,
+                data=lambda make=make: make(tuple(computed(one.key) for one in STEPS)),
+                file_name=f"word-privacy-{name}.html",
+                mime="text/html",
+                key=f"lesson_{name}",
+                icon=":material/download:",
+                on_click="ignore",
+                help="One file of text that any browser opens and prints; it loads nothing.",
+            )

@@ -1,0 +1,26 @@
+"""Lesson: eight steps in everyday words, each with a guess that the laboratory checks."""
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from pages.lesson.lesson import lesson
+from pages.shared.footer import footer
+from pages.shared.frame import require_frame
+from pages.shared.messages import refuse
+from pages.shared.needed import lexicon_or_stop
+
+require_frame()
+
+st.title("Private words in eight steps", anchor=False)
+st.markdown(
+    "For people who have never heard of ε: a quarter of an hour alone, an hour in class. Every "
+    "answer is calculated by this laboratory, not quoted."
+)
+words = lexicon_or_stop("default")
+try:
+    lesson()
+except DpcoreError as error:
+    refuse("This step could not be calculated.", error)
+footer(
+    words, 0, "handwritten digits with a seed of their own, the price from a recorded experiment"
+)

@@ -1,0 +1,258 @@
+"""What is measured of one pair of words: looked up once it is measured."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.attack.output.compare import compare
+from dpcore.measure.density.density import neighbourhood
+from dpcore.measure.maps.maps import (
+    DEFAULT_NEIGHBOURS,
+    local_map,
+    vocabulary_map,
+)
+from dpcore.measure.maps.table import distance_table, mass_table, point_table
+from dpcore.measure.mass import mass_on_map
+from dpcore.measure.pair import Pair, spread_on_map
+from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.plots.maps.distances import distance_strip
+from dpcore.plots.maps.maps import map_base
+from dpcore.plots.pair import pair_figure
+from pages.shared import link
+from pages.shared.bench import admissible, memo
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from dpcore.measure.density.density import Neighbourhood
+    from dpcore.measure.maps.maps import Map, Projection
+    from dpcore.measure.pair import Spread
+    from dpcore.mechanisms.additive.shared import SharedDirections
+    from dpcore.mechanisms.law import Law
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.plots.maps.distances import Strip
+    from dpcore.plots.maps.maps import MapBase
+
+RUNS = 200
+"""R of Sw, and directions or runs behind Nw where a law is not exact."""
+SEED = link.SEED
+NEIGHBOURS = 12
+"""Neighbours that are listed beside a word."""
+STRIP = 40
+"""Neighbours of each word in the strip of true distances."""
+
+_PART = 2  # ε measured at a time where every draw at every ε is made by itself
+_KEPT_LAWS = 32
+_KEPT_TABLES = 24
+_KEPT_OUTPUTS = 100  # of 600 words at the most
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is measured of one mechanism: as a table, and as plain rows by ε.
+
+    Attributes:
+        mechanism: registry key.
+        table: the rows of the first word, then of the second, ε ascending.
+        rows: those of both words, by ε.
+    """
+
+    mechanism: str
+    table: pd.DataFrame
+    rows: dict[float, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Where the outputs of both words fall at one ε.
+
+    Attributes:
+        table: the words that are drawn, as `dpcore.measure.maps.table.mass_table`.
+        on_map: columns word, on_map: the probability that the output is a mapped word.
+    """
+
+    table: pd.DataFrame
+    on_map: pd.DataFrame
+
+
+@dataclass
+class PairBench:
+    """The work on one pair; memos are keyed by the mechanism itself.
+
+    Attributes:
+        pair: the words and what is near them.
+        shared: public noise directions.
+    """
+
+    pair: Pair
+    shared: SharedDirections
+    _measuring: threading.Lock = field(default_factory=threading.Lock)
+    _rows: dict[tuple[Mechanism, int], list[dict[str, Any]]] = field(default_factory=dict)
+    _tables: dict[tuple[Mechanism, int], Measured] = field(default_factory=dict)
+    _together: dict[tuple[Measured, ...], pd.DataFrame] = field(default_factory=dict)
+    _laws: dict[tuple[Mechanism, int, float], Law] = field(default_factory=dict)
+    _maps: dict[Projection, Map] = field(default_factory=dict)
+    _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
+    _around: dict[tuple[int, float | None], Neighbourhood] = field(default_factory=dict)
+    _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
+    _bases: dict[tuple[Projection, bool], MapBase] = field(default_factory=dict)
+    _drawn: dict[tuple[Mechanism, float, Projection, bool], Outputs] = field(default_factory=dict)
+    _spreads: dict[tuple[Projection, bool], Spread | None] = field(default_factory=dict)
+    _strip: dict[tuple[str, ...], Strip] = field(default_factory=dict)
+    _pair_figures: dict[tuple[Measured, ...], go.Figure] = field(default_factory=dict)
+
+    def parts(self, mechanism: Mechanism) -> int:
+        """In how many steps a mechanism is measured."""
+        return len(_parts(mechanism))
+
+    def missing(self, mechanism: Mechanism) -> list[int]:
+        """The steps that are still to be measured."""
+        return [i for i in range(self.parts(mechanism)) if (mechanism, i) not in self._rows]
+
+    def measure(self, mechanism: Mechanism, step: int) -> None:
+        """Measure one step; who needs one that is just being measured waits for it."""
+
+        def compute() -> list[dict[str, Any]]:
+            part = _parts(mechanism)[step]
+            found = compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED)
+            return found.rows()
+
+        with self._measuring:
+            memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
+
+    def table(self, mechanism: Mechanism) -> Measured | None:
+        """All that is measured of a mechanism so far; None if nothing is."""
+        done = [i for i in range(self.parts(mechanism)) if (mechanism, i) in self._rows]
+        if not done:
+            return None
+
+        def compute() -> Measured:
+            import pandas as pd
+
+            rows = [row for i in done for row in self._rows[mechanism, i]]
+            rows.sort(key=lambda row: (row["word"] != self.pair.names[0], row["epsilon"]))
+            by_epsilon: dict[float, list[dict[str, Any]]] = {}
+            for row in rows:
+                by_epsilon.setdefault(row["epsilon"], []).append(row)
+            return Measured(mechanism.key, pd.DataFrame(rows), by_epsilon)
+
+        return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
+
+    def together(self, found: list[Measured]) -> pd.DataFrame:
+        """The tables of several mechanisms as one."""
+
+        def compute() -> pd.DataFrame:
+            import pandas as pd
+
+            return pd.concat([one.table for one in found], ignore_index=True)
+
+        return memo(self._together, tuple(found), compute, 4)
+
+    def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
+        """The law of the first (0) or second (1) word, and the position of ε in it."""
+        word = self.pair.words[place]
+        whole = isinstance(mechanism, RadialMechanism)
+
+        def compute() -> Law:
+            epsilons = admissible(mechanism) if whole else np.array([epsilon])
+            return self.shared.law(mechanism, word, epsilons, self.pair.rankings[word])
+
+        key = (mechanism, word, -1.0 if whole else epsilon)
+        found = memo(self._laws, key, compute, _KEPT_LAWS)
+        return found, int(np.argmin(np.abs(found.epsilons - epsilon)))
+
+    def map(self, whole: bool, projection: Projection) -> Map:
+        """The map of the vocabulary, or of the surroundings of both words.
+
+        Raises:
+            DpcoreError: it is not built yet, or there are too few words.
+        """
+        words = self.pair.lexicon
+        if whole:
+            return vocabulary_map(words, projection)
+        k = self.mapped_neighbours
+        return memo(
+            self._maps, projection, lambda: local_map(words, self.pair.words, k, projection)
+        )
+
+    @property
+    def mapped_neighbours(self) -> int:
+        """Nearest words of each word on the map of their surroundings."""
+        return min(DEFAULT_NEIGHBOURS, len(self.pair.lexicon) - 1)
+
+    def points(self, shown: Map) -> pd.DataFrame:
+        """The points of a map for its figure; they do not depend on ε."""
+        lexicon, k = self.pair.lexicon, self.mapped_neighbours
+        return memo(
+            self._points, _key(shown), lambda: point_table(lexicon, shown, self.pair.words, k)
+        )
+
+    def base(self, shown: Map) -> MapBase:
+        """The figure of a map as far as it is the same at every ε."""
+        return memo(
+            self._bases, _key(shown), lambda: map_base(self.points(shown), str(shown.projection))
+        )
+
+    def spread(self, shown: Map) -> Spread | None:
+        """How much room the two words have, in truth and on a map."""
+        return memo(self._spreads, _key(shown), lambda: spread_on_map(self.pair, shown))
+
+    def outputs(self, mechanism: Mechanism, epsilon: float, shown: Map) -> Outputs:
+        """Where the outputs of both words fall on a map."""
+
+        def compute() -> Outputs:
+            import pandas as pd
+
+            masses = []
+            for place in (0, 1):
+                law, at = self.law(mechanism, place, epsilon)
+                masses.append(mass_on_map(law, shown, slice(at, at + 1)))
+            rows = [
+                (name, float(mass.on[0].sum()))
+                for name, mass in zip(self.pair.names, masses, strict=True)
+            ]
+            table = mass_table(self.pair.lexicon, shown, masses)
+            return Outputs(table, pd.DataFrame(rows, columns=["word", "on_map"]))
+
+        return memo(self._drawn, (mechanism, epsilon, *_key(shown)), compute, _KEPT_OUTPUTS)
+
+    def distances(self) -> pd.DataFrame:
+        """True distances of the nearest words of both, for the strip."""
+        k = min(STRIP, len(self.pair.lexicon) - 1)
+        return memo(self._strips, k, lambda: distance_table(self.pair.lexicon, self.pair.words, k))
+
+    def strip(self, titles: tuple[str, ...]) -> Strip:
+        """The strip of true distances with a row for each of these mechanisms."""
+        return memo(self._strip, titles, lambda: distance_strip(self.distances(), titles), 4)
+
+    def pair_figure(self, found: list[Measured]) -> go.Figure:
+        """The curves of both words under several mechanisms."""
+        return memo(self._pair_figures, tuple(found), lambda: pair_figure(self.together(found)), 4)
+
+    def around(self, place: int, radius: float | None = None) -> Neighbourhood:
+        """The surroundings of the first or second word, as many neighbours as there are."""
+        word, lexicon = self.pair.words[place], self.pair.lexicon
+        k = min(NEIGHBOURS, len(lexicon) - 1)
+        return memo(
+            self._around,
+            (place, radius),
+            lambda: neighbourhood(lexicon, word, k, radius, self.pair.rankings[word]),
+            _KEPT_LAWS,
+        )
+
+
+def _key(shown: Map) -> tuple[Projection, bool]:
+    return shown.projection, bool(shown.centres)
+
+
+def _parts(mechanism: Mechanism) -> list[np.ndarray]:
+    """The ε of the slider in groups that are measured together."""
+    grid = admissible(mechanism)
+    if mechanism.exact_law or isinstance(mechanism, RadialMechanism):
+        return [grid] if grid.size else []
+    return [grid[i :: -(-grid.size // _PART)] for i in range(-(-grid.size // _PART))]

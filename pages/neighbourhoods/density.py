@@ -1,0 +1,86 @@
+"""Density of the whole vocabulary: shared by all sessions, computed only when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.lexicon.cache import kinds_kept
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import silent
+from dpcore.measure.density.density import NEIGHBOURS, bundled_density, vocabulary_density
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from dpcore.measure.density.density import VocabularyDensity
+
+_ASKED = "density_asked"
+
+
+def density(words: Lexicon) -> VocabularyDensity | None:
+    """The density of every word if it takes no waiting, else None."""
+    held = _held(words.fingerprint)
+    if not held:
+        found = bundled_density(words)
+        if found is None and _on_disk(words):
+            found = _computed(words, silent)
+        held += [] if found is None else [found]
+    return held[0] if held else None
+
+
+def density_or_button(words: Lexicon) -> VocabularyDensity | None:
+    """The density; where it takes a while, a button that has it computed with progress."""
+    found = density(words)
+    if found is not None:
+        return found
+    if st.session_state.pop(_ASKED, False):
+        found = _computed(words, _pulse())
+        _held(words.fingerprint).append(found)
+        st.rerun()  # the facts above know more now
+    note(
+        f"This compares each of the {len(words):,} words with all others, once: half a minute for "
+        "25,000 words. It is kept for the next time."
+    )
+    st.button(
+        "Find the densest and the sparsest words",
+        key="find_extremes",
+        icon=":material/search:",
+        on_click=_ask,
+        help="Computes the table of neighbours of all words.",
+    )
+    return None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _held(fingerprint: str) -> list[VocabularyDensity]:  # noqa: ARG001 - the key of the cache
+    return []
+
+
+def _computed(words: Lexicon, progress: Progress) -> VocabularyDensity:
+    return vocabulary_density(words, min(NEIGHBOURS, len(words) - 1), progress)
+
+
+def _on_disk(words: Lexicon) -> bool:
+    return "neighbours" in kinds_kept(words.with_metric(Metric.EUCLIDEAN).fingerprint)
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True
+
+
+def _pulse() -> Progress:
+    """Progress of the table, drawn where it is computed."""
+    slot: list[Any] = []
+
+    def report(_: str, done: int, total: int) -> None:
+        if not slot:
+            slot.append(st.empty())
+        if done < total:
+            slot[0].progress(done / total, text=f"Comparing words: {done:,} of {total:,}")
+        else:
+            slot[0].empty()
+
+    return report

@@ -1,0 +1,241 @@
+"""The map of the Neighbourhoods page: which one, where outputs fall on it, clicks, and building."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError, MapMissingError
+from dpcore.measure.maps import jobs as map_jobs
+from dpcore.measure.maps.maps import Projection
+from dpcore.plots.maps.captions import map_caption
+from dpcore.plots.maps.maps import chosen_word, map_figure
+from pages.neighbourhoods.words import SLOTS, TITLES
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.pair import choose
+
+if TYPE_CHECKING:
+    from dpcore.measure.maps.maps import Map
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.neighbourhoods.bench import PairBench
+
+AROUND, WHOLE = "Around the two words", "Whole vocabulary"
+KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}
+FIGURE = "map"
+_JOB = "neighbouring_job"
+_FAILED = "neighbouring_job_failed"
+_PULSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class View:
+    """Which map is shown: of what, made how, and for which of the words a click chooses."""
+
+    whole: bool
+    projection: Projection
+    slot: str
+
+
+def choose_view() -> View:
+    """Draw the choice of the map; it stands in the link."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        scope = st.segmented_control(
+            "Map",
+            [AROUND, WHOLE],
+            default=AROUND,
+            required=True,
+            key="scope",
+            bind="query-params",
+            help="The nearest words of both words in one fit and one scale, or all words (the "
+            "3,000 most frequent are drawn).",
+        )
+        kind = st.segmented_control(
+            "Drawn by",
+            list(KINDS),
+            default="densMAP",
+            required=True,
+            key="projection",
+            bind="query-params",
+            help="UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
+            "the density. PCA is the honest shadow: no distance is exaggerated, but most of each "
+            "is lost.",
+        )
+        title = st.segmented_control(
+            "A click chooses the",
+            list(TITLES),
+            default=TITLES[0],
+            required=True,
+            key="click",
+            bind="query-params",
+            help="Which of the two words becomes the word that you click on the map or in the "
+            "lists of dense and sparse words.",
+        )
+    return View(scope == WHOLE, KINDS[kind], SLOTS[TITLES.index(title)])
+
+
+def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, at: str) -> None:
+    """Draw the map with the output mass of one mechanism at one ε."""
+    shown = find_map(bench, view)
+    if shown is None:
+        return
+    words, pair = bench.pair.lexicon, bench.pair
+    defined = epsilon in mechanism.admissible
+    found = bench.outputs(mechanism, epsilon, shown) if defined else None
+    mass = None if found is None else found.table
+    caption = map_caption(
+        str(shown.projection),
+        len(shown),
+        len(words),
+        shown.mean_kept,
+        shown.k,
+        shown.density,
+        None if found is None else found.on_map,
+        f"{mechanism.short} at {at}",
+        drawn=mass,
+    )
+    table = bench.points(shown) if mass is None else mass
+
+    def take() -> None:
+        for point in st.session_state[f"figure_{FIGURE}"].selection.points:
+            word = chosen_word(point.get("customdata"))
+            if word is not None and word in words:
+                choose(view.slot, word)
+
+    show_figure(map_figure(bench.base(shown), mass), caption, table, FIGURE, on_click=take)
+    spread = bench.spread(shown)
+    if spread is not None:
+        st.text(
+            f"In truth the {spread.neighbours} nearest words of “{pair.names[1]}” are on average "
+            f"{spread.true:.3g} times as far from it as those of “{pair.names[0]}” are from "
+            f"“{pair.names[0]}”; on this map {spread.drawn:.3g} times."
+        )
+
+
+def find_map(bench: PairBench, view: View) -> Map | None:
+    """The map of a view; one that is not there can be built, and PCA stands in for it."""
+    try:
+        return bench.map(view.whole, view.projection)
+    except MapMissingError as error:
+        _offer(bench, view, str(error))
+    except DpcoreError as error:
+        refuse("There is no such map.", error)
+    try:
+        return bench.map(view.whole, Projection.PCA)
+    except DpcoreError:
+        return None  # of so few words there is no map at all, and that has been said
+
+
+def _offer(bench: PairBench, view: View, missing: str) -> None:
+    """A button that builds the map in a process of its own, or how far that is."""
+    identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
+    held = st.session_state.get(_JOB)
+    if held is not None and held[0] == identity:
+        _watch()
+        return
+    with st.container(border=True):
+        st.markdown(
+            "**This map has not been built yet.** Until then PCA is shown. Building takes half a "
+            "minute around two words, minutes for a whole vocabulary; the page stays usable."
+        )
+        if st.session_state.get(_FAILED, ("",))[0] == identity:
+            st.text(st.session_state[_FAILED][1])
+        st.button(
+            "Build this map",
+            key="build_map",
+            icon=":material/map:",
+            on_click=_build,
+            args=(bench, view, identity),
+            help="Runs in a process of its own. The map is kept for the next time.",
+        )
+        if view.whole:
+            st.code(missing.rpartition("build it with: ")[2], language=None, wrap_lines=True)
+
+
+def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
+    st.session_state.pop(_FAILED, None)
+    _drop()
+    centres = () if view.whole else bench.pair.words
+    k = bench.mapped_neighbours
+    try:
+        job = map_jobs.start(bench.pair.lexicon, view.projection, centres, k)
+    except DpcoreError as error:
+        st.session_state[_FAILED] = (identity, str(error))
+        return
+    st.session_state[_JOB] = (identity, job)
+
+
+def _drop() -> None:
+    held = st.session_state.pop(_JOB, None)
+    if held is not None:
+        held[1].cancel()
+
+
+@st.fragment(run_every=_PULSE_SECONDS)
+def _watch() -> None:
+    """How far the map is; the page is drawn anew when it is there."""
+    held = st.session_state.get(_JOB)
+    if held is None:
+        return
+    identity, job = held
+    if job.done:
+        if job.error is not None:
+            st.session_state[_FAILED] = (identity, job.error)
+        st.session_state.pop(_JOB, None)
+        st.rerun()
+    share, sentence = job.progress()
+    st.progress(share or 0.0, text=f"{sentence}. PCA is shown meanwhile.")
+    st.button(
+        "Stop building",
+        key="stop_map",
+        icon=":material/stop_circle:",
+        on_click=_drop,
+        help="Gives the map up; what was computed so far is not kept.",
+    )
+
+
+def misreading(bench: PairBench, view: View) -> None:
+    """How a map is misread, in the numbers of the maps that are there."""
+    note(
+        "**Gaps are no distances, areas are no densities.** A map squeezes "
+        f"{bench.pair.lexicon.dimension} dimensions into two. UMAP evens out how crowded "
+        "places are, and errs in both directions for a single word; densMAP puts the crowding "
+        "back, and often too much of it; PCA never shows two words farther apart than "
+        "they are, but lets strangers fall on top of each other. How near a word really is stands "
+        "in the lists and in the strip of true distances."
+    )
+    rows = []
+    for title, projection in KINDS.items():
+        try:
+            shown = bench.map(view.whole, projection)
+        except DpcoreError:
+            continue
+        spread = bench.spread(shown)
+        rows.append(
+            {
+                "map": title,
+                "words": len(shown),
+                f"of the {shown.k} nearest words kept": f"{shown.mean_kept:.1%}",
+                "rank correlation of crowding": f"{shown.density:.2f}",
+                "second word's room over the first's, drawn": _ratio(spread and spread.drawn),
+                "… in truth": _ratio(spread and spread.true),
+            }
+        )
+    if rows:
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            placeholder="",
+            alt="What each map keeps of the truth: neighbours, crowding, room around the words",
+        )
+        note(
+            "A rank correlation of 1 would keep the order of crowded and lonely words, 0 nothing "
+            "of it. The last two columns compare the mean distance to the 10 nearest words."
+        )
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"

@@ -1,0 +1,88 @@
+"""Measures the pair under the chosen mechanisms, with progress; what is done stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.neighbourhoods.session import default_bench
+from pages.shared.messages import note
+from pages.shared.progress import timed
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.neighbourhoods.bench import Measured, PairBench
+
+"""Name of the thread that measures in advance."""
+
+_STOPPED = "neighbouring_stopped"
+
+
+def found_so_far(bench: PairBench, mechanisms: list[Mechanism]) -> list[Measured]:
+    """What is found for each mechanism of which anything is measured."""
+    tables = [bench.table(m) for m in mechanisms]
+    return [table for table in tables if table is not None]
+
+
+def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
+    """How many steps are still to be measured; another session may have measured the same pair."""
+    return sum(len(bench.missing(m)) for m in mechanisms)
+
+
+def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
+    """Measure what is missing; a stop leaves what is there and says so.
+
+    To be called outside fragments: a click on a button in a fragment waits for the end of the run.
+    """
+    if st.session_state.get(_STOPPED) is not bench:
+        st.session_state.pop(_STOPPED, None)
+    waiting = [(m, i) for m in mechanisms for i in bench.missing(m)]
+    if not waiting:
+        return
+    if _STOPPED in st.session_state:
+        names = ", ".join(dict.fromkeys(m.short for m, _ in waiting))
+        st.warning("Stopped: not every ε is measured.", icon=":material/stop_circle:")
+        note(f"Incomplete: {names}.")
+        st.button(
+            "Go on measuring",
+            key="go_on_pair",
+            icon=":material/play_circle:",
+            on_click=_go_on,
+            help="Measures the ε that are missing.",
+        )
+        return
+    # All mechanisms advance together, so that a stop leaves something of each.
+    waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
+    st.button(
+        "Stop and show what is there",
+        key="stop_pair",
+        icon=":material/stop_circle:",
+        on_click=_stop,
+        args=(bench,),
+        help="Keeps the ε that are measured.",
+    )
+    for mechanism, step in timed("Measuring the two words", waiting):
+        bench.measure(mechanism, step)
+
+
+def measure_ahead(words: Lexicon, mechanisms: list[Mechanism]) -> None:
+    """Measure the pair of a fresh visit before anybody asks for it.
+
+    Args:
+        words: a public lexicon.
+        mechanisms: those that a fresh visit shows.
+    """
+    bench = default_bench(words)
+    for mechanism in mechanisms:
+        for step in bench.missing(mechanism):
+            bench.measure(mechanism, step)
+
+
+def _stop(bench: PairBench) -> None:
+    st.session_state[_STOPPED] = bench
+
+
+def _go_on() -> None:
+    st.session_state.pop(_STOPPED, None)

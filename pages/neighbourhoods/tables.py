@@ -1,0 +1,176 @@
+"""The tables of the Neighbourhoods page, from what is measured."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.guarantee import Status
+from dpcore.measure.density.density import STRATA, extremes, ordinary_words
+from dpcore.measure.density.radius import noise_radii
+from dpcore.plots.layout import probability_text
+from dpcore.plots.maps.distances import NOISE_COLUMNS
+from dpcore.plots.style import name_tag, style_of
+from pages.shared.bench import admissible, memo
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density.density import VocabularyDensity
+    from dpcore.measure.density.radius import NoiseRadius
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.neighbourhoods.bench import Measured, PairBench
+
+_KEPT_RADII = 64  # mechanisms with their settings
+
+
+def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
+    """Facts of both words as text: columns fact, first, second."""
+    pair = bench.pair
+    around = [bench.around(place, radius) for place in (0, 1)]
+    k = around[0].neighbours.size
+    rows: list[tuple[str, str, str]] = []
+
+    def add(fact: str, *values: str) -> None:
+        rows.append((fact, values[0], values[1]))
+
+    add("nearest word", *(pair.lexicon.words[a.neighbours[0]] for a in around))
+    add("distance to it, δ", *(f"{a.nearest:.4g}" for a in around))
+    add(f"mean distance to the nearest {k}", *(f"{a.mean_distance:.4g}" for a in around))
+    add(f"other words within {radius:.4g}", *(f"{a.within:,}" for a in around))
+    if density is not None:
+        strata, n = density.strata(), density.nearest.size
+        words = pair.words
+        add("stratum", *(str(STRATA[strata[w]]) for w in words))
+        add(
+            "words with a nearer neighbour",
+            *(f"{(density.nearest < density.nearest[w]).sum() / n:.1%}" for w in words),
+        )
+        add(
+            f"hubness: words that have it among their nearest {density.k}",
+            *(f"{density.hubness[w]:,}" for w in words),
+        )
+    return pd.DataFrame(rows, columns=["fact", "first", "second"])
+
+
+def neighbour_table(bench: PairBench, place: int) -> pd.DataFrame:
+    """The nearest words of one word, nearest first: columns word, distance."""
+    around = bench.around(place)
+    words = bench.pair.lexicon.words
+    return pd.DataFrame(
+        {"word": [words[i] for i in around.neighbours.tolist()], "distance": around.distances}
+    )
+
+
+def extremes_table(
+    words: Lexicon, density: VocabularyDensity, count: int, end: int
+) -> pd.DataFrame:
+    """The densest (end 0) or sparsest (end 1) ordinary words, most extreme first."""
+    chosen = extremes(density, count, ordinary_words(words))[end]
+    strata = density.strata()
+    return pd.DataFrame(
+        {
+            "word": [words.words[i] for i in chosen.tolist()],
+            "distance": density.nearest[chosen].astype(np.float64),
+            "hubness": density.hubness[chosen],
+            "stratum": [str(STRATA[i]) for i in strata[chosen]],
+        }
+    )
+
+
+def pair_table(found: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
+    """Both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
+    rows = []
+    for one in found:
+        key = one.mechanism
+        for row in one.rows.get(epsilons[key], []):
+            exact = bool(row["exact"])
+            rows.append(
+                {
+                    "mark": swatch(key),
+                    "mechanism": name_tag(key),
+                    "epsilon": f"{row['epsilon']:,.5g}",
+                    "word": row["word"],
+                    "nw": probability_text(row["nw"], row["nw_low"], row["nw_high"]),
+                    "attack_nearest": attack_text(row, "attack_nearest", exact),
+                    "attack": attack_text(row, "attack", exact),
+                    "distance": _with_error(row["output_distance"], row["output_distance_error"]),
+                    "relative": f"{row['output_distance_relative']:.2g}",
+                    "sw": _with_error(row["sw"], row["sw_standard_error"]),
+                    "effective": _effective(row["effective"]),
+                    "bound_nearest": _bound(row, "attack_nearest"),
+                    "bound": _bound(row, "attack"),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+@cache
+def swatch(mechanism: str) -> str:
+    """A disc in the colour of a mechanism, as an image that is part of the page itself."""
+    disc = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
+        f'<circle cx="8" cy="8" r="7" fill="{style_of(mechanism).colour}"/></svg>'
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
+
+
+def noisy(mechanisms: list[Mechanism]) -> tuple[str, ...]:
+    """Names of those mechanisms that add noise to vectors, at whatever ε."""
+    return tuple(name_tag(mechanism.key) for mechanism in mechanisms if _noise(mechanism))
+
+
+def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.DataFrame:
+    """Length of their noise: the columns `NOISE_COLUMNS`, one row for each defined at its ε."""
+    rows = []
+    for mechanism in mechanisms:
+        found = _noise(mechanism).get(epsilons[mechanism.key])
+        if found is not None:
+            colour = style_of(mechanism.key).colour
+            rows.append((name_tag(mechanism.key), colour, found.low, found.median, found.high))
+    return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
+
+
+def _noise(mechanism: Mechanism) -> dict[float, NoiseRadius]:
+    """The length of the noise by ε of the slider; empty for a mechanism without noise on vectors.
+
+    It depends on no word, so that all sessions share it.
+    """
+
+    def compute() -> dict[float, NoiseRadius]:
+        grid = admissible(mechanism).tolist()
+        return dict(zip(grid, noise_radii(mechanism, grid) or (), strict=False))
+
+    return memo(_radii(), mechanism, compute, _KEPT_RADII)
+
+
+@st.cache_resource(show_spinner=False)
+def _radii() -> dict[Mechanism, dict[float, NoiseRadius]]:
+    return {}
+
+
+def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
+    """Success of the attacker: a number, or the range that an estimate leaves."""
+    low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
+    if exact or f"{low:.3f}" == f"{high:.3f}":
+        return f"{low:.3f}"
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _bound(row: dict[str, Any], name: str) -> str:
+    """What the promise allows; a refuted one allows whatever there is."""
+    if row["status"] == Status.REFUTED:
+        return "refuted"
+    return f"{row[f'{name}_bound']:.3f}"
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3g}" if error == 0 else f"{value:.3g} ± {float(f'{2 * error:.1g}'):g}"
+
+
+def _effective(value: float | None) -> str:
+    return "too many to tell" if value is None or np.isnan(value) else f"{value:.3g}"

@@ -1,0 +1,179 @@
+"""Which two words: their search, facts and neighbours, and the lists to choose from."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import UnknownWordError
+from dpcore.measure.density.density import search
+from pages.neighbourhoods.tables import facts_table, neighbour_table
+from pages.shared.messages import note
+from pages.shared.pair import OTHER, WORD, choose, exchange
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.density.density import VocabularyDensity
+    from pages.neighbourhoods.bench import PairBench
+
+SLOTS = (WORD, OTHER)
+TITLES = ("First word", "Second word")
+MATCHES = 12
+_FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
+
+
+def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
+    """The two words and a search for each. What is typed is not in the link; what is chosen is."""
+    for column, slot, title, name in zip(st.columns(2), SLOTS, TITLES, names, strict=True):
+        with column:
+            st.metric(title, name)
+            st.text_input(
+                f"Find another {title.lower()}",
+                key=_FIND + slot,
+                placeholder="type a word or its beginning, then Enter",
+                on_change=partial(_take_typed, words, slot),
+                max_chars=80,
+                help="Capital letters do not matter. A word that the vocabulary holds is taken at "
+                "once; the words that hold what you typed are offered below.",
+            )
+            _matches(words, slot)
+
+
+def exchange_button(names: tuple[str, str]) -> None:
+    """Exchanges the two words."""
+    st.button(
+        "Exchange the two",
+        key="exchange",
+        icon=":material/swap_horiz:",
+        on_click=exchange,
+        args=names,
+        help="The first word becomes the second and the other way round.",
+    )
+
+
+def _matches(words: Lexicon, slot: str) -> None:
+    typed = st.session_state.get(_FIND + slot, "")
+    if _UNKNOWN + slot in st.session_state:
+        st.text(st.session_state[_UNKNOWN + slot])
+    if not typed.strip():
+        return
+    found = search(words, typed, MATCHES).tolist()
+    if found:
+        st.selectbox(
+            "Words that hold it",
+            [words.words[i] for i in found],
+            index=None,
+            key=_MATCH + slot,
+            placeholder=f"{len(found)} found: choose one",
+            on_change=partial(_take_match, slot),
+            help="The word itself, then words that begin with it, then words that hold it; the "
+            "most frequent first.",
+        )
+
+
+def _take_typed(words: Lexicon, slot: str) -> None:
+    typed = st.session_state[_FIND + slot].strip()
+    st.session_state.pop(_UNKNOWN + slot, None)
+    if not typed:
+        return
+    exact = next((word for word in (typed, typed.lower()) if word in words), None)
+    if exact is not None:
+        choose(slot, exact)
+        return
+    if not search(words, typed, 1).size:
+        try:
+            words.index(typed)
+        except UnknownWordError as error:
+            st.session_state[_UNKNOWN + slot] = f"{error}. Try a shorter beginning."
+
+
+def _take_match(slot: str) -> None:
+    word = st.session_state[_MATCH + slot]
+    if word is not None:
+        choose(slot, word)
+        st.session_state[_FIND + slot] = ""
+
+
+def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
+    """How crowded it is around the two words, side by side."""
+    names = bench.pair.names
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        radius = st.number_input(
+            "Count the words within",
+            0.0,
+            None,
+            None,
+            step=0.5,
+            format="%g",
+            key="radius",
+            bind="query-params",
+            width=240,
+            placeholder=f"{max(bench.pair.gaps):.3g}",
+            help="A distance, in the unit of the vectors. Empty: the distance at which the "
+            "lonelier of the two words finds its first neighbour.",
+        )
+        exchange_button(names)
+    limit = max(bench.pair.gaps) if radius is None else float(radius)
+    st.dataframe(
+        facts_table(bench, density, limit),
+        hide_index=True,
+        placeholder="",
+        row_height=30,
+        column_config={"fact": "", "first": names[0], "second": names[1]},
+        alt=f"How crowded it is around “{names[0]}” and “{names[1]}”",
+    )
+    if density is None:
+        note(
+            "Hubness and stratum compare a word with all others: open *Dense and sparse words* "
+            "below to have that computed."
+        )
+
+
+def neighbour_lists(bench: PairBench) -> None:
+    """The true neighbours of both words with true distances; a click selects."""
+    for place, slot in enumerate(SLOTS):
+        name = bench.pair.names[place]
+        selectable(
+            neighbour_table(bench, place),
+            slot,
+            key=f"near_{slot}_{bench.pair.words[place]}",
+            alt=f"The nearest words of “{name}” with their true distances",
+            label=name,
+        )
+    note("True distances; a click makes that word the first or the second.")
+
+
+def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str) -> None:
+    """A list of words of which a click chooses one.
+
+    Args:
+        table: a column `word` and others.
+        slot: which of the two words is chosen.
+        key: of the element; it must change with the list, or an old click would choose again.
+        alt: what the list holds, in words.
+        label: title of the column of words.
+    """
+
+    def take() -> None:
+        rows = st.session_state[key].selection.rows
+        if rows:
+            choose(slot, str(table["word"].iloc[rows[0]]))
+
+    st.dataframe(
+        table,
+        key=key,
+        hide_index=True,
+        placeholder="",
+        height=38 + 35 * min(len(table), 8),
+        column_config={
+            "word": f"near {label}" if label else "word",
+            "distance": st.column_config.NumberColumn("distance", format="%.4g"),
+        },
+        on_select=take,
+        selection_mode="single-row",
+        alt=alt,
+    )

@@ -1,0 +1,99 @@
+"""The grid of rewritten rows with what it needs, for every page that shows one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.rewrite.place import choose_place
+from pages.rewrite.rows import likely, mechanism_row, source_row
+from pages.shared.grid import rewrite_grid
+from pages.shared.groups import GROUPS, group_of
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+
+
+def rewritten(
+    bench: Bench,
+    mechanisms: list[Mechanism],
+    values: dict[str, float],
+    seed: int,
+    draw: int,
+    *,
+    key: str,
+    chosen: Mechanism | None = None,
+    place: int | None = None,
+) -> None:
+    """Draw the rows of some mechanisms, group by group.
+
+    Args:
+        bench: the sentence.
+        mechanisms: one row each.
+        values: of the sliders, by name of the group.
+        seed: of the noise.
+        draw: number of the draw.
+        key: of the element.
+        chosen: the mechanism whose word is marked as chosen; None for none.
+        place: the chosen place, which has an ε-strip in every row; None for none.
+    """
+    at = bench.sentence.protected if place is None else place
+    groups = [
+        {
+            "title": group.title,
+            "epsilon": group.reading(values[group.name]),
+            "rows": [
+                mechanism_row(bench, m, bench.draw(m, seed, draw), group, values[group.name], at)
+                for m in mechanisms
+                if m.meaning in group.meanings
+            ],
+        }
+        for group in GROUPS
+        if any(m.meaning in group.meanings for m in mechanisms)
+    ]
+    rewrite_grid(
+        {
+            "source": source_row(bench.sentence),
+            "inputs": [bench.label(i) for i in range(bench.sentence.protected)],
+            "groups": groups,
+            "mechanism": "" if chosen is None else chosen.key,
+            "place": at,
+            "likely": _likely(bench, mechanisms, values),
+        },
+        key=key,
+        on_word=partial(_choose, bench),
+        on_peek=_peek,
+    )
+
+
+def epsilon_at(mechanism: Mechanism, values: dict[str, float]) -> float:
+    """ε of a mechanism at the values of the sliders."""
+    group = group_of(mechanism.meaning)
+    return group.epsilon(values[group.name])
+
+
+def _choose(bench: Bench, key: str, place: int) -> None:
+    choose_place(bench, place)
+    st.session_state["via"] = key.rsplit(".v", 1)[0]
+    _peek(key, place)
+
+
+def _peek(key: str, place: int) -> None:
+    st.session_state["looked_at"] = (key, place)
+
+
+def _likely(
+    bench: Bench, mechanisms: list[Mechanism], values: dict[str, float]
+) -> list[dict[str, Any]]:
+    """The likely outputs of the word that was looked at last."""
+    key, place = st.session_state.get("looked_at", ("", 0))
+    mechanism = next((m for m in mechanisms if m.key == key), None)
+    if mechanism is None or not 0 <= place < bench.sentence.protected:
+        return []
+    epsilon = epsilon_at(mechanism, values)
+    if epsilon not in mechanism.admissible:
+        return []
+    return [likely(bench, mechanism, place, epsilon)]

@@ -1,0 +1,183 @@
+"""The tidy tables behind the figures and the CSV files, looked up from the bench."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.plots import law as law_plot
+from dpcore.plots import strip as strip_plot
+from dpcore.plots.attack import odds as odds_plot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+
+OUTPUTS_SHOWN = 10
+
+
+def grid_table(
+    bench: Bench, mechanisms: list[Mechanism], epsilons: dict[str, float], seed: int, number: int
+) -> pd.DataFrame:
+    """Every token of every shown row.
+
+    Args:
+        bench: the sentence.
+        mechanisms: the rows.
+        epsilons: ε by registry key.
+        seed: of the draw.
+        number: of the draw.
+    """
+    import pandas as pd
+
+    rows = []
+    for mechanism in mechanisms:
+        epsilon = epsilons[mechanism.key]
+        if epsilon not in mechanism.admissible:
+            continue
+        settings = " ".join(f"{name}={value}" for name, value in mechanism.settings().items())
+        for position, token in enumerate(bench.draw(mechanism, seed, number).at(epsilon).tokens):
+            rows.append(
+                {
+                    "mechanism": mechanism.key,
+                    "settings": settings,
+                    "epsilon": epsilon,
+                    "seed": seed,
+                    "draw": number,
+                    "position": position,
+                    "input": token.input,
+                    "output": token.output,
+                    "role": str(token.role),
+                    "changed": token.changed,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def strip_table(
+    bench: Bench, mechanisms: list[Mechanism], place: int, seed: int, number: int
+) -> pd.DataFrame:
+    """The pieces of one place under each mechanism (columns of `dpcore.plots.strip`)."""
+    import pandas as pd
+
+    words, word = bench.lexicon.words, bench.word(place)
+    rows = []
+    for mechanism in mechanisms:
+        drawn = bench.draw(mechanism, seed, number)
+        pieces = drawn.pieces(place)
+        far = _distances(bench, word, [piece.output for piece in pieces])
+        rows += [
+            (
+                mechanism.key,
+                mechanism.title,
+                mechanism.meaning,
+                bench.label(place),
+                piece.from_epsilon,
+                piece.to_epsilon,
+                words[piece.output],
+                distance,
+                drawn.paths.exact,
+            )
+            for piece, distance in zip(pieces, far, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=list(strip_plot.COLUMNS))
+
+
+def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> pd.DataFrame:
+    """The most likely outputs of one place (columns of `dpcore.plots.law`)."""
+    import pandas as pd
+
+    word = bench.word(place)
+    law, at = bench.law(mechanism, word, epsilon)
+    top = law.top(OUTPUTS_SHOWN, at)
+    far = bench.distance(word, [index for index, _ in top])
+    words = bench.lexicon.words
+    rows = [
+        (mechanism.key, words[word], epsilon, words[i], p, law.entry_error(p), distance, law.exact)
+        for (i, p), distance in zip(top, far, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(law_plot.COLUMNS))
+
+
+def odds_table(
+    bench: Bench,
+    mechanisms: list[Mechanism],
+    place: int,
+    other: int,
+    epsilons: dict[str, float],
+    seed: int,
+    number: int,
+) -> pd.DataFrame:
+    """What each shown output says for the word against another (for `dpcore.plots.attack.odds`)."""
+    import pandas as pd
+
+    words, word = bench.lexicon.words, bench.word(place)
+    distance = bench.distance(word, [other])[0]
+    rows = []
+    for mechanism in mechanisms:
+        epsilon = epsilons[mechanism.key]
+        promise = bench.promise(mechanism, epsilon)
+        if promise is None:
+            continue
+        paths = bench.draw(mechanism, seed, number).paths
+        output = int(paths.at(np.array([epsilon]))[place, 0])
+        pair = [bench.probability(mechanism, w, output, epsilon) for w in (word, other)]
+        rows.append(
+            (
+                mechanism.key,
+                mechanism.title,
+                words[word],
+                words[other],
+                words[output],
+                *odds_plot.log_ratio(*pair),
+                promise.euclidean_loss(distance),
+                mechanism.exact_law,
+                str(promise.status),
+            )
+        )
+    return pd.DataFrame(rows, columns=list(odds_plot.COLUMNS))
+
+
+def _distances(bench: Bench, word: int, outputs: list[int]) -> list[float]:
+    return [math.nan] * len(outputs) if word < 0 else bench.distance(word, outputs)
+
+
+def tally_table(
+    bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int, places: Sequence[int]
+) -> pd.DataFrame:
+    """How often each of some places became what in many draws, most frequent first."""
+    import pandas as pd
+
+    words = bench.lexicon.words
+    rows = []
+    for place in places:
+        paths = bench.redraw(mechanism, seed, draws, place)
+        outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        rows += [(place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order]
+    return pd.DataFrame(rows, columns=["place", "word", "output", "count"])
+
+
+def sentences_table(
+    bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draws: int
+) -> pd.DataFrame:
+    """The rewritten text of each of many draws."""
+    import pandas as pd
+
+    places = range(bench.sentence.protected)
+    many = [bench.redraw(mechanism, seed, draws, place) for place in places]
+    columns = [paths.at(np.array([epsilon]))[:, 0] for paths in many]
+    texts = [bench.sentence.write([int(c[i]) for c in columns]) for i in range(draws)]
+    return pd.DataFrame(
+        {
+            "draw": range(1, draws + 1),
+            "text": [rewrite.text for rewrite in texts],
+            "changed": [rewrite.changed for rewrite in texts],
+        }
+    )

@@ -1,0 +1,46 @@
+"""Taking the view along: its link, its numbers, and the command that prints the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.rewrite.command import command
+from pages.rewrite.tables import grid_table
+from pages.shared import link
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from pages.rewrite.scene import Scene
+
+
+def files_view(scene: Scene) -> None:
+    """Link, CSV, command."""
+    st.subheader("Link", anchor=False)
+    with_text = st.toggle(
+        "Put my text into the link",
+        key="link_text",
+        help="Off: the link opens with the example that is chosen above. On: whoever gets the "
+        "link, and every server and history that it passes, can read your text.",
+    )
+    if with_text:
+        st.warning("This link contains your text.", icon=":material/visibility:")
+    st.code(link.permalink(scene.text if with_text else None), language=None, wrap_lines=True)
+    note("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
+    st.subheader("Command", anchor=False)
+    st.code(
+        command(scene),
+        language=None,
+        wrap_lines=True,
+    )
+    note("It prints the row of the chosen mechanism; choose a word of another row for it.")
+    st.subheader("Numbers", anchor=False)
+
+    def table() -> object:
+        return grid_table(
+            scene.bench, list(scene.mechanisms), scene.epsilons, scene.seed, scene.number
+        )
+
+    csv_button("All rows as CSV", "rewritten", table, key="csv_grid")

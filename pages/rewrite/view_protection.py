@@ -1,0 +1,34 @@
+"""What the rewritten text still says, and why a view is not a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.rewrite.vocabulary import released_description
+
+if TYPE_CHECKING:
+    from pages.rewrite.scene import Scene
+
+
+def protection_view(scene: Scene) -> None:
+    """List what is released unchanged under the chosen options."""
+    choices = scene.choices
+    lines = released_description(
+        choices.policy, keep_stop_words=choices.keep_stop_words, case_policy=choices.case
+    )
+    protected = scene.bench.sentence.protected
+    unknown = len(scene.bench.sentence.encoding.unknown)
+    st.markdown(
+        f"The promise covers **{protected} words** of this text; {unknown} of them are not in the "
+        "vocabulary. Every word gets noise of its own, so the losses add up over the text: open "
+        "“what it promises” in a row to see the sum. **Not protected:**"
+    )
+    st.markdown("\n".join(f"- {line}" for line in lines))
+    st.markdown(
+        "**This page is for looking.** It shows one draw of the noise at many ε. Whoever holds "
+        "two outputs of one draw may be able to solve for the words, so publish at most one text, "
+        "made with fresh noise and an unpredictable seed: `python -m dpcore rewrite` without "
+        "`--seed`."
+    )

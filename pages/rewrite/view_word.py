@@ -1,0 +1,132 @@
+"""One word: its ε-strip, its most likely outputs, and the odds that an output gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.attack.odds import odds_figure
+from dpcore.plots.captions import law_caption, odds_sentence, strip_caption
+from dpcore.plots.law import law_figure
+from dpcore.plots.strip import strip_figure
+from pages.rewrite.place import choose_place
+from pages.rewrite.tables import law_table, odds_table, strip_table
+from pages.shared.figure import show_figure
+from pages.shared.groups import group_of
+from pages.shared.messages import note
+from pages.shared.progress import timed
+
+if TYPE_CHECKING:
+    from pages.rewrite.scene import Scene
+    from pages.shared.bench import Bench
+
+_ALTERNATIVES = 12
+
+
+def word_view(scene: Scene) -> None:
+    """Draw the three figures of the chosen word."""
+    if not scene.bench.sentence.protected:
+        st.info("This text has no protected word.", icon=":material/info:")
+        return
+    _choose(scene)
+    st.subheader("The ε-strip", anchor=False)
+    note(
+        "One draw of noise decides the output for every ε at once: each bar shows what the word "
+        "becomes from strong privacy (left) to close meaning (right). White: it stays."
+    )
+    _strip(scene)
+    if scene.bench.word(scene.place) < 0:
+        st.info(
+            "This word is not in the vocabulary: a random word stands in for it, so it has no "
+            "likely outputs and no odds of its own.",
+            icon=":material/info:",
+        )
+        return
+    st.subheader("The most likely outputs", anchor=False)
+    if scene.defined:
+        _law(scene)
+    else:
+        st.info("The chosen mechanism is not defined at this ε.", icon=":material/info:")
+    st.subheader("The odds", anchor=False)
+    _odds(scene)
+
+
+def _choose(scene: Scene) -> None:
+    """The same choice as a click in the grid, for whoever prefers a list."""
+    shorts = [m.short for m in scene.mechanisms]
+    st.session_state["place_box"] = scene.place
+    st.session_state["via_box"] = scene.chosen.short
+    left, right = st.columns(2)
+    left.selectbox(
+        "Word",
+        range(scene.bench.sentence.protected),
+        format_func=lambda place: f"{place + 1}. {scene.bench.label(place)}",
+        key="place_box",
+        on_change=_take,
+        args=(scene.bench,),
+        help="The word of your text to look at; the same as choosing it in the grid.",
+    )
+    right.selectbox(
+        "Mechanism",
+        shorts,
+        key="via_box",
+        on_change=_take_mechanism,
+        help="The mechanism whose likely outputs are shown.",
+    )
+
+
+def _take(bench: Bench) -> None:
+    choose_place(bench, st.session_state["place_box"])
+
+
+def _take_mechanism() -> None:
+    st.session_state["via"] = st.session_state["via_box"]
+
+
+def _strip(scene: Scene) -> None:
+    mechanisms = list(scene.mechanisms)
+    table = strip_table(scene.bench, mechanisms, scene.place, scene.seed, scene.number)
+    ranges = {}
+    for meaning in dict.fromkeys(m.meaning for m in mechanisms):
+        epsilons = group_of(meaning).epsilons
+        ranges[meaning] = (epsilons[0], epsilons[-1])
+    show_figure(strip_figure(table, ranges), strip_caption(table), table, "epsilon-strip")
+
+
+def _law(scene: Scene) -> None:
+    bench, word = scene.bench, scene.bench.word(scene.place)
+    if not bench.has_law(scene.chosen, word, scene.epsilon):
+        with st.spinner("Computing the likely outputs…", show_time=True):
+            bench.law(scene.chosen, word, scene.epsilon)
+    law, _ = bench.law(scene.chosen, word, scene.epsilon)
+    table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
+    stay = bench.probability(scene.chosen, word, word, scene.epsilon)
+    caption = law_caption(table, stay, law.method)
+    show_figure(law_figure(table), caption, table, "likely-outputs")
+
+
+def _odds(scene: Scene) -> None:
+    bench, word = scene.bench, scene.bench.word(scene.place)
+    words = bench.lexicon.words
+    others = bench.neighbours(word, _ALTERNATIVES)
+    other = st.selectbox(
+        "Compare with the word",
+        others,
+        format_func=lambda index: words[index],
+        key="other",
+        help="Whoever sees the output asks: was it your word or this one? The list holds the "
+        "nearest words, the hardest to tell apart.",
+    )
+    defined = [m for m in scene.mechanisms if scene.epsilons[m.key] in m.admissible]
+    missing = [
+        (m, w)
+        for m in defined
+        for w in (word, other)
+        if not bench.has_law(m, w, scene.epsilons[m.key])
+    ]
+    for mechanism, each in timed("Computing the odds", missing):
+        bench.law(mechanism, each, scene.epsilons[mechanism.key])
+    table = odds_table(bench, defined, scene.place, other, scene.epsilons, scene.seed, scene.number)
+    caption = "\n".join(odds_sentence(row) for _, row in table.iterrows())
+    show_figure(odds_figure(table), caption, table, "odds")

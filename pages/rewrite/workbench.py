@@ -1,0 +1,95 @@
+"""The part of the Rewrite page that moves: sliders, grid, and the views below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.captions import epsilon_reading
+from pages.rewrite.place import chosen_place
+from pages.rewrite.rewritten import epsilon_at, rewritten
+from pages.rewrite.scene import Scene
+from pages.rewrite.views import views
+from pages.shared import link
+from pages.shared.groups import GROUPS
+from pages.shared.messages import note
+from pages.shared.progress import timed
+from pages.shared.seed import choose_seed
+from pages.shared.slider import epsilon_slider
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+    from pages.shared.sidebar import Choices
+
+MAX_DRAW = 9_999
+
+
+@st.fragment
+def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str) -> None:
+    """Sliders, grid and views; a step of a slider runs only this."""
+    values = _sliders(bench, mechanisms)
+    seed, at = _draw_controls()
+    missing = [m for m in mechanisms if not bench.has_draw(m, seed, at)]
+    for mechanism in timed("Drawing noise", missing):
+        bench.draw(mechanism, seed, at)
+    chosen, place = _chosen(bench, mechanisms)
+    rewritten(bench, mechanisms, values, seed, at, key="grid", chosen=chosen, place=place)
+    epsilons = {m.key: epsilon_at(m, values) for m in mechanisms}
+    scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, at, choices, text)
+    views(scene)
+
+
+def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
+    """One slider for each group that has a mechanism; value by name of the group."""
+    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
+    values: dict[str, float] = {}
+    nearest = bench.nearest_distance()
+    for group, column in zip(groups, st.columns(len(groups)), strict=True):
+        members = [m for m in mechanisms if m.meaning in group.meanings]
+        with column, st.container(gap=None):
+            values[group.name] = epsilon_slider(group, members)
+            epsilon = group.epsilon(values[group.name])
+            note(epsilon_reading(members[0].meaning, epsilon, nearest))
+    return values
+
+
+def _draw_controls() -> tuple[int, int]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button(
+            "Draw again",
+            key="again",
+            icon=":material/casino:",
+            on_click=_again,
+            help="Takes fresh noise: the next draw of the same seed.",
+        )
+        at = st.number_input(
+            "Draw",
+            0,
+            MAX_DRAW,
+            key="draw",
+            bind="query-params",
+            width=130,
+            help="Which draw of this seed is shown. The same seed and draw show the same words "
+            "to everybody.",
+        )
+        seed = choose_seed(
+            "The start of the random numbers. It is part of the link, so a class that opens "
+            "one link sees one draw. For looking only: a release takes an unpredictable seed."
+        )
+    return seed, int(at)
+
+
+def _again() -> None:
+    st.session_state["draw"] = (int(st.session_state["draw"]) + 1) % (MAX_DRAW + 1)
+
+
+def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
+    """The mechanism and the place that the strip and the views are about; kept in the link."""
+    if "via" not in st.session_state:
+        st.session_state["via"] = st.query_params.get("via", "")
+    found = [m for m in mechanisms if m.short == st.session_state["via"]]
+    chosen = found[0] if found else mechanisms[0]
+    link.write("via", chosen.short, mechanisms[0].short)
+    return chosen, chosen_place(bench)

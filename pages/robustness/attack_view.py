@@ -1,0 +1,263 @@
+"""The genetic attack: words that a mechanism would put, bred until a classifier errs; live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.attack.genetic.genetic import Genetic
+from dpcore.errors import DpcoreError
+from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
+from pages.robustness.attack_work import Hunt, hunted
+from pages.robustness.one_text import OWN, choose_document, marked
+from pages.robustness.reproducing import attack_command, computed_now
+from pages.robustness.sample_view import sample_view
+from pages.robustness.victims import VICTIMS
+from pages.robustness.words_view import LABELS, prepare
+from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.figure import show_figure
+from pages.shared.footer import footer
+from pages.shared.groups import group_of
+from pages.shared.messages import note, refuse
+from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
+from pages.shared.reproducing import link_and_command
+from pages.shared.seed import choose_seed
+from pages.shared.sidebar import choose_lexicon, choose_mechanism
+from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.robustness.attack_work import Found
+    from pages.robustness.one_text import Document
+
+_MECHANISM, _NEAREST = "what the mechanism puts at ε", "the nearest words"
+_NEIGHBOURS = (1, 2, 3, 4, 8)
+_START = 9  # it takes several changes
+_START_EPSILON = {"metric": 6.0}
+"""By group, where the words that the mechanism puts still have to do with the text."""
+
+
+def attack_view() -> None:
+    """Draw the attack on one text and on a sample."""
+    note(
+        "A population of rewritten texts is bred until the classifier errs (Alzantot et al. 2018): "
+        "the words that are tried are those that a private mechanism would put, as in Xu et al. "
+        "2021. That an attack succeeds is a proof; that it fails is none."
+    )
+    with st.sidebar:
+        chosen = choose_mechanism(
+            "The words that it puts in the place of a word, as often as it puts them, are what the "
+            "attack tries. Without exact probabilities 200 draws of each word stand for them."
+        )
+        name = choose_lexicon()
+    words = lexicon_or_stop(name)
+    (mechanism,) = mechanisms_or_stop(words, [chosen])
+    computed_now()
+    _board(words, mechanism, name)
+    footer(words, st.session_state.get("seed", 0), "each number says from how many texts")
+
+
+@st.fragment
+def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
+    try:
+        hunt = _choose_hunt(words, mechanism)
+    except DpcoreError as error:
+        refuse("This attack cannot be made.", error)
+        return
+    views = {
+        "One text": lambda: _one(words, hunt, name),
+        "A sample of texts": lambda: sample_view(words, hunt),
+    }
+    tabs(views, "attack_part")
+
+
+def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        labels = st.segmented_control(
+            "Labels",
+            LABELS,
+            default=LABELS[0],
+            required=True,
+            key="attack_labels",
+            bind="query-params",
+            help="What the attacked classifier reads off a text of the teaching corpus.",
+        )
+        victim = st.segmented_control(
+            "Classifier",
+            VICTIMS,
+            default=NORMAL,
+            required=True,
+            key="attack_victim",
+            bind="query-params",
+            help="The first two are linear; certified training is for the worst case over the "
+            "nearest word (k = 1) in a fifth of the places, as the view Words begins with. The "
+            "networks are convolutional, come with the laboratory and read sentiment; the second "
+            "was trained by interval bounds over the 2 nearest words in all places.",
+        )
+        tried = st.segmented_control(
+            "Words that are tried",
+            [_MECHANISM, _NEAREST],
+            default=_MECHANISM,
+            required=True,
+            key="attack_words",
+            bind="query-params",
+            help="With the nearest words there is a certificate to compare with what the attack "
+            "finds on a sample: exact for a linear classifier, a lower bound for a network.",
+        )
+    epsilon, neighbours = 1.0, Rules.neighbours
+    if tried == _MECHANISM:
+        group = group_of(mechanism.meaning)
+        epsilon = group.epsilon(
+            epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
+        )
+        mechanism.check_epsilon(epsilon)
+    else:
+        neighbours = st.segmented_control(
+            "A word may become one of its nearest",
+            _NEIGHBOURS,
+            default=1,
+            required=True,
+            format_func=str,
+            key="attack_neighbours",
+            bind="query-params",
+            help="k, by exact Euclidean distance in the lexicon.",
+        )
+    settings, seed = _choose_settings()
+    rules = Rules(labels)  # what certified training assumed, whatever the attack may try
+    prepare(words, rules)
+    used = None if tried == _NEAREST else mechanism
+    return Hunt(used, epsilon, rules, victim, neighbours, settings, seed)
+
+
+def _choose_settings() -> tuple[Genetic, int]:
+    with st.expander("How hard it tries"), st.container(horizontal=True):
+        share = st.number_input(
+            "Share of words that may change",
+            0.0,
+            1.0,
+            0.2,
+            step=0.05,
+            format="%g",
+            key="attack_share",
+            bind="query-params",
+            width=230,
+            help="The budget of changes: rounded down, but at least one word; 0 allows none.",
+        )
+        population = st.number_input(
+            "Population", 2, 500, 40, key="attack_population", bind="query-params", width=130,
+            help="Rewritten texts that are alive at a time.",
+        )  # fmt: skip
+        generations = st.number_input(
+            "Generations", 0, 200, 20, key="attack_generations", bind="query-params", width=130,
+            help="After the first population.",
+        )  # fmt: skip
+        tries = st.number_input(
+            "Tries in a place", 1, 20, 1, key="attack_tries", bind="query-params", width=140,
+            help="1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
+            "al. 2018.",
+        )  # fmt: skip
+        seed = choose_seed("Of everything that the attack draws.", 130)
+    return Genetic(int(population), int(generations), share, int(tries)), seed
+
+
+def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
+    document = choose_document(words, hunt.rules.labels, "attack_text", _START)
+    if document is None:
+        return
+    try:
+        attacked, classes = hunt.attacked(words), read(words, hunt.rules.labels).classes
+    except DpcoreError as error:
+        refuse("This classifier cannot be attacked.", error)
+        return
+    read_as = int(attacked.predict(document.bags)[0])
+    st.text(document.text)
+    if document.label is not None and read_as != document.label:
+        st.info(
+            "This text is misread without an attack: choose another, or another classifier.",
+            icon=":material/info:",
+        )
+        return
+    try:
+        found = hunted(words, hunt, document.bags, read_as)
+    except DpcoreError as error:
+        refuse("This text cannot be attacked.", error)
+        return
+    _show(words, document, found, classes)
+    typed = st.session_state.get("attack_text_source") == OWN
+    if hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1:
+        link_and_command(
+            attack_command(hunt, document.text, name),
+            "It prints the same attack.",
+            typed=typed,
+        )
+
+
+def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, ...]) -> None:
+    label = classes[found.label]
+    attacked = found.attacked
+    before = attacked.generations[0].probability
+    rows = [(f"probability of {label}", 0.0, before)]
+    rows += [(rows[0][0], i + 1.0, one.probability) for i, one in enumerate(found.steps)]
+    table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
+    end = (
+        f"After {_words(len(found.steps))} it is read otherwise"
+        if attacked.success
+        else f"It is still read as {label} after {_words(len(found.steps))}"
+    )
+    st.text(
+        f"Read as {label} with probability {before:.3f}. {end}: probability "
+        f"{table['mean'].iloc[-1]:.3f}. {attacked.queries:,} texts were tried in "
+        f"{len(attacked.generations) - 1} generations; words: {found.method}, in {found.places} "
+        "places."
+    )
+    if not found.steps:
+        note("Nothing was changed: no allowed word lowers the probability, or none may change.")
+        return
+    show_figure(
+        lines_figure(table, "changed words", f"probability of {label}", whole=True),
+        ends_caption(table, "The text after each change", "changes"),
+        table,
+        "attack_steps",
+    )
+    _step_by_step(words, document, found)
+
+
+def _step_by_step(words: Lexicon, document: Document, found: Found) -> None:
+    number = len(found.steps)
+    if number > 1:
+        number = st.slider(
+            "Text after change number",
+            1,
+            len(found.steps),
+            len(found.steps),
+            key=f"attack_step_{len(found.steps)}",
+            help="The changes in the order of what they take from the probability.",
+        )
+    text = document.bags.words.copy()
+    for step in found.steps[:number]:
+        text[step.place] = step.new
+    st.text(marked(words, document.bags.words, text))
+    rows = pd.DataFrame(
+        {
+            "change": [i + 1 for i in range(len(found.steps))],
+            "place": [one.place + 1 for one in found.steps],
+            "word": [words.words[one.old] for one in found.steps],
+            "becomes": [words.words[one.new] for one in found.steps],
+            "probability": [one.probability for one in found.steps],
+        }
+    )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        placeholder="",
+        column_config={"probability": st.column_config.NumberColumn(format="%.4g")},
+        alt="The changed words in their order, and the probability after each",
+    )
+
+
+def _words(count: int) -> str:
+    return "1 changed word" if count == 1 else f"{count} changed words"

@@ -1,0 +1,158 @@
+"""The genetic attack on one text and on a sample; what a person typed stays in the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from dpcore.attack.genetic.candidates import from_mechanism, from_substitutions
+from dpcore.attack.genetic.genetic import attack
+from dpcore.attack.genetic.trial import adversarial_accuracy, steps
+from dpcore.learn.substitutions import nearest_words
+from dpcore.noise.streams import generator
+from pages.robustness.victims import certified_share, victim
+from pages.robustness.words_work import Rules, allowed, read
+from pages.shared.bench import memo
+
+if TYPE_CHECKING:
+    from dpcore.attack.genetic.candidates import Candidates
+    from dpcore.attack.genetic.genetic import Attacked, Genetic
+    from dpcore.attack.genetic.trial import AdversarialAccuracy, Step
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.linear.linear import LinearModel
+    from dpcore.learn.text_network.classifier import NetworkClassifier
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from dpcore.mechanisms.mechanism import Mechanism
+
+_KEPT = 60
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """One attack: who is attacked, with which words, how hard; a key of what is kept.
+
+    Attributes:
+        mechanism: whose likely outputs are tried; None for the nearest words.
+        epsilon: of the mechanism.
+        rules: labels, and what the certified training assumed.
+        victim: of `pages.robustness.victims.VICTIMS`.
+        neighbours: k, how many nearest words are tried where there is no mechanism.
+        settings: of the attack.
+        seed: of everything that is drawn.
+    """
+
+    mechanism: Mechanism | None
+    epsilon: float
+    rules: Rules
+    victim: str
+    neighbours: int
+    settings: Genetic
+    seed: int
+
+    def attacked(self, words: Lexicon) -> LinearModel | NetworkClassifier:
+        """The attacked classifier."""
+        return victim(words, self.rules, self.victim)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What an attack on one text found.
+
+    Attributes:
+        label: the class that should stay.
+        attacked: the result.
+        steps: its changes, one by one.
+        method: where the words that were tried come from.
+        places: in how many places something could be tried.
+    """
+
+    label: int
+    attacked: Attacked
+    steps: tuple[Step, ...]
+    method: str
+    places: int
+
+
+def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
+    """Attack one text, once in a session, as `python -m dpcore robust attack` does.
+
+    Raises:
+        DpcoreError: ε or a setting is refused.
+    """
+    held: dict[Any, Any] = st.session_state.setdefault("hunts", {})
+    text = document.words.tobytes()
+
+    def compute() -> Found:
+        candidates, rng = _candidates(words, hunt, document)
+        attacked = hunt.attacked(words)
+        found = attack(attacked, candidates, label, hunt.settings, rng)
+        changes = steps(attacked, document, found)
+        return Found(label, found, changes, candidates.method, int(candidates.places.size))
+
+    made: Found = memo(held, (hunt, words.fingerprint, text, label), compute, _KEPT)
+    return made
+
+
+def _candidates(
+    words: Lexicon, hunt: Hunt, document: Bags
+) -> tuple[Candidates, np.random.Generator]:
+    """What is tried in each place, and the generator as the drawing of it left it."""
+    mechanism = hunt.mechanism
+    if mechanism is None:
+        table = nearest_words(words, document.words, hunt.neighbours)
+        return from_substitutions(document, table), generator(hunt.seed, "robust", "nearest")
+    held: dict[Any, Any] = st.session_state.setdefault("hunt_words", {})
+    rng = generator(hunt.seed, "robust", mechanism.key)
+
+    def compute() -> tuple[Candidates, dict[str, Any]]:
+        found = from_mechanism(document, mechanism, hunt.epsilon, rng)
+        return found, dict(rng.bit_generator.state)
+
+    key = (mechanism, hunt.epsilon, hunt.seed, document.words.tobytes())
+    found, state = memo(held, key, compute, _KEPT)
+    rng.bit_generator.state = state
+    return found, rng
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An attack on a sample of the test texts.
+
+    Attributes:
+        found: how many stayed right.
+        certified: share that a certificate covers, where the words that are tried are
+            those of its rules; None elsewhere.
+    """
+
+    found: AdversarialAccuracy
+    certified: float | None
+
+
+def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
+    """Attack every so many test text, `count` in all.
+
+    Raises:
+        DpcoreError: ε or a setting is refused.
+    """
+    corpus, attacked = read(words, hunt.rules.labels), hunt.attacked(words)
+    # Texts of one kind follow each other: spread over all of them.
+    rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
+    bags, labels = corpus.test.part(rows), corpus.test_labels[rows]
+    mechanism = hunt.mechanism
+    if mechanism is None:
+        table = allowed(words, hunt.neighbours)
+        found = adversarial_accuracy(
+            attacked, bags, labels, lambda one, _: from_substitutions(one, table),
+            hunt.settings, hunt.seed, progress,
+        )  # fmt: skip
+        sure = certified_share(attacked, bags, labels, table, hunt.settings.share)
+        return Trial(found, sure)
+    found = adversarial_accuracy(
+        attacked, bags, labels, lambda one, rng: from_mechanism(one, mechanism, hunt.epsilon, rng),
+        hunt.settings, hunt.seed, progress,
+    )  # fmt: skip
+    return Trial(found, None)

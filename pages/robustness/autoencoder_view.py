@@ -1,0 +1,204 @@
+"""Private rewriting by auto-encoders: recorded, and an attack on a latent vector that is live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.plots.robust.shares import ends_caption, lines_figure
+from dpcore.study.autoencoder_examples import read_examples
+from dpcore.study.robust_curves import interval_curves, rewriting_curves
+from pages.robustness.latent_view import ADEPT, adept_parts
+from pages.robustness.recorded_frame import recorded_view
+from pages.robustness.reproducing import seeds
+from pages.shared.downloads import csv_button
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+from pages.utility.linking import choose_one
+
+if TYPE_CHECKING:
+    from dpcore.study.autoencoder_examples import Examples
+    from dpcore.study.experiment_results import RecordedExperiment
+    from pages.robustness.recorded_frame import Parts
+
+_QUANTITIES = {
+    "rouge1_recall": "ROUGE-1 recall",
+    "rouge1": "ROUGE-1 F1",
+    "bleu": "BLEU (0 to 100)",
+    "nw": "Nw: share of words that stay",
+    "loss": "loss of the network (nats a word)",
+    "nw_likeliest": "words that an attacker reads who knows the noise's law",
+    "nw_bound": "words that any decoder can read at most",
+    "cpu_seconds": "processor seconds of an epoch",
+}
+_AXES = {
+    "nw": "Nw",
+    "loss": "loss (nats a word)",
+    "nw_likeliest": "share of words",
+    "nw_bound": "share of words",
+    "cpu_seconds": "seconds",
+}
+_NO_SHARES = {"bleu", "loss", "cpu_seconds"}
+_READERS = {
+    "auto-encoder": "the auto-encoder",
+    "nearest word": "the word nearest to the noisy vector",
+}
+_LEXICONS = {"bundled": "our vectors", "random": "random vectors"}
+_WHICH = {"words": "Words (Huang 2024)", ADEPT: "Utterances: ADePT"}
+
+
+def autoencoder_view() -> None:
+    """Draw the choice between the two systems, and the record of one."""
+    note(
+        "A network reads a text as vectors, noise is added to them, and another part of the "
+        "network writes a text again. How much of the text survives a noise that is private?"
+    )
+    which = choose_one(
+        st.segmented_control,
+        "System",
+        _WHICH,
+        "auto_system",
+        required=True,
+        help="Words: every word's vector is noised (Huang et al. 2024, Tables 1 to 3). Utterances: "
+        "one vector of the whole utterance is (Krishna et al. 2021).",
+    )
+    train = (
+        "`pip install -r requirements-learn.txt`, then `python -m dpcore autoencoder train "
+        f"--model {which}` trains one and `autoencoder rewrite` rewrites with it."
+    )
+    if which == ADEPT:
+        recorded_view(("adept2021-",), "adept", adept_parts, train)
+    else:
+        recorded_view(("huang2024-autoencoder-",), "auto", _parts, train)
+
+
+def _parts(found: RecordedExperiment) -> Parts:
+    return {"Curves": lambda: _curves(found), "Examples": _examples}
+
+
+def _curves(found: RecordedExperiment) -> None:
+    table = found.table
+    there = set(table["quantity"])
+    lexicons = list(dict.fromkeys(table["lexicon"]))
+    with st.container(horizontal=True):
+        quantity = choose_one(
+            st.selectbox,
+            "Measured",
+            {name: title for name, title in _QUANTITIES.items() if name in there},
+            "auto_quantity",
+            width=360,
+            help="How much of the sentences comes back, or can.",
+        )
+        lexicon = choose_one(
+            st.selectbox,
+            "Vectors",
+            {name: _LEXICONS.get(name.rsplit("-", 1)[-1], "GloVe") for name in lexicons},
+            "auto_vectors",
+            width=200,
+            help="With which the network begins: GloVe as in the paper, ours, or random ones.",
+        )
+        rows = table[(table["quantity"] == quantity) & table["epsilon"].notna()]
+        readers = {name: title for name, title in _READERS.items() if name in set(rows["learner"])}
+        where = {"lexicon": lexicon}
+        if len(readers) > 1:
+            where["learner"] = choose_one(
+                st.selectbox,
+                "Written by",
+                readers,
+                "auto_reader",
+                width=320,
+                help="The network, or a reader who takes the word nearest to each noisy vector.",
+            )
+    computed = quantity == "nw_bound"
+    curves = (interval_curves if computed else rewriting_curves)(found, quantity, **where)
+    title = _QUANTITIES[quantity]
+    axis = _AXES.get(quantity, title)
+    show_figure(
+        lines_figure(
+            curves, "ε (nominal, between any two words)", axis, logarithm=True,
+            share=quantity not in _NO_SHARES,
+        ),
+        ends_caption(curves, f"{title}, {seeds(found)}", "ε"),
+        curves,
+        f"{found.entry.name}_{quantity}",
+    )  # fmt: skip
+    _baselines(found, quantity, where)
+    note(
+        "The ε is that of one word, as each noise claims it; over a sentence they add up. "
+        "Gaussian noise and TrLaplace promise it only up "
+        "to a δ: **curves with δ in their name have the true δ of TrLaplace at that ε**, so that "
+        "equal privacy is compared. The page Audit says which claims are true. Only marks were "
+        "measured; the lines join them."
+    )
+
+
+def _baselines(found: RecordedExperiment, quantity: str, where: dict[str, str]) -> None:
+    """What comes out without noise, and what is written when only the length is known."""
+    rows = found.rows(quantity, lexicon=where["lexicon"])
+    rows = rows[rows["epsilon"].isna()]
+    said = []
+    for learner, title in (
+        (where.get("learner", "auto-encoder"), "Without noise"),
+        ("length alone", "From the length alone"),
+    ):
+        own = rows[rows["learner"] == learner]
+        if len(own):
+            said.append(f"{title}: {own['value'].mean():.3g}.")
+    if said:
+        st.text(" ".join(said))
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _read() -> Examples:
+    return read_examples()
+
+
+def _examples() -> None:
+    made = _read()
+    texts = list(dict.fromkeys(one.text for one in made.rows))
+    labels = list(dict.fromkeys(one.label for one in made.rows if one.label))
+    with st.container(horizontal=True):
+        number = choose_one(
+            st.selectbox,
+            "Sentence",
+            {str(i): text for i, text in enumerate(texts)},
+            "auto_sentence",
+            help="Of the test part of the teaching corpus: written for this laboratory.",
+        )
+        label = choose_one(
+            st.selectbox,
+            "Noise",
+            {name: name for name in labels},
+            "auto_noise",
+            width=260,
+            help="As in the curves.",
+        )
+    text = texts[int(number)]
+    clean = next(one for one in made.rows if one.text == text and not one.label)
+    st.text(
+        f"Written: {text}\nThe network without noise: {clean.network}\n"
+        f"When only the length is known: {made.length_alone[text]}"
+    )
+    table = pd.DataFrame(
+        [
+            (one.epsilon, one.network, one.nearest, one.likeliest)
+            for one in made.rows
+            if (one.text, one.label) == (text, label)
+        ],
+        columns=["ε", "the network writes", "nearest words", "likeliest words"],
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        column_config={"ε": st.column_config.NumberColumn(format="%.4g")},
+        alt="What is written of the sentence at each ε",
+    )
+    csv_button("Examples as CSV", "autoencoder_examples", lambda: table, key="csv_auto_examples")
+    note(
+        "The likeliest words are what an attacker reads who knows the law of the noise and asks "
+        "which word explains a noisy vector best. The network was trained on the training part of "
+        "the teaching corpus."
+    )

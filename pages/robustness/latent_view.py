@@ -1,0 +1,268 @@
+"""ADePT: rewrites under the published and repaired noises; the attack on one vector, live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.attack.latent.examples import examples, guess, success
+from dpcore.attack.latent.rank import success_bound
+from dpcore.mechanisms.registry import resolve
+from dpcore.plots.robust.shares import ends_caption, lines_figure
+from dpcore.study.robust_curves import (
+    COLUMNS,
+    allowed_curve,
+    refuted_at,
+    rewriting_curves,
+)
+from pages.robustness.reproducing import computed_now, seeds
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+from pages.shared.once import once
+from pages.shared.seed import choose_seed
+from pages.utility.linking import choose_one
+
+if TYPE_CHECKING:
+    from dpcore.attack.latent.examples import Examples
+    from dpcore.study.experiment_results import RecordedExperiment
+    from pages.robustness.recorded_frame import Parts
+
+ADEPT = "adept"
+_NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
+_EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
+_DRAWS, _SHOWN = 20, 8
+_CORPORA = {"atis.parquet": "ATIS", "snips.parquet": "SNIPS"}
+_QUANTITIES = {
+    "bayes": "how sure the attacker is of the utterance it names (mean)",
+    "first": "share of noisy vectors whose utterance it names",
+    "rank": "mean rank of the true utterance",
+    "true_epsilon": "true ε beside the claimed one",
+    "accuracy": "accuracy of intents after rewriting",
+    "rouge1": "ROUGE-1 F1 of the rewritten utterances",
+    "bleu": "BLEU of the rewritten utterances (0 to 100)",
+    "exact": "share of utterances that come out word for word",
+}
+_AXES = {
+    "bayes": "success of the attacker",
+    "first": "success of the attacker",
+    "rank": "mean rank",
+    "true_epsilon": "true ε",
+    "rouge1": "ROUGE-1 F1",
+    "bleu": "BLEU",
+    "exact": "share word for word",
+}
+_BOUNDED = ("bayes", "first")
+"""Quantities that the claimed ε bounds."""
+_LEARNERS = {"averaged": "averaged vectors", "tf-idf": "tf-idf"}
+
+
+def adept_parts(found: RecordedExperiment) -> Parts:
+    """The parts of the record of ADePT, and the live attack."""
+    return {
+        "Rewrites": _rewrites,
+        "Find the utterance": _attack,
+        "Curves": lambda: _curves(found),
+    }
+
+
+def _epsilon(made: Examples | None, field: str) -> float:
+    there = _EPSILONS
+    if made is not None:
+        there = tuple(sorted({one.epsilon for one in made.rewrites if one.epsilon is not None}))
+    return st.select_slider(
+        "ε that is claimed",
+        there,
+        value=there[len(there) // 2],
+        format_func=lambda value: f"{value:g}",
+        key=field,
+        bind="query-params",
+        help="Between any two utterances. The published noise is too small for its claim: its true "
+        "ε is √32 = 5.66 times as large here.",
+    )
+
+
+def _rewrites() -> None:
+    made = examples()
+    texts = list(dict.fromkeys(one.text for one in made.rewrites))
+    number = choose_one(
+        st.selectbox,
+        "Utterance",
+        {str(i): text for i, text in enumerate(texts)},
+        "adept_text",
+        help="Written for this laboratory; the network was trained on ATIS.",
+    )
+    epsilon = _epsilon(made, "adept_epsilon")
+    text = texts[int(number)]
+    rows = [one for one in made.rewrites if one.text == text]
+    clean = next(one for one in rows if not one.mechanism)
+    st.text(f"Written: {text}\nWithout noise: {_shown(clean.output, clean.in_corpus)}")
+    at = {one.mechanism: one for one in rows if one.epsilon == epsilon}
+    for pair in (_NOISES[:2], _NOISES[2:]):
+        for column, name in zip(st.columns(2), pair, strict=True):
+            one = at.get(name)
+            if one is None:
+                continue
+            with column, st.container(border=True, gap="xsmall"):
+                st.markdown(f"**{resolve(name).title}**")
+                st.text(_shown(one.output, one.in_corpus))
+                st.text(f"claimed ε = {epsilon:g}, true ε = {one.true_epsilon:.4g}")
+    note(
+        "The network is small (32 coordinates): what is lost without noise is the network's doing, "
+        "the rest is the noise's. One draw of each noise serves every ε."
+    )
+
+
+def _shown(output: str, in_corpus: bool) -> str:
+    return "(an utterance of ATIS, not shown)" if in_corpus else output or "(nothing)"
+
+
+def _attack() -> None:
+    computed_now()
+    made = examples()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        number = choose_one(
+            st.selectbox,
+            "Private utterance",
+            {str(i): text for i, text in enumerate(made.texts)},
+            "latent_text",
+            help="The attacker sees its noisy vector and knows the 60 utterances, the network and "
+            "the noise. The utterances are ours, the network was trained on ATIS.",
+        )
+        noise = choose_one(
+            st.selectbox,
+            "Noise of the vector",
+            {name: resolve(name).title for name in _NOISES},
+            "latent_noise",
+            width=330,
+            help="The first is the published one, the others are repairs.",
+        )
+        seed = choose_seed("Of the noise; one draw serves every ε.", 130)
+    epsilon = _epsilon(None, "latent_epsilon")
+    found = guess(made, int(number), noise, epsilon, seed)
+    named = made.texts[int(found.order[0])]
+    right = "right" if int(found.order[0]) == int(number) else "wrong"
+    st.text(
+        f"The attacker names “{named}” with probability {found.probability.max():.3g}: {right}. "
+        f"The true utterance has rank {found.rank:g} of {len(made.texts)}.\nClaimed ε = "
+        f"{found.claimed_epsilon:g} allows an attacker to be right with probability "
+        f"{found.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
+        f"likely; the true ε = {found.epsilon:.4g} allows {found.true_bound:.3g}."
+    )
+    top = [int(i) for i in found.order[:_SHOWN]]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "utterance": [made.texts[i] for i in top],
+                "believed": [float(found.probability[i]) for i in top],
+                "true": ["✔" if i == int(number) else "" for i in top],
+            }
+        ),
+        hide_index=True,
+        placeholder="",
+        column_config={"believed": st.column_config.NumberColumn(format="percent")},
+        alt="The likeliest utterances after the noisy vector",
+    )
+    _successes(made, noise, seed)
+
+
+def _successes(made: Examples, noise: str, seed: int) -> None:
+    """How often the attacker is right over all utterances, beside what the two ε allow."""
+
+    def compute() -> pd.DataFrame:
+        rows = []
+        count = len(made.texts)
+        for one in success(made, noise, _EPSILONS, _DRAWS, seed):
+            at, (low, high) = one.claimed_epsilon, one.interval
+            rows += [
+                ("named rightly", at, one.success, low, high),
+                ("the claimed ε allows", at, success_bound(at, count), None, None),
+                ("the true ε allows", at, success_bound(one.epsilon, count), None, None),
+            ]
+        table = pd.DataFrame(rows, columns=["curve", "x", "mean", "low", "high"])
+        return table.assign(mechanism="").astype({"low": float, "high": float})[list(COLUMNS)]
+
+    table = once("latent", (noise, seed), compute)
+    measured, claimed = (
+        table[table["curve"] == name].set_index("x")["mean"]
+        for name in ("named rightly", "the claimed ε allows")
+    )
+    why = ", as it must be: this noise keeps its claim"
+    if noise == ADEPT:
+        why = (
+            f": among {len(made.texts)} utterances ε allows much. Among the thousands of the "
+            "corpus it does; see “Curves”"
+        )
+    lows = table[table["curve"] == "named rightly"].set_index("x")["low"]
+    beyond = [f"{x:g}" for x in measured.index if lows[x] > claimed[x]]
+    show_figure(
+        lines_figure(table, "ε that is claimed", "share that is named rightly", logarithm=True),
+        ends_caption(table, f"{len(made.texts)} utterances, {_DRAWS} draws of each", "ε"),
+        table,
+        "latent_success",
+    )
+    st.text(
+        f"The attacker is right more often than the claim allows (its whole 95 % interval) at "
+        f"ε = {', '.join(beyond)}: the draws contradict the claim on these utterances."
+        if beyond
+        else f"Nowhere does the attacker's 95 % interval lie above what the claim allows{why}."
+    )
+
+
+def _curves(found: RecordedExperiment) -> None:
+    there = set(found.table["quantity"])
+    with st.container(horizontal=True):
+        data = choose_one(
+            st.selectbox,
+            "Corpus",
+            {name: _CORPORA.get(name, name) for name in dict.fromkeys(found.table["data"])},
+            "adept_data",
+            width=160,
+            help="Requests with intents: flights (ATIS), or seven tasks of a voice assistant "
+            "(SNIPS).",
+        )
+        quantity = choose_one(
+            st.selectbox,
+            "Measured",
+            {name: title for name, title in _QUANTITIES.items() if name in there},
+            "adept_quantity",
+            width=430,
+            help="What the attacker finds, and what is left for a classifier and a reader.",
+        )
+        where = {"data": data}
+        if quantity == "accuracy":
+            where["learner"] = choose_one(
+                st.selectbox,
+                "Classifier",
+                _LEARNERS,
+                "adept_learner",
+                width=200,
+                help="Trained on rewritten utterances, tested on the test part as it stands.",
+            )
+    curves = rewriting_curves(found, quantity, **where)
+    if quantity in _BOUNDED:
+        curves = pd.concat((curves, allowed_curve(found, data)), ignore_index=True)
+    share = quantity not in {"rank", "bleu", "true_epsilon"}
+    show_figure(
+        lines_figure(curves, "ε that is claimed", _AXES.get(quantity, "accuracy"), logarithm=True,
+                     share=share, small=quantity in _BOUNDED or quantity == "true_epsilon"),
+        ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(found)}", "ε"),
+        curves,
+        f"adept_{quantity}",
+    )  # fmt: skip
+    if quantity in _BOUNDED:
+        beyond = ", ".join(
+            f"{epsilon:g}" for epsilon in refuted_at(found, quantity, data, _NOISES[0])
+        )
+        st.text(
+            f"Under the published noise it lies, with its whole interval in every seed, above what "
+            f"the claimed ε allows at ε = {beyond}: a refutation on real text."
+            if beyond
+            else "Nowhere is it above what the claimed ε allows."
+        )
+    rows = found.rows(quantity, **where)
+    for variant, value in rows[rows["epsilon"].isna()].groupby("variant")["value"].mean().items():
+        name = {"": "as they stand", "no noise": "rewritten without noise"}.get(str(variant))
+        if name is not None:
+            st.text(f"Utterances {name}: {value:.3g}.")

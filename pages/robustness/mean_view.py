@@ -1,0 +1,137 @@
+"""PixelDP on the mean vector of a text, counted in words, beside the exact certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.classifiers import averaged
+from dpcore.learn.linear.certificate import changes_allowed
+from dpcore.learn.pixeldp.certified_prediction import (
+    ABSTAINED,
+    Bound,
+    certified_accuracy,
+    certify,
+    draw_scores,
+    score_bounds,
+)
+from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.learn.pixeldp.noisy_text import train_text, words_within
+from dpcore.noise.streams import generator
+from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
+from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst
+from pages.shared.figure import show_figure
+from pages.shared.link import SEED
+from pages.shared.messages import note, refuse
+from pages.shared.once import is_there, once
+from pages.shared.progress import Reporter
+
+if TYPE_CHECKING:
+    from dpcore.learn.pixeldp.certified_prediction import Certified
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from pages.robustness.words_work import Rules
+
+_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2)
+_DRAWS, _ERROR, _STEPS = 200, 0.001, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Certificates of the test texts under noise on their mean vectors."""
+
+    certified: Certified
+    labels: np.ndarray
+
+
+def mean_view(words: Lexicon, rules: Rules) -> None:
+    """Draw the scale, the certified accuracy, and the certificate counted in words."""
+    scale = st.select_slider(
+        "Scale of the noise on the mean vector",
+        _SCALES,
+        value=0.05,
+        format_func=lambda value: f"{value:g}",
+        key="mean_scale",
+        bind="query-params",
+        help="σ of Gaussian noise, in the unit of the vectors.",
+    )
+    try:
+        found = _noisy(words, rules.labels, scale)
+    except DpcoreError as error:
+        refuse("The noise layer cannot be shown.", error)
+        return
+    sizes = np.linspace(0.0, float(max(found.certified.tight.max(), scale)), _STEPS + 1).round(6)
+    table = pd.DataFrame(
+        {
+            "curve": "proved by PixelDP's condition",
+            "x": sizes,
+            "mean": certified_accuracy(found.certified, found.labels, sizes),
+        }
+    ).reindex(columns=list(COLUMNS))
+    show_figure(
+        lines_figure(table, "size L of a shift of the mean vector", "accuracy that is certain"),
+        ends_caption(table, f"Share of {len(found.labels)} texts that stay right", "L"),
+        table,
+        "mean_accuracy",
+    )
+    st.text(_counted(words, rules, found))
+    note(
+        f"{_DRAWS} draws of each text; its bounds (Clopper–Pearson) are wrong with probability at "
+        f"most {_ERROR:g}. "
+        "The noise must hide any new word, because it does not know which are allowed; the exact "
+        "certificate knows. That is the price of a proof that asks nothing of the classifier."
+    )
+
+
+def _counted(words: Lexicon, rules: Rules, found: Noisy) -> str:
+    """What the certificate says in words, beside the exact one."""
+    corpus = read(words, rules.labels)
+    lengths = np.array(
+        [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
+    )
+    diameter = float(words.extent.diameter)
+    counted = words_within(found.certified.sizes, lengths, diameter)
+    certain = int((counted > 0).sum())
+    largest = float(found.certified.sizes.max())
+    need = float((diameter / lengths).min())
+    budget = changes_allowed(lengths, rules.share)
+    exact = [worst(words, rules, certified=one).accuracy for one in (False, True)]
+    abstained = int((found.certified.classes == ABSTAINED).sum())
+    return (
+        f"Counted in words: on {certain} of {len(lengths)} texts the certificate covers the "
+        f"replacement of one word by any other (abstaining on {abstained}). The largest certified "
+        f"shift is {largest:.3g}; one word of the longest text ({lengths.max()} words) can move "
+        f"the mean by {need:.3g}, with the diameter {diameter:.3g} of the vocabulary.\nThe exact "
+        f"certificate for k = {rules.neighbours} nearest words in {rules.share:.0%} of the places "
+        f"(up to {budget.max()} words): {exact[0]:.1%} of the texts {NORMAL}, {exact[1]:.1%} with "
+        f"{CERTIFIED}."
+    )
+
+
+def _noisy(words: Lexicon, labels: str, scale: float) -> Noisy:
+    key = (words.fingerprint, labels, scale)
+    if is_there("mean noise", key):
+        return once("mean noise", key, lambda: _computed(words, labels, scale))
+    reporter = Reporter("Drawing noise on the mean vectors")
+    with st.spinner("Training under noise on the mean vectors…"):
+        found = once("mean noise", key, lambda: _computed(words, labels, scale, reporter.progress))
+    reporter.close()
+    return found
+
+
+def _computed(words: Lexicon, labels: str, scale: float, progress: Progress | None = None) -> Noisy:
+    corpus = read(words, labels)
+    rng = generator(SEED, "mean vectors", labels)
+    model = train_text(
+        Accounting.ANALYTIC, scale, corpus.train, corpus.train_labels, words.vectors, rng
+    )
+    more = {} if progress is None else {"progress": progress}
+    inputs = averaged(corpus.test.counts(), words.vectors)
+    scores = draw_scores(model.scores, model.layer, inputs, _DRAWS, rng, **more)
+    bounds = score_bounds(scores, _ERROR, Bound.CLOPPER_PEARSON)
+    return Noisy(certify(model.layer, bounds), model.places(corpus.test_labels))

@@ -1,0 +1,219 @@
+"""PixelDP in networks, recorded: noise at each place, trained together or apart; its cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.papers.lecuyer2019.summary import costs, summary
+from dpcore.papers.readings import option
+from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
+from pages.robustness.recorded_frame import recorded_view
+from pages.shared.downloads import csv_button
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+from pages.shared.once import once
+from pages.utility.linking import choose_one
+
+if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
+    from pages.robustness.recorded_frame import Parts
+
+_PLACES = {
+    "picture": "in the picture",
+    "first-layer": "after the first layer",
+    "auto-encoder": "in an auto-encoder",
+}
+_REGIMES = {
+    "joint": "trained together",
+    "separate": "first part trained apart",
+    "linear": "linear classifier",
+}
+_CONDITIONS = {
+    "pixeldp": "PixelDP's condition",
+    "tight": "tight",
+    "slides": "the slides' condition (not proved)",
+}
+_BOUNDS = {"clopper-pearson": "Clopper–Pearson", "hoeffding": "Hoeffding"}
+
+
+def noise_view() -> None:
+    """Draw what is recorded of PixelDP with networks."""
+    note(
+        "The view Pictures trains a linear classifier under the noise. Here a convolutional "
+        "network is trained together with its noise layer, whose sensitivity is held fixed during "
+        "training, as PixelDP does it; and the layer stands on word vectors of texts."
+    )
+    recorded_view(
+        ("pixeldp-",),
+        "noise",
+        _parts,
+        "`pip install -r requirements-learn.txt`, then the command above; "
+        "`dpcore.learn.pixeldp.training` trains one network in a few seconds.",
+    )
+
+
+def _parts(found: RecordedExperiment) -> Parts:
+    pictures = found.entry.name == "pixeldp-digits"
+    parts: Parts = {"Certified accuracy": lambda: _certified(found)}
+    if pictures:
+        parts["Cost of a step"] = lambda: _costs(found)
+    else:
+        parts["Counted in words"] = lambda: _words(found)
+    parts["All certificates"] = lambda: _all(found)
+    return parts
+
+
+def _summary(found: RecordedExperiment, quantity: str) -> pd.DataFrame:
+    key = (found.entry.sha256, quantity)
+    return once("pixeldp", key, lambda: summary(found, quantity))
+
+
+def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[str, str]:
+    there = [str(one) for one in dict.fromkeys(table[column]) if one not in ("", None)]
+    ordered = [name for name in titles if name in there] + [n for n in there if n not in titles]
+    return {name: titles.get(name, name) for name in ordered}
+
+
+def _certified(found: RecordedExperiment) -> None:
+    table = _summary(found, "certified")
+    with st.container(horizontal=True):
+        for column, title, titles, help_text in (
+            ("noise", "Noise", {"gaussian": "Gaussian", "laplace": "Laplace"}, "Its kind."),
+            ("scale", "Scale", {}, "In units of the layer's sensitivity."),
+            (
+                "accounting",
+                "Theorem",
+                {"gaussian-analytic": "exact", "gaussian-classical": "classical"},
+                "Which theorem says how private the noise is.",
+            ),
+            ("condition", "Condition", _CONDITIONS, "When a prediction counts as certified."),
+            ("bound", "Votes bounded by", _BOUNDS, "As in the view Pictures."),
+        ):
+            options = _options(table, column, titles)
+            if not options:
+                continue
+            value = next(iter(options))
+            if len(options) > 1:
+                value = choose_one(
+                    st.selectbox, title, options, f"noise_{column}", width=210, help=help_text
+                )
+            table = table[table[column].astype(str) == value]
+    curves = table.assign(
+        curve=[_curve(row) for row in table.to_dict("records")], mechanism="", x=table["at"]
+    )[["curve", "mechanism", "x", "mean", "low", "high"]].dropna(subset=["x"])
+    if not len(curves):
+        note("Nothing was recorded for this choice.")
+        return
+    trials = int(table["trials"].max())
+    show_figure(
+        lines_figure(curves, "size L of the attack", "certified accuracy"),
+        certified_caption(curves, f"inputs, mean over {trials} trials,", _at(curves)),
+        curves,
+        f"{found.entry.name}_certified",
+    )
+    note(
+        "Bands are 95 % intervals of the mean over trials, each with its own training. Of each "
+        "input the bounds on its votes are wrong with probability at most "
+        f"{option(found, 'error'):g}."
+    )
+
+
+def _at(curves: pd.DataFrame) -> float:
+    """A size at which the curves are apart: the first where the best has lost a quarter."""
+    best = curves.groupby("x")["mean"].max()
+    lost = best.index[best < 0.75 * best.max()]
+    return float(lost[0] if len(lost) else best.index[-1])
+
+
+def _curve(row: dict[str, object]) -> str:
+    if row["labels"]:
+        return str(row["labels"])
+    place = _PLACES.get(str(row["place"]), "no noise layer")
+    return f"{place}, {_REGIMES.get(str(row['regime']), str(row['regime']))}"
+
+
+def _costs(found: RecordedExperiment) -> None:
+    table = costs(found)
+    named = table.assign(place=[_PLACES.get(str(name), str(name)) for name in table["place"]])
+    curves = pd.DataFrame(
+        {
+            "curve": [f"{a}, {b}" for a, b in zip(named["place"], named["noise"], strict=True)],
+            "mechanism": "",
+            "x": named["channels"].astype(float),
+            "mean": named["ratio"],
+            "low": named["low"],
+            "high": named["high"],
+        }
+    )
+    show_figure(
+        lines_figure(
+            curves, "channels of the first convolution", "time of a step, with ÷ without",
+            logarithm=True, share=False,
+        ),
+        ends_caption(curves, "Time of a training step with the noise layer ÷ without it",
+                     "channels"),
+        named,
+        "noise_costs",
+    )  # fmt: skip
+    note(
+        "Processor time, medians of many steps in turn with and without the layer; bands are the "
+        "smallest and largest end of the trials' intervals. Lecture slides name 0.65 s and 0.66 s, "
+        "1.5 % at most, for a residual network on CIFAR-10, where much is computed after the "
+        "noise. This network is small, and after its first layer the noise has many more numbers "
+        "than the picture."
+    )
+
+
+def _words(found: RecordedExperiment) -> None:
+    table = _summary(found, "with_words")
+    shown = table[["labels", "scale", "accounting", "condition", "bound", "at", "mean", "low",
+                   "high"]].rename(columns={"at": "distance of the new word"})  # fmt: skip
+    st.dataframe(
+        shown,
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(
+            ("mean", "low", "high"), st.column_config.NumberColumn(format="percent")
+        ),
+        alt="Share of texts whose certificate covers at least one replaced word",
+    )
+    csv_button("Table as CSV", "noise_words", lambda: shown, key="csv_noise_words")
+    near, far = (
+        float(shown["distance of the new word"].min()),
+        float(shown["distance of the new word"].max()),
+    )
+    any_word = shown[shown["distance of the new word"] == far]["mean"].max()
+    note(
+        f"Share of the texts in which a word may be replaced: by one at distance {near:.3g}, the "
+        f"smallest between two words of the lexicon, or at {far:.3g}, the largest, which is any "
+        f"word. For any word the best is {any_word:.1%}."
+    )
+
+
+def _all(found: RecordedExperiment) -> None:
+    quantity = choose_one(
+        st.selectbox,
+        "Number",
+        {
+            name: title
+            for name, title in {
+                "accuracy": "accuracy of the noisy vote",
+                "abstained": "share of inputs on which it abstains",
+                "largest": "largest certified size",
+                "median": "median certified size",
+                "sensitivity": "stretch of an attack before the noise",
+            }.items()
+            if len(found.rows(name))
+        },
+        "noise_number",
+        width=330,
+        help="Means over trials with 95 % intervals.",
+    )
+    table = _summary(found, quantity).dropna(axis="columns", how="all")
+    table = table.loc[:, [name for name in table if not (table[name] == "").all()]]
+    table = table.assign(scale=pd.to_numeric(table["scale"], errors="coerce"))
+    st.dataframe(table, hide_index=True, placeholder="", alt="The recorded numbers of every arm")
+    csv_button("Table as CSV", f"{found.entry.name}_{quantity}", lambda: table, key="csv_noise_all")

@@ -1,0 +1,168 @@
+"""One picture: clean and noisy, its votes and bounds, and its certificate as the noise grows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
+from dpcore.learn.pixeldp.digits import Place, digits
+from dpcore.learn.pixeldp.digits_look import look_at
+from dpcore.noise.streams import generator
+from dpcore.plots.robust.picture import COLUMNS as VOTES
+from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
+from dpcore.plots.robust.shares import COLUMNS, lines_figure
+from pages.robustness.pictures_work import PROVED, SCALES, TIGHT, drawn, of_picture
+from pages.shared.figure import show_figure
+from pages.shared.messages import note, refuse
+from pages.shared.progress import timed
+
+if TYPE_CHECKING:
+    from pages.robustness.pictures_work import Bounded, Noise
+
+_TITLES = {
+    Place.PICTURE: ("as it is", "with noise"),
+    Place.FIRST_LAYER: ("the 32 units", "with noise"),
+    Place.AUTO_ENCODER: ("decoded", "decoded, with noise"),
+}
+_OTHER = {Bound.CLOPPER_PEARSON: Bound.HOEFFDING, Bound.HOEFFDING: Bound.CLOPPER_PEARSON}
+_NAMES = {Bound.CLOPPER_PEARSON: "Clopper–Pearson", Bound.HOEFFDING: "Hoeffding"}
+
+
+def one_picture(noise: Noise, how: Bounded) -> None:
+    """Draw the choice of a picture and what is known of it."""
+    data = digits()
+    picture = st.slider(
+        "Picture",
+        0,
+        len(data.test) - 1,
+        3,
+        key="digits_picture",
+        bind="query-params",
+        help="One of the test pictures; with the slider chosen, the arrow keys go from one to the "
+        "next.",
+    )
+    label = str(int(data.test_labels[picture]))
+    left, right = st.columns(2)
+    with left:
+        _picture(noise, picture, label)
+    with right:
+        _votes(noise, how, picture, label)
+    st.text(_certificate(noise, how, picture, label))
+    _growing(noise, how, picture)
+
+
+def _picture(noise: Noise, picture: int, label: str) -> None:
+    layer = drawn(noise).model.layer
+    rng = generator(noise.seed, "look", picture)
+    seen = look_at(layer, noise.place, digits().test[picture], rng)
+    titles = _TITLES[noise.place]
+    top = max(1.0, float(seen.clean.max()))
+    moved = float(abs(seen.noisy - seen.clean).mean())
+    table = pd.DataFrame(
+        {
+            "line": [i // 8 for i in range(seen.clean.size)],
+            "column": [i % 8 for i in range(seen.clean.size)],
+            "clean": seen.clean.ravel(),
+            "noisy": seen.noisy.ravel(),
+        }
+    )
+    show_figure(
+        picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top),
+        f"Picture {picture}, a {label}: {titles[0]} and {titles[1]}. One draw moves each number "
+        f"by {moved:.2g} on average; black is {top:.3g}.",
+        table,
+        "digits_picture",
+    )
+
+
+def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
+    found = drawn(noise)
+    scores = found.scores.part([picture])
+    bounds = score_bounds(scores, how.error, how.bound)
+    counted = how.bound is Bound.CLOPPER_PEARSON
+    values = scores.votes[0] / scores.draws if counted else scores.means[0]
+    table = pd.DataFrame(
+        {
+            "class": [str(one) for one in found.model.classes],
+            "score": values,
+            "low": bounds.low[0],
+            "high": bounds.high[0],
+        }
+    )[list(VOTES)]
+    title = "share of draws won" if counted else "mean probability"
+    show_figure(
+        votes_figure(table, label, title),
+        votes_caption(table, label, how.error),
+        table,
+        "digits_votes",
+    )
+
+
+def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
+    """The certificate of the picture under the chosen bound, and what the other bound gives."""
+    said = []
+    for bound in (how.bound, _OTHER[how.bound]):
+        size, tight, place = of_picture(noise, replace(how, bound=bound), picture)
+        if place == ABSTAINED:
+            said.append(f"{_NAMES[bound]}: it abstains, so nothing is certified.")
+            continue
+        name = str(int(drawn(noise).model.classes[place]))
+        right = "right" if name == label else f"wrong, it is a {label}"
+        said.append(
+            f"{_NAMES[bound]}: it is read as {name} ({right}), and no attack of size up to "
+            f"{_size(size)} puts another class ahead in expectation (PixelDP's condition); up to "
+            f"{_size(tight)} by the tight one."
+        )
+    said.append(f"Each bound, taken alone, is wrong with probability at most {how.error:g}.")
+    return "\n".join(said)
+
+
+def _size(value: float) -> str:
+    return "any size" if math.isinf(value) else f"{value:.3g}"
+
+
+def _growing(noise: Noise, how: Bounded, picture: int) -> None:
+    """The size of the certificate at every scale; trains a classifier for each, once."""
+    rows = []
+    try:
+        for scale in timed("Training a classifier for each scale", SCALES):
+            size, tight, place = of_picture(replace(noise, scale=scale), how, picture)
+            rows += [(PROVED, scale, size), (TIGHT, scale, tight)]
+            if place == ABSTAINED:
+                rows[-2:] = [(PROVED, scale, 0.0), (TIGHT, scale, 0.0)]
+    except DpcoreError as error:
+        refuse("The certificate cannot be computed.", error)
+        return
+    table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
+    best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
+    abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()
+    said = (
+        f"Largest certificate: L = {best['mean']:.3g} at scale {best['x']:g}. "
+        if best["mean"] > 0
+        else "Nothing is certified at any scale. "
+    )
+    if abstaining:
+        listed = ", ".join(f"{scale:g}" for scale in abstaining)
+        said += f"It abstains at scale {listed}."
+    else:
+        said += "It abstains at no scale."
+    st.subheader("As the noise grows", anchor=False)
+    show_figure(
+        lines_figure(
+            table, "scale of the noise", "certified size L of this picture", logarithm=True,
+            share=False,
+        ),
+        said,
+        table,
+        "digits_growing",
+    )  # fmt: skip
+    note(
+        "More noise hides larger attacks, until the votes fall apart: a certificate first grows "
+        "with the scale and then ends. One classifier is trained for each scale."
+    )

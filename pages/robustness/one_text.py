@@ -1,0 +1,258 @@
+"""One text with the worst that the rules allow, and what a private rewriting is likely to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.bags import bags_of
+from dpcore.learn.linear.certificate import certify_linear
+from dpcore.learn.substitutions import likely_words, nearest_words
+from dpcore.rewrite.checks import check_text
+from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
+from pages.shared.bench import memo
+from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.messages import note, refuse
+from pages.shared.needed import mechanisms_or_stop
+from pages.shared.slider import epsilon_slider
+from pages.shared.text_box import text_box
+
+if TYPE_CHECKING:
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.substitutions import Substitutions
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.robustness.words_work import Rules
+    from pages.shared.resources import Settings
+
+CORPUS, OWN = "of the test texts", "my own"
+_NEAREST, _LIKELY = "the nearest words", "what a mechanism is likely to put"
+_START = 41  # normal training loses it to one exchanged word, certified training does not
+_LEAST = (0.005, 0.01, 0.02, 0.05, 0.1)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text.
+
+    Attributes:
+        text: as it was written.
+        bags: its words.
+        label: its true class; None for a text of one's own, which keeps the class it is read as.
+    """
+
+    text: str
+    bags: Bags
+    label: int | None
+
+
+def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Document | None:
+    """Draw the choice of a text; None where it is refused, and why has been said.
+
+    Args:
+        words: the lexicon.
+        labels: "sentiment" or "topic".
+        key: beginning of the names in the link.
+        start: number of the text that a fresh visit shows.
+    """
+    corpus = read(words, labels)
+    source = st.segmented_control(
+        "Text",
+        [CORPUS, OWN],
+        default=CORPUS,
+        required=True,
+        key=f"{key}_source",
+        bind="query-params",
+        help="Your own stays in this browser session: it is not stored, not logged and not put "
+        "into the link.",
+    )
+    if source == CORPUS:
+        number = st.slider(
+            "Number of the text",
+            0,
+            len(corpus.texts) - 1,
+            start,
+            key=f"{key}_number",
+            bind="query-params",
+            help="With the slider chosen, the arrow keys go from one text to the next.",
+        )
+        document = Document(
+            corpus.texts[number], corpus.test.part([number]), int(corpus.test_labels[number])
+        )
+    else:
+        text = text_box()
+        try:
+            check_text(text)
+        except DpcoreError as error:
+            refuse("This text cannot be used.", error)
+            return None
+        document = Document(text, bags_of([text], words), None)
+    if not (document.bags.words >= 0).any():
+        st.info(
+            "The text has no word of the lexicon, so there is nothing to exchange.",
+            icon=":material/info:",
+        )
+        return None
+    return document
+
+
+def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None:
+    """Draw the choice of a text and of the rules, and the worst case for both classifiers."""
+    document = choose_document(words, rules.labels, "words_text", _START)
+    if document is None:
+        return
+    st.text(document.text)
+    how = st.segmented_control(
+        "A word may become",
+        [_NEAREST, _LIKELY],
+        default=_NEAREST,
+        required=True,
+        key="words_how",
+        bind="query-params",
+        help="The nearest words: the rules above. A mechanism: the words that it puts in a word's "
+        "place with at least some probability, and all words of the text may change at once, as a "
+        "private rewriting does.",
+    )
+    try:
+        if how == _NEAREST:
+            table, share = _near(words, rules, document), rules.share
+        else:
+            made = _likely(words, chosen, document)
+            if made is None:
+                return
+            table, share = made, 1.0
+        _both(words, rules, document, table, share)
+    except DpcoreError as error:
+        refuse("There is no certificate for this text.", error)
+
+
+def _near(words: Lexicon, rules: Rules, document: Document) -> Substitutions:
+    if document.label is not None:
+        return allowed(words, rules.neighbours)
+    return nearest_words(words, document.bags.words, rules.neighbours)
+
+
+def _likely(
+    words: Lexicon, chosen: tuple[str, Settings], document: Document
+) -> Substitutions | None:
+    (mechanism,) = mechanisms_or_stop(words, [chosen])
+    if not mechanism.exact_law:
+        st.info(
+            "Which words are likely is known exactly only where probabilities can be computed: "
+            "choose tem in the sidebar, for instance.",
+            icon=":material/info:",
+        )
+        return None
+    group = group_of(mechanism.meaning)
+    value = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+    least = st.select_slider(
+        "Allowed from probability",
+        _LEAST,
+        value=0.01,
+        format_func=lambda one: f"{one:g}",
+        key="words_least",
+        bind="query-params",
+        help="A word counts as likely if the mechanism puts it there at least this often. Less "
+        "allows more words, and the certificate covers more of what can happen.",
+    )
+    table = _laws(mechanism, document, group.epsilon(value), least)
+    inside = table.all_inside(document.bags.words)
+    unknown = int((document.bags.words < 0).sum())
+    st.text(
+        f"{mechanism.short} at {group.reading(value)}: {table.mean_size:.3g} likely words in the "
+        f"place of a word. All words of the text stay inside their sets with probability "
+        f"{inside:.3g}"
+        + (f"; {unknown} words outside the vocabulary are left out." if unknown else ".")
+    )
+    return table
+
+
+def _laws(mechanism: Mechanism, document: Document, epsilon: float, least: float) -> Substitutions:
+    held: dict[Any, Any] = st.session_state.setdefault("words_laws", {})
+    key = (mechanism, epsilon, least, document.bags.words.tobytes())
+    found: Substitutions = memo(
+        held, key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
+    )
+    return found
+
+
+def _both(
+    words: Lexicon, rules: Rules, document: Document, table: Substitutions, share: float
+) -> None:
+    for column, (title, certified) in zip(
+        st.columns(2), ((NORMAL, False), (CERTIFIED, True)), strict=True
+    ):
+        with column, st.container(border=True):
+            st.markdown(f"**Classifier: {title}**")
+            _one(words, rules, document, table, share, certified=certified)
+    note(
+        "The worst text reaches the margin: no bound is involved, and a margin that is above 0 by "
+        "more than rounding is a proof for every allowed text. [old → new] marks a changed word, "
+        "· a word outside the "
+        "vocabulary."
+    )
+
+
+def _one(
+    words: Lexicon,
+    rules: Rules,
+    document: Document,
+    table: Substitutions,
+    share: float,
+    *,
+    certified: bool,
+) -> None:
+    made = model(words, rules, certified=certified)
+    classes = read(words, rules.labels).classes
+    read_as = int(made.predict(document.bags)[0])
+    label = read_as if document.label is None else document.label
+    found = certify_linear(made, document.bags, [label], table, share)
+    rival = int(found.rivals[0])
+    scores = made.scores(found.texts)[0]
+    attained = float(scores[label] - scores[rival])
+    before = float(made.probabilities(document.bags)[0, label])
+    after = float(made.probabilities(found.texts)[0, label])
+    st.text(marked(words, document.bags.words, found.texts.words))
+    verdict = "certified: no allowed text changes the class"
+    if not found.certified[0]:
+        verdict = "not certified: this text is read otherwise"
+        if read_as != label:
+            verdict = f"wrong without any change: it is read as {classes[read_as]}"
+    origin = "read as" if document.label is None else "label"
+    st.text(
+        f"{origin} {classes[label]}: probability {before:.3f} as written, {after:.3f} in the worst "
+        f"case (against {classes[rival]}).\nSmallest margin {found.margins[0]:+.4f}; the "
+        f"classifier's own scores of this text differ by {attained:+.4f}.\n"
+        f"{verdict[0].upper()}{verdict[1:]}."
+    )
+    changes = changed_words(words, document.bags.words, found.texts.words)
+    if len(changes):
+        st.dataframe(
+            changes, hide_index=True, placeholder="", alt="The words that the worst case changes"
+        )
+
+
+def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:
+    """The words of a text, a changed one with what it became."""
+    names = words.words
+    return " ".join(
+        "·" if a < 0 else names[a] if a == b else f"[{names[a]} → {names[b]}]"
+        for a, b in zip(old.tolist(), new.tolist(), strict=True)
+    )
+
+
+def changed_words(words: Lexicon, old: np.ndarray, new: np.ndarray) -> pd.DataFrame:
+    """One row a changed place: its number in the text, the word before and after."""
+    places = np.flatnonzero(old != new)
+    return pd.DataFrame(
+        {
+            "place": places + 1,
+            "word": [words.words[i] for i in old[places]],
+            "becomes": [words.words[i] for i in new[places]],
+        }
+    )

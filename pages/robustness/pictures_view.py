@@ -1,0 +1,210 @@
+"""Pictures of digits under a noise layer: what PixelDP proves, computed now."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound
+from dpcore.learn.pixeldp.digits import Place
+from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.plots.robust.shares import certified_caption, lines_figure
+from pages.robustness.one_picture import one_picture
+from pages.robustness.pictures_work import (
+    DRAWS,
+    ERRORS,
+    SCALES,
+    SLIDES,
+    Bounded,
+    Noise,
+    accuracy_table,
+    certified,
+    drawn,
+    is_drawn,
+)
+from pages.robustness.renyi_view import renyi_view
+from pages.robustness.reproducing import computed_now, digits_command
+from pages.robustness.slides_view import slides_view
+from pages.shared.figure import show_figure
+from pages.shared.footer import provenance
+from pages.shared.messages import note, refuse
+from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
+from pages.shared.seed import choose_seed
+from pages.shared.tabs import tabs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLACES = {
+    "in the picture": Place.PICTURE,
+    "after the first layer": Place.FIRST_LAYER,
+    "in an auto-encoder": Place.AUTO_ENCODER,
+}
+NOISES = {
+    "Gaussian, exact": Accounting.ANALYTIC,
+    "Gaussian, classical": Accounting.CLASSICAL,
+    "Laplace": Accounting.LAPLACE,
+}
+BOUNDS = {"Clopper–Pearson": Bound.CLOPPER_PEARSON, "Hoeffding": Bound.HOEFFDING}
+_DRAWN = "digits_part"
+
+
+def pictures_view() -> None:
+    """Draw the controls, the certified accuracy, and what belongs to it."""
+    note(
+        "Noise is added inside the classifier, and many draws of it vote. A change of the picture "
+        "that the noise hides cannot change the class that is expected to win: that is "
+        "differential privacy used as a proof (PixelDP, Lecuyer et al. 2019). The draws only "
+        "estimate what is expected, with a stated error. 1,347 pictures of 8 × 8 pixels train the "
+        "classifier, 450 test it."
+    )
+    computed_now()
+    _board()
+    provenance("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict")
+
+
+@st.fragment
+def _board() -> None:
+    noise, how = _controls()
+    try:
+        if not is_drawn(noise):
+            reporter = Reporter("Training, then drawing noise")
+            with st.spinner("Training a classifier of digits under this noise…"):
+                drawn(noise, reporter.progress)
+            reporter.close()
+        table = accuracy_table(noise, how)
+    except DpcoreError as error:
+        refuse("The digits cannot be shown.", error)
+        return
+    views = {
+        "All pictures": lambda: _all_pictures(noise, how, table),
+        "One picture": lambda: one_picture(noise, how),
+        "The slides' condition": lambda: slides_view(),
+        "Robust is private": lambda: renyi_view(),
+    }
+    tabs(views, _DRAWN)
+
+
+def _controls() -> tuple[Noise, Bounded]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        place = st.selectbox(
+            "Noise stands",
+            list(PLACES),
+            key="digits_place",
+            bind="query-params",
+            width=220,
+            help="In the picture: on the pixels. After the first layer: on the 32 units of a small "
+            "network, before they are rectified. In an auto-encoder: on the code of a linear one "
+            "(principal components) that was trained apart. The largest stretch of what stands "
+            "before the noise is computed, and the noise grows with it.",
+        )
+        accounting = st.selectbox(
+            "Which noise",
+            list(NOISES),
+            key="digits_noise",
+            bind="query-params",
+            width=200,
+            help="Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
+            "Gaussian, classical: the same noise under the theorem of 2014, which proves less. "
+            "Laplace: attacks are then measured by the sum of the changes of all pixels, for "
+            "Gaussian noise by their Euclidean length.",
+        )
+        bound = st.selectbox(
+            "Votes bounded by",
+            list(BOUNDS),
+            key="digits_bound",
+            bind="query-params",
+            width=190,
+            help="Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
+            "probability, as PixelDP does it; usually wider, but for any scores in [0, 1].",
+        )
+        error = st.selectbox(
+            "Wrong with probability",
+            ERRORS,
+            index=ERRORS.index(Bounded().error),
+            format_func=lambda value: f"{value:g}",
+            key="digits_error",
+            bind="query-params",
+            width=190,
+            help="The largest probability, over the draws, that some bound on one picture's "
+            "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
+            "abstains more often.",
+        )
+        seed = choose_seed("Of training and of all draws: the same seed shows the same.", 130)
+    left, right = st.columns(2)
+    scale = left.select_slider(
+        "Scale of the noise",
+        SCALES,
+        value=Noise().scale,
+        format_func=lambda value: f"{value:g}",
+        key="digits_scale",
+        bind="query-params",
+        help="σ or b, in units of the most that an attack of size 1 can move what the noise is "
+        "added to. More noise proves more about fewer pictures.",
+    )
+    draws = right.select_slider(
+        "Draws of each picture",
+        DRAWS,
+        value=Noise().draws,
+        format_func=lambda value: f"{value:,}",
+        key="digits_draws",
+        bind="query-params",
+        help="Votes. More draws make the bounds narrow and take longer.",
+    )
+    noise = Noise(PLACES[place], NOISES[accounting], scale, draws, seed)
+    return noise, Bounded(BOUNDS[bound], error)
+
+
+def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
+    found, layer = certified(noise, how), drawn(noise).model.layer
+    shown = table
+    if noise.accounting is Accounting.LAPLACE:
+        shown = table[table["curve"] != SLIDES]
+    sizes = table["x"].unique()
+    at = float(sizes[len(sizes) // 4])
+    norm = "sum of all changes" if noise.accounting is Accounting.LAPLACE else "Euclidean length"
+    caption = certified_caption(shown, f"{len(found.classes)} pictures", at)
+    show_figure(
+        lines_figure(shown, f"size L of the attack ({norm})", "accuracy that is certain"),
+        caption,
+        shown,
+        "digits_accuracy",
+    )
+    abstained = int((found.classes == ABSTAINED).sum())
+    largest = float(found.sizes.max())
+    reach = "any size" if math.isinf(largest) else f"{largest:.3g}"
+    st.text(
+        f"It abstains on {abstained} of {len(found.classes)} pictures, which counts as wrong. "
+        f"Largest certified L: {reach} by PixelDP's condition, {found.tight.max():.3g} tight. The "
+        f"layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise has scale "
+        f"{layer.scale:.4g}. The certificate of one picture is wrong with probability at most "
+        f"{how.error:g}, so that of the {len(found.classes)} at most "
+        f"{how.error * len(found.classes):.3g} are expected to be."
+    )
+    if noise.accounting is Accounting.LAPLACE:
+        note(
+            "Laplace noise has δ = 0, so the slides' condition is PixelDP's here and is not drawn."
+        )
+    else:
+        beyond = found.slides > found.tight
+        note(
+            f"**The slides' line is no certificate**: on {int(beyond.sum())} pictures it claims "
+            "more than the tight line, which no true statement from these bounds can pass. The "
+            "part “The slides' condition” says why."
+        )
+    note(
+        "Pixels go from 0 (white) to 1 (black). An attack may leave that range. The line “no "
+        "noise” is no certificate of noise but the whole truth about another classifier, logistic "
+        "regression on clean pictures: for a linear classifier the smallest successful attack is a "
+        "formula. Where it lies above the others, the noise buys nothing here; but its proof would "
+        "hold for a deep network just as well."
+    )
+    link_and_command(
+        digits_command(noise, how),
+        "It prints certified accuracies at eight sizes of attack.",
+        typed=False,
+    )

@@ -1,0 +1,161 @@
+"""What the view of pictures computes: classifiers of public digits, once for all sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dpcore.learn.linear.radius import ordinary_radii
+from dpcore.learn.pixeldp.certified_prediction import (
+    Bound,
+    certified_accuracy,
+    certify,
+    draw_scores,
+    score_bounds,
+)
+from dpcore.learn.pixeldp.digits import Place, digits, train_digits
+from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.lexicon.progress import silent
+from dpcore.noise.streams import generator
+from dpcore.plots.robust.shares import COLUMNS
+from pages.shared import link
+from pages.shared.once import is_there, once
+
+if TYPE_CHECKING:
+    from dpcore.learn.pixeldp.certified_prediction import Certified, Scores
+    from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier
+    from dpcore.lexicon.progress import Progress
+
+SCALES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+"""Of the noise, in units of the layer's sensitivity."""
+DRAWS = (50, 100, 200, 500, 1_000, 2_000)
+ERRORS = (0.05, 0.01, 0.001, 0.0001)
+PROVED, TIGHT, SLIDES, ORDINARY = (
+    "proved by PixelDP's condition",
+    "tight: the most that these bounds allow",
+    "the slides' condition (not proved)",
+    "no noise: ordinary linear classifier, exact",
+)
+_STEPS = 80
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise layer that is looked at; a key of what is kept.
+
+    Attributes:
+        place: where it stands.
+        accounting: which noise, and its theorem.
+        scale: in units of the sensitivity.
+        draws: of each picture.
+        seed: of training and draws.
+    """
+
+    place: Place = Place.PICTURE
+    accounting: Accounting = Accounting.ANALYTIC
+    scale: float = 0.25
+    draws: int = 200
+    seed: int = link.SEED
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """How scores are bounded.
+
+    Attributes:
+        bound: which bound.
+        error: probability that a bound of a picture is wrong.
+    """
+
+    bound: Bound = Bound.CLOPPER_PEARSON
+    error: float = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A classifier, and the scores of all test pictures under its noise."""
+
+    model: NoisyClassifier
+    scores: Scores
+
+
+def drawn(noise: Noise, progress: Progress = silent) -> Drawn:
+    """Train and draw, as `python -m dpcore robust digits` does.
+
+    Raises:
+        DpcoreError: scikit-learn is not installed, or a setting is refused.
+    """
+
+    def compute() -> Drawn:
+        rng = generator(noise.seed, "digits")
+        model = train_digits(
+            noise.accounting, noise.scale, noise.accounting.norm, rng, place=noise.place
+        )
+        scores = draw_scores(model.scores, model.layer, digits().test, noise.draws, rng, progress)
+        return Drawn(model, scores)
+
+    return once("digits", noise, compute)
+
+
+def is_drawn(noise: Noise) -> bool:
+    """Whether it is only a look-up."""
+    return is_there("digits", noise)
+
+
+def certified(noise: Noise, how: Bounded) -> Certified:
+    """Predictions of all test pictures with their certificates."""
+
+    def compute() -> Certified:
+        found = drawn(noise)
+        return certify(found.model.layer, score_bounds(found.scores, how.error, how.bound))
+
+    return once("digits certified", (noise, how), compute)
+
+
+def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, int]:
+    """PixelDP's size, the tight one and the predicted place of one picture, without the others."""
+
+    def compute() -> tuple[float, float, int]:
+        found = drawn(noise)
+        scores = found.scores.part([picture])
+        one = certify(found.model.layer, score_bounds(scores, how.error, how.bound))
+        return float(one.sizes[0]), float(one.tight[0]), int(one.classes[0])
+
+    return once("digits picture", (noise, how, picture), compute, 5_000)
+
+
+def labels(noise: Noise) -> np.ndarray:
+    """Places of the true classes in the scores, shape (k,)."""
+    return drawn(noise).model.places(digits().test_labels)
+
+
+def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
+    """Certified accuracy against the size of the attack: for `dpcore.plots.robust.shares`."""
+
+    def compute() -> pd.DataFrame:
+        found, truth = certified(noise, how), labels(noise)
+        radii = once(
+            "digits ordinary",
+            noise.accounting.norm,
+            lambda: ordinary_radii(digits(), noise.accounting.norm),
+        )
+        top = max(float(found.tight.max()), noise.scale)
+        sizes = np.linspace(0.0, top, _STEPS + 1).round(6)
+        curves = {
+            PROVED: certified_accuracy(found, truth, sizes, found.sizes),
+            TIGHT: certified_accuracy(found, truth, sizes, found.tight),
+            ORDINARY: (radii >= sizes[:, None]).mean(axis=1),
+            SLIDES: certified_accuracy(found, truth, sizes, found.slides),
+        }
+        return pd.concat(
+            [
+                pd.DataFrame({"curve": name, "x": sizes, "mean": shares})
+                for name, shares in curves.items()
+            ],
+            ignore_index=True,
+        ).reindex(columns=list(COLUMNS))
+
+    return once("digits accuracy", (noise, how), compute)

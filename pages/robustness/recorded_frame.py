@@ -1,0 +1,84 @@
+"""The frame of a recorded view: which record, its mark, its parts, its paper, its command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError, StudyError
+from dpcore.papers.experiments import EXPERIMENTS
+from dpcore.study.experiment_results import read_experiments
+from pages.robustness.reproducing import recorded_mark
+from pages.shared import link
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note, refuse
+from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
+from pages.shared.tabs import tabs
+from pages.utility.linking import choose_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcore.study.experiment_results import RecordedExperiment
+
+    Parts = dict[str, Callable[[], None]]
+
+
+@st.fragment
+def recorded_view(
+    beginning: tuple[str, ...],
+    field: str,
+    parts: Callable[[RecordedExperiment], Parts],
+    oneself: str,
+) -> None:
+    """Draw the choice of a record and its parts.
+
+    Args:
+        beginning: of the names of the experiments that are offered.
+        field: beginning of the names in the link.
+        parts: of a record, by title.
+        oneself: how a person makes the like, fixed Markdown of ours.
+    """
+    try:
+        there = {one.name: one.title for one in read_experiments()}
+        titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
+        if not titles:
+            raise StudyError(
+                "this installation has no record of it; restore the folder data/results/experiments"
+            )
+        name = next(iter(titles))
+        if len(titles) > 1:
+            name = choose_one(
+                st.selectbox,
+                "Record",
+                titles,
+                f"{field}_record",
+                help="Measured beforehand; nothing is computed when you look at it.",
+            )
+        found = recorded(name)
+    except DpcoreError as error:
+        refuse("The record could not be read; the views that are computed now work.", error)
+        return
+    entry = found.entry
+    recorded_mark(entry.date)
+    source = f" To be compared with {entry.source}." if entry.source else ""
+    note(f"{entry.sizes}{source} Seeds: {', '.join(str(s) for s in entry.plan['seeds'])}.")
+    views = parts(found)
+    if entry.source:
+        views |= {"Paper against ours": lambda: papers_view(found)}
+    views |= {"Link and command": lambda: _made(found, oneself)}
+    try:
+        tabs(views, f"{field}_part")
+    except DpcoreError as error:
+        refuse("This part cannot be shown.", error)
+    recorded_footer(found)
+
+
+def _made(found: RecordedExperiment, oneself: str) -> None:
+    st.subheader("Link", anchor=False)
+    st.code(link.permalink(), language=None, wrap_lines=True)
+    made_view(found)
+    csv_button("All numbers as CSV", found.entry.name, lambda: found.table, key="csv_robust_all")
+    st.subheader("Do it yourself", anchor=False)
+    note(oneself)

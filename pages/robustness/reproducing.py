@@ -1,0 +1,81 @@
+"""How the numbers of a view come about: computed now or recorded, and the command lines."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.robustness.victims import NETWORKS
+
+if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
+    from pages.robustness.attack_work import Hunt
+    from pages.robustness.pictures_work import Bounded, Noise
+    from pages.robustness.words_work import Rules
+
+
+def computed_now() -> None:
+    """The mark of a live view."""
+    st.badge("computed now", icon=":material/bolt:", color="gray")
+
+
+def recorded_mark(date: str) -> None:
+    """The mark of a recorded view.
+
+    Args:
+        date: of the record.
+    """
+    st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
+
+
+def seeds(found: RecordedExperiment) -> str:
+    """Over how many seeds a mean is, in words."""
+    count = len(found.entry.plan["seeds"])
+    return "one seed" if count == 1 else f"mean over {count} seeds"
+
+
+def digits_command(noise: Noise, how: Bounded) -> str:
+    """The command of the view of pictures."""
+    return (
+        f"python -m dpcore robust digits --noise {noise.accounting} --scale {noise.scale:g} "
+        f"--place {noise.place} --draws {noise.draws} --error {how.error:g} --seed {noise.seed}"
+    )
+
+
+def certify_command(rules: Rules, lexicon: str) -> str:
+    """The command of the view of words.
+
+    Args:
+        rules: what may change, and the training.
+        lexicon: its name in the catalogue.
+    """
+    return (
+        f"python -m dpcore robust certify --labels {rules.labels} --neighbours {rules.neighbours} "
+        f"--share {rules.share:g} --robust {rules.robust:g} --lexicon {shlex.quote(lexicon)}"
+    )
+
+
+def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
+    """The command of an attack on one text by the words of a mechanism.
+
+    Args:
+        hunt: the attack; it has a mechanism; certified training of a linear model has no command.
+        text: the attacked text.
+        lexicon: its name in the catalogue.
+    """
+    mechanism, settings = hunt.mechanism, hunt.settings
+    if mechanism is None:
+        raise ValueError("an attack without a mechanism has no command")
+    defaults = mechanism.parameters()
+    words = ["python", "-m", "dpcore", "robust", "attack", "--text", text]
+    if hunt.victim in NETWORKS:
+        words += ["--checkpoint", NETWORKS[hunt.victim]]
+    words += ["--labels", hunt.rules.labels, "--share", f"{settings.share:g}"]
+    words += ["--population", str(settings.population), "--generations", str(settings.generations)]
+    words += ["--mechanism", mechanism.key, "--epsilon", repr(hunt.epsilon)]
+    for name, value in mechanism.settings().items():
+        if value != defaults[name]["default"]:
+            words += ["--set", f"{name}={value}"]
+    return shlex.join([*words, "--lexicon", lexicon, "--seed", str(hunt.seed)])

@@ -1,0 +1,166 @@
+"""Adversarial accuracy over a sample of texts with its interval; runs of a session together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.plots.robust.shares import COLUMNS, lines_figure
+from pages.robustness.attack_work import trial
+from pages.robustness.victims import NETWORKS
+from pages.shared.figure import show_figure
+from pages.shared.groups import group_of
+from pages.shared.messages import note, refuse
+from pages.shared.progress import Reporter
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from pages.robustness.attack_work import Hunt, Trial
+
+_ASKED, _HELD = "sample_asked", "sample_runs"
+_SIZES = (10, 25, 50, 100, 200)
+_MOST = 40  # runs that are kept
+
+
+def sample_view(words: Lexicon, hunt: Hunt) -> None:
+    """Draw the size, the button, and the runs of this session."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.segmented_control(
+            "Texts that are attacked",
+            _SIZES,
+            default=25,
+            required=True,
+            format_func=str,
+            key="sample_size",
+            bind="query-params",
+            help="Spread over the 432 test texts. The laws of their words take most of the time: "
+            "about a hundredth of a second a word under tem.",
+        )
+        st.button(
+            "Attack the sample",
+            key="sample_start",
+            icon=":material/play_arrow:",
+            on_click=lambda: st.session_state.update({_ASKED: True}),
+            help="With the classifier, words and settings above. Runs stay below until the session "
+            "ends, so that another ε or classifier can be compared.",
+        )
+    held: dict[Any, tuple[Hunt, Trial]] = st.session_state.setdefault(_HELD, {})
+    if st.session_state.pop(_ASKED, False):
+        _run(words, hunt, count, held)
+    if not held:
+        note("Nothing has been attacked yet.")
+        return
+    _runs(held)
+
+
+def _run(words: Lexicon, hunt: Hunt, count: int, held: dict[Any, tuple[Hunt, Trial]]) -> None:
+    key = (hunt, words.fingerprint, count)
+    if key in held:
+        held[key] = held.pop(key)  # the last one is described
+        return
+    reporter = Reporter("Attacking texts", stop="sample_stop")
+    try:
+        found = trial(words, hunt, count, reporter.progress)
+    except DpcoreError as error:
+        refuse("The sample cannot be attacked.", error)
+        return
+    finally:
+        reporter.close()
+    while len(held) >= _MOST:
+        held.pop(next(iter(held)))
+    held[key] = (hunt, found)
+
+
+def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
+    rows = []
+    for hunt, one in held.values():
+        mechanism = hunt.mechanism
+        rows.append(
+            {
+                "classifier": hunt.victim,
+                "labels": hunt.rules.labels,
+                "words tried": f"{hunt.neighbours} nearest"
+                if mechanism is None
+                else mechanism.short,
+                "ε": None if mechanism is None else hunt.epsilon,
+                "may change": hunt.settings.share,
+                "population": hunt.settings.population,
+                "generations": hunt.settings.generations,
+                "texts": one.found.documents,
+                "before": one.found.clean,
+                "after": one.found.accuracy,
+                "from": one.found.low,
+                "to": one.found.high,
+                "certified": one.certified,
+            }
+        )
+    table = pd.DataFrame(rows)
+    last = table.iloc[-1]
+    kind = (
+        "certificate by interval bounds" if last["classifier"] in NETWORKS else "exact certificate"
+    )
+    sure = (
+        f" The {kind} covers {last['certified']:.1%} of them: no attack with these words gets "
+        "below that."
+        if pd.notna(last["certified"])
+        else ""
+    )
+    st.text(
+        f"Last run: of {last['texts']} texts {last['before']:.1%} are read rightly before and "
+        f"{last['after']:.1%} after the attack (95 % interval over such texts {last['from']:.1%} "
+        f"to {last['to']:.1%})." + sure
+    )
+    _against_epsilon(held)
+    shares = ("may change", "before", "after", "from", "to", "certified")
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        column_config={
+            **dict.fromkeys(shares, st.column_config.NumberColumn(format="percent")),
+            "ε": st.column_config.NumberColumn(format="%.4g"),
+        },
+        alt="The runs of this session: what was attacked, and the accuracy before and after",
+    )
+    note(
+        "Adversarial accuracy is an upper bound: a better attack may get below it. The interval is "
+        "Clopper–Pearson's."
+    )
+
+
+def _against_epsilon(held: dict[Any, tuple[Hunt, Trial]]) -> None:
+    """Runs that differ in ε alone, as a curve with intervals."""
+    (last, done) = list(held.values())[-1]
+    if last.mechanism is None:
+        return
+    same = [
+        (hunt.epsilon, one.found)
+        for hunt, one in held.values()
+        if hunt.mechanism == last.mechanism
+        and (hunt.rules, hunt.victim, hunt.settings, hunt.seed)
+        == (last.rules, last.victim, last.settings, last.seed)
+        and one.found.documents == done.found.documents
+    ]
+    if len({epsilon for epsilon, _ in same}) < 2:
+        note("Attack the sample at another ε as well, and the two are drawn as a curve.")
+        return
+    rows = [
+        ("after the attack", epsilon, one.accuracy, one.low, one.high)
+        for epsilon, one in sorted(same, key=lambda pair: pair[0])
+    ]
+    rows += [("before", epsilon, one.clean, None, None) for epsilon, one in sorted(
+        same, key=lambda pair: pair[0]
+    )]  # fmt: skip
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"low": float, "high": float})
+    after = table[table["curve"] == "after the attack"].set_index("x")["mean"]
+    show_figure(
+        lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
+        f"Accuracy after the attack is lowest, {after.min():.1%}, at ε = {after.idxmin():.4g} and "
+        f"highest, {after.max():.1%}, at ε = {after.idxmax():.4g}; {done.found.documents} texts, "
+        "bands are 95 % intervals.",
+        table,
+        "sample_epsilon",
+    )

@@ -1,0 +1,97 @@
+"""The slides' condition for a certified prediction, and the counterexample that refutes it."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.papers.lecuyer2019.claims import largest_margin
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note, refuse
+
+_EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0)
+_DELTAS = (0.01, 0.02, 0.05, 0.1)
+_POSITIVE = 1e-9
+
+
+def slides_view() -> None:
+    """Draw both conditions, the counterexample of one and the proof of the other."""
+    with st.container(horizontal=True):
+        epsilon = st.select_slider(
+            "ε of the noise layer",
+            _EPSILONS,
+            value=1.0,
+            format_func=lambda value: f"{value:g}",
+            key="slides_epsilon",
+            bind="query-params",
+            help="The classifier is (ε, δ)-private towards attacks up to L.",
+        )
+        delta = st.select_slider(
+            "δ of the noise layer",
+            _DELTAS,
+            value=0.05,
+            format_func=lambda value: f"{value:g}",
+            key="slides_delta",
+            bind="query-params",
+            help="The second number of the promise.",
+        )
+    try:
+        wrong = largest_margin(epsilon, delta, 1.0 + epsilon)
+        right = largest_margin(epsilon, delta, 1.0 + math.exp(epsilon))
+    except DpcoreError as error:
+        refuse("The counterexample could not be computed.", error)
+        return
+    st.markdown(
+        "PixelDP keeps class k if $E_k(x) > e^{2ε}·\\max_i E_i(x) + (1 + e^ε)·δ$. Lecture slides "
+        "have $(1 + ε)·δ$ in the last term. Among all pairs of predictions that are (ε, δ)-private "
+        "for each other and where k is **not** ahead at x′, a linear program looks for the one "
+        "that satisfies the condition at x by most:"
+    )
+    _found(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
+    table = pd.DataFrame(
+        {
+            "class": ["k", "i", "another"],
+            "at x": wrong.first,
+            "at x′, an attack away": wrong.second,
+        }
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(
+            table.columns[1:], st.column_config.NumberColumn(format="%.4g")
+        ),
+        alt="The predictions of the counterexample at x and at x′",
+    )
+    csv_button("Counterexample as CSV", "slides", lambda: table, key="csv_slides")
+    st.text(
+        f"Exact δ at ε = {epsilon:g}: {wrong.deltas[0]:.4g} from x to x′ and "
+        f"{wrong.deltas[1]:.4g} back, so the pair keeps the promise δ = {delta:g}. At x the slides "
+        f"say {wrong.first[0]:.4f} > {math.exp(2 * epsilon) * wrong.first[1]:.4f} + "
+        f"{(1 + epsilon) * delta:.4f}; at x′ class k has {wrong.second[0]:.4f} and class i "
+        f"{wrong.second[1]:.4f}."
+    )
+    _found(
+        f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
+    )
+    note(
+        "Why: $E_k(x) ≤ e^ε·E_k(x') + δ ≤ e^ε·E_i(x') + δ ≤ e^ε·(e^ε·E_i(x) + δ) + δ$: the inner δ "
+        "is multiplied by $e^ε$, not by $ε$. The page Audit has the same claim with its command."
+    )
+
+
+def _found(title: str, margin: float) -> None:
+    if margin > _POSITIVE:
+        st.warning(
+            f"{title}: refuted. It holds by {margin:.4g} where class k is not ahead.",
+            icon=":material/close:",
+        )
+    else:
+        st.success(
+            f"{title}: no counterexample exists, the largest margin is 0 up to rounding.",
+            icon=":material/check:",
+        )

@@ -1,0 +1,70 @@
+"""Whom an attack is made on: linear classifiers trained now, and the networks that come along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import ParameterError
+from dpcore.learn.bundled_networks import bundled_network
+from dpcore.learn.linear.certificate import certify_linear
+from dpcore.learn.text_network.classifier import NetworkClassifier
+from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, model
+from pages.shared.once import is_there, once
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.linear.linear import LinearModel
+    from dpcore.learn.substitutions import Substitutions
+    from dpcore.lexicon.lexicon import Lexicon
+
+NETWORKS = {"network": "normal", "network, interval bounds": "ibp"}
+"""What it is called -> name of the network that comes along."""
+VICTIMS = (NORMAL, CERTIFIED, *NETWORKS)
+_KIND = "bundled network"
+
+
+def victim(words: Lexicon, rules: Rules, name: str) -> LinearModel | NetworkClassifier:
+    """One of `VICTIMS`, made once for all sessions.
+
+    Raises:
+        MissingPackageError: a network is wanted, and torch is not installed.
+        ParameterError: a network is wanted for other labels or words than its own.
+    """
+    if name not in NETWORKS:
+        return model(words, rules, certified=name == CERTIFIED)
+    if rules.labels != Rules.labels:
+        raise ParameterError(
+            f"the networks that come along read {Rules.labels}; choose these labels, or a linear "
+            "classifier"
+        )
+    key = (words.fingerprint, name)
+    if is_there(_KIND, key):
+        return _network(words, name)
+    with st.spinner("Loading the network", show_time=True):
+        return _network(words, name)
+
+
+def _network(words: Lexicon, name: str) -> NetworkClassifier:
+    return once(
+        _KIND, (words.fingerprint, name), lambda: bundled_network(NETWORKS[name], words)[0], 4
+    )
+
+
+def certified_share(
+    attacked: LinearModel | NetworkClassifier,
+    bags: Bags,
+    labels: NDArray,
+    table: Substitutions,
+    share: float,
+) -> float:
+    """Share of texts that are right whatever is substituted: exact if linear, else a lower bound.
+
+    The bound of a network is for changes in all places, whatever share of them may change.
+    """
+    if isinstance(attacked, NetworkClassifier):
+        return attacked.certify(bags, labels, table).accuracy
+    return certify_linear(attacked, bags, labels, table, share).accuracy

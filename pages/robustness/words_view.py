@@ -1,0 +1,187 @@
+"""Texts and exchanged words: the exact certificate of a linear classifier, computed now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.plots.robust.shares import certified_caption, lines_figure
+from pages.robustness.mean_view import mean_view
+from pages.robustness.one_text import one_text
+from pages.robustness.reproducing import certify_command, computed_now
+from pages.robustness.words_work import (
+    CERTIFIED,
+    NORMAL,
+    Rules,
+    model,
+    near,
+    read,
+    ready,
+    share_table,
+)
+from pages.shared import link
+from pages.shared.figure import show_figure
+from pages.shared.footer import footer
+from pages.shared.messages import note, refuse
+from pages.shared.needed import lexicon_or_stop
+from pages.shared.progress import Reporter
+from pages.shared.reproducing import link_and_command
+from pages.shared.sidebar import choose_lexicon, choose_mechanism
+from pages.shared.tabs import tabs
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from pages.shared.resources import Settings
+
+_NEIGHBOURS = (1, 2, 3, 4, 8)
+_SHARES = (0.1, 0.2, 0.3, 1.0)
+_ROBUST = (0.25, 0.5, 0.75, 1.0)
+LABELS = ("sentiment", "topic")
+
+
+def words_view() -> None:
+    """Draw the rules, both classifiers, one text, and PixelDP beside them."""
+    note(
+        "A text is the mean of its word vectors, and the classifier is linear: then the worst that "
+        "allowed substitutions can do to a text is found word by word. It is exact, so certified "
+        "accuracy is also what the best attack leaves. 1,008 texts of the teaching corpus train, "
+        "432 test."
+    )
+    with st.sidebar:
+        chosen = choose_mechanism(
+            "Used in the part “One text”, where the words that it is likely to put in a word's "
+            "place are the allowed ones."
+        )
+        name = choose_lexicon()
+    words = lexicon_or_stop(name)
+    computed_now()
+    _board(words, name, chosen)
+    footer(words, link.SEED, "certificates are exact; the noise on mean vectors is drawn")
+
+
+@st.fragment
+def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
+    rules = choose_rules()
+    try:
+        prepare(words, rules)
+    except DpcoreError as error:
+        refuse("The classifiers could not be trained.", error)
+        return
+    zero = model(words, rules, certified=True).constant
+    if zero:
+        st.warning(
+            "Certified training ends at the zero classifier: under these rules no linear "
+            "classifier that was found has a smaller loss in the worst case than one that reads no "
+            "text and always gives one answer. It is certified for the share of texts that have "
+            "that answer. Allow fewer neighbours, a smaller share of the words, or less weight of "
+            "the worst case.",
+            icon=":material/exposure_zero:",
+        )
+    views = {
+        "All texts": lambda: _all_texts(words, rules, name),
+        "One text": lambda: one_text(words, rules, chosen),
+        "Noise on the mean vector": lambda: mean_view(words, rules),
+    }
+    tabs(views, "words_part")
+
+
+def choose_rules() -> Rules:
+    """Draw the choice of labels, substitutions and training."""
+    usual = Rules()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        labels = st.segmented_control(
+            "Labels",
+            LABELS,
+            default=usual.labels,
+            required=True,
+            key="words_labels",
+            bind="query-params",
+            help="Sentiment: negative or positive. Topic: one of six.",
+        )
+        neighbours = st.segmented_control(
+            "A word may become one of its nearest",
+            _NEIGHBOURS,
+            default=usual.neighbours,
+            required=True,
+            format_func=str,
+            key="words_neighbours",
+            bind="query-params",
+            help="k: by exact Euclidean distance in the lexicon. The nearest words of “good” hold "
+            "“bad” as well: that is what makes this hard.",
+        )
+        share = st.segmented_control(
+            "Share of words that may change",
+            _SHARES,
+            default=usual.share,
+            required=True,
+            format_func=lambda value: f"{value:.0%}",
+            key="words_share",
+            bind="query-params",
+            help="Rounded down, but at least one word of a text.",
+        )
+        robust = st.select_slider(
+            "Weight of the worst case",
+            _ROBUST,
+            value=usual.robust,
+            format_func=lambda value: f"{value:g}",
+            key="words_robust",
+            bind="query-params",
+            width=220,
+            help="In certified training: 1 minimises the loss of the worst allowed text alone, "
+            "less mixes in the loss of the text as it is. Normal training has weight 0.",
+        )
+    return Rules(labels, neighbours, share, robust)
+
+
+def prepare(words: Lexicon, rules: Rules) -> None:
+    """Read, look up neighbours and train, with progress, unless that is done.
+
+    Raises:
+        DpcoreError: scipy's program failed, or the corpus is damaged.
+    """
+    if ready(words, rules):
+        return
+    reporter = Reporter("Certified training")
+    with st.spinner("Reading the corpus, finding neighbours, training…"):
+        read(words, rules.labels)
+        near(words, reporter.progress)
+        for certified in (False, True):
+            model(words, rules, certified=certified, progress=reporter.progress)
+    reporter.close()
+
+
+def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:
+    table = share_table(words, rules)
+    count = len(read(words, rules.labels).test)
+    show_figure(
+        lines_figure(table, "share of the words that may change", "certified accuracy"),
+        certified_caption(table, f"{count} test texts", rules.share),
+        table,
+        "words_accuracy",
+    )
+    values = table.set_index(["curve", "x"])["mean"]
+    gain = values[CERTIFIED, rules.share] - values[NORMAL, rules.share]
+    cost = values[NORMAL, 0.0] - values[CERTIFIED, 0.0]
+    st.text(
+        f"With {rules.share:.0%} of the words and k = {rules.neighbours}, certified training "
+        f"certifies {_more(round(gain * count))} than normal training, of {count}, and changes the "
+        f"accuracy without an attack by {-100 * cost:+.1f} points."
+    )
+    note(
+        "At 0 no word may change: that is the accuracy without an attack. Certified training knew "
+        f"the share {rules.share:.0%}; the other points ask what it withstands at other shares. "
+        "No attack "
+        "that keeps the rules gets below a curve, and one that reaches it is in “One text”."
+    )
+    link_and_command(
+        certify_command(rules, name),
+        "It prints accuracy and certified accuracy of both classifiers.",
+        typed=False,
+    )
+
+
+def _more(texts: int) -> str:
+    count = "1 text" if abs(texts) == 1 else f"{abs(texts)} texts"
+    return f"{count} {'more' if texts >= 0 else 'fewer'}"

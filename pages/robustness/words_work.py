@@ -1,0 +1,160 @@
+"""What the views of words compute on the teaching corpus, once for all sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dpcore.learn.bags import bags_of
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.linear.certificate import certify_linear
+from dpcore.learn.linear.training import LinearTraining, train_linear
+from dpcore.learn.packages import one_thread
+from dpcore.learn.substitutions import nearest_words
+from dpcore.lexicon.progress import silent
+from dpcore.plots.robust.shares import COLUMNS
+from pages.shared.once import is_there, once
+
+if TYPE_CHECKING:
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.linear.certificate import Worst
+    from dpcore.learn.linear.linear import LinearModel
+    from dpcore.learn.substitutions import Substitutions
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+
+STRENGTH = 0.05
+"""C of the training: as the command `robust certify` has it."""
+MOST_NEIGHBOURS = 8
+NORMAL, CERTIFIED = "trained normally", "certified training"
+_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an attacker of texts may do, and what the certified training assumes; a key.
+
+    Attributes:
+        labels: "sentiment" or "topic".
+        neighbours: k, how many nearest words a word may become.
+        share: of the words that may change.
+        robust: weight of the worst case in the certified training.
+    """
+
+    labels: str = "sentiment"
+    neighbours: int = 1
+    share: float = 0.2
+    robust: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """The teaching corpus as words of a lexicon."""
+
+    train: Bags
+    train_labels: np.ndarray
+    test: Bags
+    test_labels: np.ndarray
+    classes: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def read(words: Lexicon, labels: str) -> Read:
+    """The corpus under one labelling; `texts` are the test texts."""
+
+    def compute() -> Read:
+        parts = []
+        for split in ("train", "test"):
+            part = teaching_corpus().part(split)
+            found = LabelledTexts.of(part.texts, part.labels(labels))
+            parts.append((bags_of(found.texts, words), found))
+        (train, one), (test, two) = parts
+        return Read(train, one.labels, test, two.labels, one.classes, tuple(two.texts))
+
+    return once("corpus", (words.fingerprint, labels), compute)
+
+
+def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
+    """The nearest words of every word of the corpus."""
+
+    def compute() -> Substitutions:
+        corpus = read(words, Rules.labels)
+        both = np.concatenate((corpus.train.words, corpus.test.words))
+        with one_thread():
+            return nearest_words(words, both, MOST_NEIGHBOURS, progress=progress)
+
+    return once("near words", words.fingerprint, compute, 4)
+
+
+def allowed(words: Lexicon, neighbours: int) -> Substitutions:
+    """What each word of the corpus may become: its k nearest words."""
+    key = (words.fingerprint, neighbours)
+    return once("allowed words", key, lambda: near(words).first(neighbours), 16)
+
+
+def model(
+    words: Lexicon, rules: Rules, *, certified: bool, progress: Progress = silent
+) -> LinearModel:
+    """A classifier, trained normally or for the worst case under the rules."""
+    settings = LinearTraining(STRENGTH, rules.robust if certified else 0.0, rules.share)
+
+    def compute() -> LinearModel:
+        corpus = read(words, rules.labels)
+        table = allowed(words, rules.neighbours)
+        with one_thread():
+            found = train_linear(
+                settings, corpus.train, corpus.train_labels, words.vectors, table, progress
+            )
+        return found.model
+
+    return once("linear", _key(words, rules, certified), compute)
+
+
+def ready(words: Lexicon, rules: Rules) -> bool:
+    """Whether both classifiers are only look-ups."""
+    return all(is_there("linear", _key(words, rules, one)) for one in (False, True))
+
+
+def _key(words: Lexicon, rules: Rules, certified: bool) -> tuple[object, ...]:
+    return (words.fingerprint, rules.labels, rules if certified else None)
+
+
+def worst(words: Lexicon, rules: Rules, *, certified: bool) -> Worst:
+    """The worst allowed rewriting of every test text."""
+
+    def compute() -> Worst:
+        corpus = read(words, rules.labels)
+        made = model(words, rules, certified=certified)
+        return certify_linear(
+            made, corpus.test, corpus.test_labels, allowed(words, rules.neighbours), rules.share
+        )
+
+    return once("worst texts", (words.fingerprint, rules, certified), compute)
+
+
+def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
+    """Certified accuracy against the share of words that may change: columns of the figure."""
+
+    def compute() -> pd.DataFrame:
+        corpus, table = read(words, rules.labels), allowed(words, rules.neighbours)
+        rows = []
+        for name, certified in ((NORMAL, False), (CERTIFIED, True)):
+            made = model(words, rules, certified=certified)
+            rows += [
+                (name, share, _certain(made, corpus, table, share))
+                for share in sorted({*_SHARES, rules.share})
+            ]
+        return pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
+
+    return once("shares", (words.fingerprint, rules), compute)
+
+
+def _certain(made: LinearModel, corpus: Read, table: Substitutions, share: float) -> float:
+    """Certified accuracy; without any change it is the accuracy, ties decided as in prediction."""
+    if share == 0:
+        return made.accuracy(corpus.test, corpus.test_labels)
+    return certify_linear(made, corpus.test, corpus.test_labels, table, share).accuracy

@@ -1,0 +1,36 @@
+"""Old links: the first page was once the page Rewrite, and its links should still show that."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore.mechanisms.registry import MECHANISMS
+from pages.shared.aids import EXPLAIN, LARGE
+from pages.shared.frame import arrived_by_address
+from pages.shared.groups import GROUPS
+
+_OF_REWRITE = frozenset(
+    {"view", "via", "place", "draw", "seed", "unknown", "stop", "case"}
+    | {group.name for group in GROUPS}
+    | {f"eps_{group.name}" for group in GROUPS}
+)
+
+
+def follow_old_link() -> None:
+    """Go on to the page Rewrite, with the whole link, if the link names a control of that page.
+
+    Only where the visit begins: the menu takes choices of other pages along in the address, and
+    whoever follows it to this page wants this page.
+    """
+    if not arrived_by_address():
+        return
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    if any(_of_rewrite(name) for name in asked):
+        # The reading aids are drawn already: Streamlit takes what they are set to along by itself.
+        free = {name: values for name, values in asked.items() if name not in {EXPLAIN, LARGE}}
+        st.switch_page("pages/rewrite/page.py", query_params=free)
+
+
+def _of_rewrite(name: str) -> bool:
+    short = name.partition("_")[0]
+    return name in _OF_REWRITE or any(kind.short == short for kind in MECHANISMS.values())

@@ -1,0 +1,67 @@
+"""The sentence of the start page: some mechanisms side by side, and what each says in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.guarantee import ApproximateLocalPrivacy
+from dpcore.mechanisms.registry import resolve
+from dpcore.plots.captions import epsilon_reading
+from pages.rewrite.rewritten import rewritten
+from pages.shared import link
+from pages.shared.groups import GROUPS, group_of
+from pages.shared.messages import note
+from pages.shared.settings import chosen_settings
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from pages.shared.bench import Bench
+    from pages.shared.resources import Settings
+
+SHOWN = ("madlib", "truncated-gumbel", "gaussian")
+"""One of each group: their promises differ in kind."""
+
+
+def shown_mechanisms() -> list[tuple[str, Settings]]:
+    """Registry keys, with the settings that were chosen on other pages."""
+    kinds = [resolve(short) for short in SHOWN]
+    return [(kind.key, chosen_settings(kind)) for kind in kinds]
+
+
+def seed_and_draw() -> tuple[int, int]:
+    """Which draw of noise is shown: that of the page Rewrite."""
+    return int(st.session_state.get("seed", link.SEED)), int(st.session_state.get("draw", 0))
+
+
+@st.fragment
+def rewritten_sentence(bench: Bench, mechanisms: list[Mechanism]) -> None:
+    """Draw the rewritten rows, at the ε of the page Rewrite, and a sentence on each."""
+    seed, draw = seed_and_draw()
+    values = {g.name: st.session_state.get(f"eps_{g.name}", g.start) for g in GROUPS}
+    rewritten(bench, mechanisms, values, seed, draw, key="start_grid")
+    for one in mechanisms:
+        st.markdown(_said(bench, one, values[group_of(one.meaning).name], seed, draw))
+    note(
+        "Odds of thousands to one are hardly a promise: on the page Rewrite a smaller ε gives "
+        "smaller odds, and you see what it costs."
+    )
+
+
+def _said(bench: Bench, one: Mechanism, value: float, seed: int, draw: int) -> str:
+    """What one mechanism does and promises here; fixed text of ours with numbers in it."""
+    group = group_of(one.meaning)
+    epsilon = group.epsilon(value)
+    if epsilon not in one.admissible:
+        return f"**{one.title}** is not defined at {group.reading(value)}."
+    changed, words = bench.draw(one, seed, draw).at(epsilon).changed, bench.sentence.protected
+    promise = one.guarantee(epsilon)
+    but = ""
+    if isinstance(promise, ApproximateLocalPrivacy):
+        but = f", up to a probability of δ = {promise.delta_text},"
+    return (
+        f"**{one.title}** changed {changed} of {words} {'word' if words == 1 else 'words'}. "
+        f"{epsilon_reading(one.meaning, epsilon, bench.nearest_distance())} "
+        f"This promise{but} is {promise.status}."
+    )

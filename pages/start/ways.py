@@ -1,0 +1,25 @@
+"""The ways on from the start page: the steps of the lesson, and the other pages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.lesson.lesson import STEP
+from pages.lesson.steps import STEPS
+from pages.shared.contents import CONTENTS
+
+
+def lesson_steps() -> None:
+    """Draw a link to each step of the lesson."""
+    for place, one in enumerate(STEPS, start=1):
+        st.page_link(
+            "pages/lesson/page.py", label=f"{place}. {one.title}", query_params={STEP: one.key}
+        )
+
+
+def other_pages() -> None:
+    """Draw a link to every other page with the question that it answers."""
+    for one in CONTENTS[1:]:
+        name, question = st.columns((1, 4), vertical_alignment="center", gap="small")
+        name.page_link(one.file, label=one.title)
+        question.text(one.question)

@@ -1,0 +1,202 @@
+"""Curves against ε, one figure for each meaning of ε, or all mechanisms at equal privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import streamlit as st
+
+from dpcore.guarantee import EpsilonMeaning, Status
+from dpcore.mechanisms.registry import resolve
+from dpcore.plots.layout import number
+from dpcore.plots.style import SCALES
+from dpcore.plots.utility.curves import TITLES, utility_caption, utility_figure
+from dpcore.plots.utility.equal import equal_caption, equal_figure
+from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
+from dpcore.study.utility_summary import curves
+from pages.shared.figure import show_figure
+from pages.shared.groups import GROUPS
+from pages.shared.messages import note
+from pages.utility.linking import choose_one, choose_some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from pages.shared.groups import Group
+    from pages.utility.evidence import Evidence
+
+T = TypeVar("T")
+
+NOMINAL = "nominal"
+EQUAL = {"nw": "equal Nw", "auc": "equal attacker success", LOSS: "equal proved loss"}
+_FIRST = ("accuracy", "auc", "nw")  # the first two of them that there are
+
+
+def curves_view(evidence: Evidence) -> None:
+    """Draw the choice of the axis and of the quantities, and their figures."""
+    there = evidence.quantities
+    if not there:
+        _baseline_alone(evidence)
+        return
+    with st.container(horizontal=True):
+        how = choose_one(
+            st.segmented_control,
+            "Compare mechanisms at",
+            {NOMINAL: "nominal ε"}
+            | {by: title for by, title in EQUAL.items() if _has(evidence, by)},
+            "use_compare",
+            required=True,
+            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
+            "equal: all in one figure, over what their text gives away: how many words stay, how "
+            "well an attacker finds out which texts were used; or over the largest privacy loss "
+            "between two words, as far as a bound on it is proved.",
+        )
+        names = choose_some(
+            "Drawn",
+            {name: TITLES[name] for name in there},
+            "use_drawn",
+            [name for name in _FIRST if name in there][:2],
+            help="Accuracy of the classifier, success of the attacker who asks whether a text was "
+            "used, words that stay, and likeness of the rewritten text.",
+        )
+    if not names:
+        st.info("Choose at least one quantity above.", icon=":material/info:")
+        return
+    if how == NOMINAL:
+        _nominal(evidence, names)
+    else:
+        _equal(evidence, how, names)
+
+
+def _baseline_alone(evidence: Evidence) -> None:
+    """Say what the first part of a run has found."""
+    note(
+        "There is no curve yet: a run begins with the texts as they were written. What is known of "
+        "them so far:"
+    )
+    said = [
+        f"{TITLES[name]}, {line.name}: {number(line.value)}"
+        for name in ("accuracy", "auc")
+        for line in evidence.lines(name)
+    ]
+    st.text("\n".join(said))
+
+
+def _has(evidence: Evidence, by: str) -> bool:
+    return by in evidence.quantities or (by == LOSS and evidence.has_losses)
+
+
+def _nominal(evidence: Evidence, names: list[str]) -> None:
+    for group in GROUPS:
+        found = {
+            name: evidence.once((name, group.name), _part(evidence, name, group)) for name in names
+        }
+        parts = {name: part for name, part in found.items() if len(part)}
+        if not parts:
+            continue
+        st.subheader(group.title, anchor=False)
+        drawn = [str(key) for part in parts.values() for key in part["mechanism"]]
+        _say_delta(drawn)
+        _say_refuted(evidence, drawn)
+        axis = SCALES[group.meanings[0]].axis.removeprefix("ln ε (").removesuffix(")")
+        for pair in _pairs(list(parts.items())):
+            for column, (name, part) in zip(st.columns(len(pair)), pair, strict=True):
+                with column:
+                    _figure(evidence, name, part, axis, group.name)
+
+
+def _part(evidence: Evidence, name: str, group: Group) -> Callable[[], pd.DataFrame]:
+    """What computes the curves of the mechanisms of a group."""
+
+    def compute() -> pd.DataFrame:
+        table = curves(evidence.table, name, **evidence.where(name))
+        meanings = table["mechanism"].map(lambda key: resolve(str(key)).meaning)
+        return table[meanings.isin(group.meanings)]
+
+    return compute
+
+
+def _say_delta(mechanisms: list[str]) -> None:
+    """Mechanisms with and without δ share an axis; which is which is said."""
+    meanings = {name: resolve(name).meaning for name in dict.fromkeys(mechanisms)}
+    some = [name for name, of in meanings.items() if of is EpsilonMeaning.LOCAL_APPROXIMATE]
+    if some and len(set(meanings.values())) > 1:
+        note(f"ε together with a δ: {', '.join(some)}. The others claim ε alone.")
+
+
+def _say_refuted(evidence: Evidence, mechanisms: list[str]) -> None:
+    """The ε of a refuted claim is no promise; a curve over it does not show that."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "claimed_loss")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["variant"] == Status.REFUTED)
+    ]
+    refuted = [name for name in dict.fromkeys(mechanisms) if (rows["mechanism"] == name).any()]
+    if refuted:
+        note(
+            f"Claimed, but refuted at some or all of these ε: {', '.join(refuted)}. The page Audit "
+            "says why."
+        )
+
+
+def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group: str) -> None:
+    lines = evidence.lines(name)
+    figure, caption = evidence.once(
+        ("figure", name, group),
+        lambda: (utility_figure(part, name, axis, lines), utility_caption(part, name, lines)),
+    )
+    show_figure(figure, caption, part, f"{evidence.name}_{name}_{group}")
+
+
+def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
+    drawn = [name for name in names if name != by]
+    if not drawn:
+        st.info("Choose another quantity: this one is the axis.", icon=":material/info:")
+    for pair in _pairs(drawn):
+        for column, name in zip(st.columns(len(pair)), pair, strict=True):
+            table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
+            with column:
+                if figure is None:
+                    note("Nothing is known of any mechanism on this axis.")
+                else:
+                    show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
+    if by == LOSS:
+        said = evidence.once(
+            "loss", lambda: loss_sentence(evidence.table, lexicon=evidence.lexicon)
+        )
+        if said:
+            st.text(said)
+        note(
+            "A bound on the loss between any two words, in nats: one output changes the odds "
+            "between them at most e^loss-fold. It is proved, or computed over all pairs of words; "
+            "for "
+            "metric privacy it is taken at the distance of the two words that are farthest apart, "
+            "and is smaller for nearer ones."
+        )
+    else:
+        note("Equal here is not equal privacy in every respect: the promises still differ.")
+
+
+def _over(
+    evidence: Evidence, by: str, name: str
+) -> Callable[[], tuple[pd.DataFrame, go.Figure | None, str]]:
+    """What computes a quantity over what the text gives away, and its figure and caption."""
+
+    def compute() -> tuple[pd.DataFrame, go.Figure | None, str]:
+        where = {"lexicon": evidence.lexicon} if by == LOSS else evidence.where(by)
+        table = at_equal(evidence.table, (by, where), evidence.of(name))
+        if not len(table):
+            return table, None, ""
+        lines = evidence.lines(name)
+        figure = equal_figure(table, by, name, lines)
+        return table, figure, equal_caption(table, by, name, lines)
+
+    return compute
+
+
+def _pairs(items: list[T]) -> list[list[T]]:
+    """Two of them a row."""
+    return [items[start : start + 2] for start in range(0, len(items), 2)]

@@ -1,0 +1,94 @@
+"""Texts that a classifier of the private texts gets wrong: the original beside what it saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from pages.utility.evidence import Evidence
+    from pages.utility.running import Held
+
+
+def own_examples(held: Held) -> None:
+    """Draw the examples of a run of one's own."""
+    if not held.job.examples:
+        note(
+            "There are none: in what was measured no text was read rightly as it was written and "
+            "wrongly in its private form."
+            if held.job.done
+            else "There are none yet: they come with the first mechanism of the first trial."
+        )
+        return
+    _examples(held.job.examples)
+    note(
+        "The original is shown only here, to you: whoever releases the private text keeps it to "
+        "themselves."
+    )
+
+
+def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
+    """Draw the examples of a record, under the labels and of the classifier that are chosen."""
+    here = examples[examples["learner"] == evidence.learner]
+    if evidence.labels:
+        here = here[here["data"] == evidence.labels]
+    if not len(here):
+        note("There are none of this classifier under these labels.")
+        return
+    _examples(here.to_dict("records"))
+    note("The originals are texts that were written for this laboratory: they tell of nobody.")
+
+
+def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the choice of a mechanism and its ε, and the examples."""
+    labels = list(dict.fromkeys(one["label"] for one in examples))
+    with st.container(horizontal=True):
+        label = st.selectbox(
+            "Mechanism of the examples",
+            labels,
+            key="use_example",
+            bind="query-params",
+            width=260,
+            help="Under which the texts were rewritten.",
+        )
+        values = sorted({one["epsilon"] for one in examples if one["label"] == label})
+        epsilon = values[0]
+        if len(values) > 1:
+            epsilon = st.select_slider(
+                f"ε of {label} in the examples",
+                values,
+                value=values[len(values) // 2],
+                format_func=lambda value: f"{value:.4g}",
+                key=f"use_example_{label}_{len(values)}",
+                help="To the left stronger privacy. Only values of ε with such a text.",
+            )
+    note(
+        "What privacy costs, in single texts of the first trial: a classifier that learned from "
+        "clean text reads the original rightly; one that learned from private text reads the "
+        "private form wrongly. No others are shown, not those either that only the second reads "
+        "rightly; and of each mechanism and ε only the first few."
+    )
+    for one in examples:
+        if (one["label"], one["epsilon"]) == (label, epsilon):
+            _example(one)
+
+
+def _example(one: Mapping[str, Any]) -> None:
+    """All in st.text: neither a text nor a label is Markdown."""
+    with st.container(border=True, gap="xsmall"):
+        left, right = st.columns(2)
+        with left:
+            st.markdown("**Original**")
+            st.text(one["original"])
+            st.text(f"Its label: {one['true']}")
+        with right:
+            st.markdown("**Private**")
+            st.text(one["private"])
+            st.text(f"Read as: {one['guessed']}")

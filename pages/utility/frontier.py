@@ -1,0 +1,80 @@
+"""The frontier: what text still teaches against what it gives away, one mark a mechanism and ε."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.utility.curves import TITLES
+from dpcore.plots.utility.equal import X_TITLES
+from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
+from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
+from dpcore.study.utility_summary import frontier
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+from pages.utility.linking import choose_one
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from pages.utility.evidence import Evidence
+
+
+def frontier_view(evidence: Evidence) -> None:
+    """Draw the choice of both axes, and the figure."""
+    there = evidence.quantities
+    costs = [name for name in ("auc", "nw") if name in there]
+    if evidence.has_losses:
+        costs.append(LOSS)
+    gains = [name for name in there if name not in {"auc", "nw"}]
+    if not (costs and gains):
+        note("There is nothing to compare yet.")
+        return
+    with st.container(horizontal=True):
+        private = choose_one(
+            st.selectbox,
+            "Privacy measured by",
+            {name: X_TITLES[name] for name in costs},
+            "use_cost",
+            help="Less is more private.",
+            width=360,
+        )
+        useful = choose_one(
+            st.selectbox,
+            "Utility measured by",
+            {name: TITLES[name] for name in gains},
+            "use_gain",
+            help="More is more useful.",
+            width=300,
+        )
+    points, figure, caption = evidence.once(
+        ("frontier", private, useful), lambda: _drawn(evidence, private, useful)
+    )
+    if figure is None:
+        note("Nothing is known of any mechanism on these axes.")
+        return
+    show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
+    if private == LOSS:
+        st.text(loss_sentence(evidence.table, lexicon=evidence.lexicon))
+    trials = "one trial" if evidence.trials == 1 else f"{evidence.trials} trials"
+    note(
+        f"Marks are means over {trials}; two marks that differ by less than their intervals (see "
+        "the curves) may change places in another experiment."
+    )
+
+
+def _drawn(
+    evidence: Evidence, private: str, useful: str
+) -> tuple[pd.DataFrame, go.Figure | None, str]:
+    """The marks, their figure and its caption."""
+    where = {"lexicon": evidence.lexicon} if private == LOSS else evidence.where(private)
+    table = at_equal(evidence.table, (private, where), evidence.of(useful))
+    if not len(table):
+        return table, None, ""
+    points = frontier(table.rename(columns={"mean": "useful", "x": "private"}), "private", "useful")
+    axes = X_TITLES[private], TITLES[useful]
+    lines, logarithm = evidence.lines(useful), private == LOSS
+    figure = frontier_figure(points, *axes, lines, logarithm=logarithm)
+    return points, figure, frontier_caption(points, *axes)

@@ -1,0 +1,100 @@
+"""Membership inference: can an attacker tell which texts a model was trained on?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.plots.utility.roc import roc_caption, roc_figure
+from dpcore.study.utility_summary import chosen, roc_curves
+from pages.shared.figure import show_figure
+from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from pages.utility.evidence import Evidence
+
+_RATES = (0.01, 0.001)
+_VACUOUS = 0.999  # an AUC above it is allowed by a bound that bounds nothing
+_MOST = 3  # values of ε in one figure
+
+
+def membership_view(evidence: Evidence) -> None:
+    """Draw the choice of a curve and its ε, the ROC, and what it means."""
+    rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
+    curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
+    if not curves:
+        note("There is no inference of membership here, or not yet.")
+        return
+    with st.container(horizontal=True):
+        label = st.selectbox(
+            "Mechanism",
+            curves,
+            key="use_roc",
+            bind="query-params",
+            help="Whose private text the attacked model was trained on.",
+            width=230,
+        )
+        values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
+        picked = st.pills(
+            f"ε of {label}",
+            values,
+            selection_mode="multi",
+            default=sorted({values[0], values[len(values) // 2], values[-1]}),
+            format_func=lambda value: f"{value:.4g}",
+            key=f"use_roc_{label}",
+            help=f"The privacy parameter, as far as it was measured; up to {_MOST} at a time.",
+        )
+    epsilons = sorted(picked)[:_MOST]
+    picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
+    table = roc_curves(evidence.table, picks, **evidence.where("roc"))
+    outside = int(rows["count"].min())
+    said = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
+    show_figure(roc_figure(table), "\n".join(said), table, f"{evidence.name}_roc")
+    note(
+        "Both axes are logarithmic, because an accusation can afford few false positives. On the "
+        "dotted line the attacker guesses. The band is the 95 % interval of the mean over trials, "
+        "at each false-positive rate by itself."
+    )
+    st.text(_resolution(outside, evidence.trials))
+    _promises(evidence, label, epsilons)
+
+
+def _resolution(outside: int, trials: int) -> str:
+    """Below which false-positive rate nothing was seen."""
+    each = "In the one trial" if trials == 1 else f"In each of {trials} trials"
+    return (
+        f"{each} about {outside:,} texts were used and as many were not, so "
+        f"nothing is seen below a false-positive rate of 1/{outside:,} = {1 / outside:.2g}: there "
+        "the curves are straight lines to 0."
+    )
+
+
+def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
+    """What differential privacy promises about a whole text, where that was computed."""
+    rows = evidence.table[
+        (evidence.table["quantity"] == "document_auc")
+        & (evidence.table["lexicon"] == evidence.lexicon)
+        & (evidence.table["label"] == label)
+        & evidence.table["epsilon"].isin(epsilons)
+    ]
+    if not len(rows):
+        return
+    words = int(rows["count"].iloc[0])
+    found = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
+    empty = [f"{epsilon:g}" for epsilon, bound in found.items() if bound > _VACUOUS]
+    said = [
+        f"at ε = {epsilon:g} an AUC of at most {bound:.3f}"
+        for epsilon, bound in found.items()
+        if bound <= _VACUOUS
+    ]
+    if empty:
+        said.append(
+            f"at ε = {', '.join(empty)} an attacker who is practically always right: it rules out "
+            "nothing"
+        )
+    st.text(
+        f"What {label} promises of one word allows, for a whole text of {words} words in place of "
+        f"another of as many, {'; '.join(said)}. That less is given away here is measured, not "
+        "promised."
+    )

@@ -1,0 +1,62 @@
+"""Recorded experiments: which one is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.papers.experiments import EXPERIMENTS
+from dpcore.study.experiment_results import read_experiments
+from pages.shared import link
+from pages.shared.messages import note, refuse
+from pages.shared.recorded import recorded
+from pages.utility.evidence import Rows
+
+if TYPE_CHECKING:
+    from dpcore.study.experiment_results import RecordedExperiment
+
+STUDY = "experiment"
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def recorded_rows(name: str) -> Rows:
+    """Its rows, with what was computed of them for anybody.
+
+    Raises:
+        DpcoreError: as `recorded`.
+    """
+    return Rows(recorded(name).table)
+
+
+def choose_recorded() -> RecordedExperiment | None:
+    """Draw the choice; return what was recorded, or None if that was refused."""
+    try:
+        titles = {entry.name: entry.title for entry in read_experiments()}
+        names = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in titles]
+        if STUDY not in st.session_state:
+            linked = st.query_params.get(STUDY, "")
+            st.session_state[STUDY] = linked if linked in names else names[0]
+        name = st.selectbox(
+            "Recorded experiment",
+            names,
+            format_func=lambda one: titles[one],
+            key=STUDY,
+            help="Measured beforehand, as a paper did it or on our teaching corpus; nothing is "
+            "computed when you look at it. It stands in the link.",
+        )
+        link.write(STUDY, name, names[0])
+        found = recorded(name)
+    except (DpcoreError, IndexError) as error:
+        refuse("The recorded experiments could not be read; a run of your own works.", error)
+        return None
+    note(f"{found.entry.sizes} {_source(found)}")
+    return found
+
+
+def _source(found: RecordedExperiment) -> str:
+    source = found.entry.source
+    return (
+        f"To be compared with {source}." if source else "Our own texts: no paper to compare with."
+    )

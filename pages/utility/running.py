@@ -1,0 +1,224 @@
+"""A run of one's own: what is run, starting and stopping it, how far it is, what is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.learn.classifiers import LEARNERS, TITLES
+from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS
+from dpcore.study import live_jobs
+from dpcore.study.experiment_results import tidy
+from dpcore.study.live import Live
+from dpcore.study.parts import grid
+from dpcore.study.plan import Arm
+from pages.shared.groups import GROUPS
+from pages.shared.messages import refuse
+from pages.utility.evidence import Rows
+from pages.utility.uploading import CORPORA, choose_texts
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.study.live_jobs import LiveRun
+    from pages.shared.resources import Settings
+    from pages.utility.uploading import Texts
+
+_HELD, _REFUSED = "use_run", "use_refused"
+_PULSE_SECONDS = 1.0
+_PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
+_RANGES = {"metric": (1.4, 20.0), "log": (6.0, 16.0), "local": (50.0, 400.0)}
+
+
+@dataclass(eq=False)
+class Held:
+    """The run of this session.
+
+    Attributes:
+        job: at work, or done.
+        live: what was asked for.
+        corpus: key of `pages.utility.uploading.CORPORA`.
+        seen: cells whose rows are in `table`.
+        rows: of the cells that are done; None before the first.
+    """
+
+    job: LiveRun
+    live: Live
+    corpus: str
+    seen: int = 0
+    rows: Rows | None = None
+
+
+def run_of_ones_own(
+    members: list[Mechanism], settings: dict[str, Settings], lexicon: str
+) -> Held | None:
+    """Draw the set-up, the buttons and the progress; return the run, if there is one.
+
+    Args:
+        members: the chosen mechanisms.
+        settings: of each, by its key.
+        lexicon: name in the catalogue.
+    """
+    held: Held | None = st.session_state.get(_HELD)
+    if held is not None:
+        _take_in(held)  # before the watch, which has the page drawn anew while there is more
+    refused = st.session_state.pop(_REFUSED, None)
+    if refused is not None:
+        refuse("This run cannot be started.", DpcoreError(refused))
+    with st.expander("What is run", expanded=held is None):
+        texts = choose_texts()
+        arms, options = _arms(members, settings), _options()
+    if held is not None and not held.job.done:
+        _watch()
+        st.button(
+            "Stop and keep what is there",
+            key="use_stop",
+            icon=":material/stop_circle:",
+            on_click=_stop,
+            args=(held,),
+            help="Ends the run in the middle of its present part; the parts that are done stay "
+            "below.",
+        )
+    else:
+        st.button(
+            "Run" if held is None else "Run again",
+            key="use_start",
+            icon=":material/play_arrow:",
+            disabled=texts is None,
+            on_click=_start,
+            args=(texts, arms, lexicon, options),
+            help="Runs in a process of its own, one part after the other: the baseline, then every "
+            "mechanism in the first trial, in the second and so on. What is done is shown at once.",
+        )
+    if held is not None and held.job.done:
+        _ending(held)
+    return held
+
+
+def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm, ...]:
+    """The mechanisms at the ε that are chosen for the groups that they belong to."""
+    count = st.slider(
+        "Values of ε for each mechanism",
+        2,
+        LIVE_EPSILONS,
+        6,
+        key="use_steps",
+        bind="query-params",
+        help="All values of ε of a mechanism come from one noise draw: more cost little.",
+    )
+    arms: list[Arm] = []
+    for group in GROUPS:
+        inside = [one for one in members if one.meaning in group.meanings]
+        if not inside:
+            continue
+        low, high = _RANGES[group.name]
+        ends = st.select_slider(
+            f"{group.title}, from and to",
+            group.grid,
+            value=(low, high),
+            format_func=group.label,
+            key=f"use_ends_{group.name}",
+            bind="query-params",
+            help=f"{group.explanation} The values lie between these two, in equal ratios.",
+        )
+        first, last = (group.epsilon(value) for value in ends)
+        epsilons = grid(first, last, count) if first < last else (first,)
+        for one in inside:
+            some = tuple(value for value in epsilons if value in one.admissible)
+            if some:
+                arms.append(Arm(one.short, some, settings.get(one.key, ())))
+            else:
+                st.text(f"{one.short} has no ε between these two ends and is left out.")
+    return tuple(arms)
+
+
+def _options() -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        learner = st.selectbox(
+            "Classifier of the run",
+            list(LEARNERS),
+            key="use_learner",
+            bind="query-params",
+            width=230,
+            help="; ".join(f"{name}: {TITLES[one.kind]}" for name, one in LEARNERS.items()) + ".",
+        )
+        seeds = st.number_input(
+            "Trials",
+            1,
+            LIVE_SEEDS,
+            3,
+            key="use_trials",
+            bind="query-params",
+            width=130,
+            help="Each draws all noise and the division into training and test texts anew. "
+            "An interval needs two, and is of use from three on.",
+        )
+        attack = st.toggle(
+            "Infer membership too",
+            value=True,
+            key="use_attack",
+            bind="query-params",
+            help="An attacker asks which texts the classifier was trained on; takes a second or "
+            "two for every ε.",
+        )
+    return {"learner": learner, "seeds": int(seeds), "attack": attack}
+
+
+def _start(texts: Texts, arms: tuple[Arm, ...], lexicon: str, options: dict[str, Any]) -> None:
+    old: Held | None = st.session_state.pop(_HELD, None)
+    if old is not None:
+        old.job.stop()
+    try:
+        live = Live(texts.texts, texts.corpus, arms, lexicon, **options)
+    except DpcoreError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    st.session_state[_HELD] = Held(live_jobs.start(live), live, texts.corpus)
+
+
+@st.fragment(run_every=_PULSE_SECONDS)
+def _watch() -> None:
+    """How far the run is; the page is drawn anew when another part is done."""
+    held: Held | None = st.session_state.get(_HELD)
+    if held is None:
+        return
+    if held.job.done or held.job.finished != held.seen:
+        st.rerun()
+    share, sentence = held.job.progress()
+    st.progress(share, text=f"{sentence}.")
+
+
+def _stop(held: Held) -> None:
+    held.job.stop()
+    held.job.wait(_PATIENCE_SECONDS)
+
+
+def _take_in(held: Held) -> None:
+    """Make a table of what is there, if there is more than before."""
+    finished, rows = held.job.finished, held.job.rows
+    if finished != held.seen:
+        held.rows, held.seen = Rows(tidy(rows)), finished
+
+
+def _ending(held: Held) -> None:
+    """Say how a run ended that is not whole."""
+    job = held.job
+    if job.error is not None:
+        refuse("The run ended early; what was done before is shown.", DpcoreError(job.error))
+    elif job.stopped:
+        st.info(
+            f"Stopped after {held.seen} of {len(held.live.plan.cells())} parts.",
+            icon=":material/info:",
+        )
+
+
+def title_of(held: Held) -> str:
+    """What was run, in a few words."""
+    live = held.live
+    trials = "1 trial" if live.seeds == 1 else f"{live.seeds} trials"
+    return (
+        f"{CORPORA[held.corpus]}: {len(live.texts):,} texts, {trials}, classifier {live.learner}, "
+        f"lexicon {live.lexicon}"
+    )

@@ -1,0 +1,65 @@
+"""Solve for ε: the smallest that keeps accuracy within a margin of the one without privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.errors import DpcoreError
+from dpcore.study.utility_solve import solve
+from pages.shared.downloads import csv_button
+from pages.shared.messages import note, refuse
+
+if TYPE_CHECKING:
+    from pages.utility.evidence import Evidence
+
+_COLUMNS = ("mechanism", "smallest ε", "interval from", "interval to", "measured from", "to")
+
+
+def solve_view(evidence: Evidence) -> None:
+    """Draw the margin, the answer in words, and the table."""
+    if "accuracy" not in evidence.quantities:
+        note("No accuracy was measured in this experiment.")
+        return
+    points = st.number_input(
+        "Accuracy may fall by at most (percentage points)",
+        0.0,
+        100.0,
+        5.0,
+        step=1.0,
+        format="%g",
+        key="use_within",
+        bind="query-params",
+        width=330,
+        help="Of the accuracy without privacy, with the same classifier on clean text.",
+    )
+    try:
+        found = solve(evidence.table, points / 100, **evidence.where("accuracy"))
+    except DpcoreError as error:
+        refuse("There is no answer from these trials.", error)
+        return
+    reference = next(iter(evidence.lines("accuracy")))
+    st.markdown(
+        f"**Within {points:g} points of {reference.value:.1%}**, the accuracy without privacy:"
+    )
+    st.text("\n".join(one.sentence for one in found))
+    table = pd.DataFrame(
+        [(one.curve, one.epsilon, one.low, one.high, one.smallest, one.largest) for one in found],
+        columns=list(_COLUMNS),
+    ).astype(dict.fromkeys(_COLUMNS[1:], "float64"))
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="",
+        column_config=dict.fromkeys(_COLUMNS[1:], st.column_config.NumberColumn(format="%.4g")),
+        alt="The smallest ε of each mechanism, with its interval",
+    )
+    csv_button("Answers as CSV", f"{evidence.name}_epsilon", lambda: table, key="csv_use_solution")
+    note(
+        "From this ε on, up to the largest that was measured, the mean loss of accuracy is within "
+        "the margin. The interval is where both ends of the loss's 95 % interval (over trials, "
+        "each compared with its own baseline) come within the margin. Read on a straight line in "
+        "ln ε between measured values. **The ε of two mechanisms are not one quantity.**"
+    )

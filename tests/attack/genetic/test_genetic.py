@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.attack.genetic.candidates import from_substitutions
+from dpcore.attack.genetic.genetic import Genetic, attack
+from dpcore.errors import ParameterError
+from dpcore.learn.classifiers import Learner, train
+from dpcore.learn.linear.certificate import certify_linear, changes_allowed
+from dpcore.learn.linear.linear import LinearModel
+from dpcore.learn.substitutions import Substitutions
+from tests.attack.genetic_cases import WORDS, bags, case
+from tests.chance import FALSE_ALARM
+
+
+def margin(linear, words, document, label, rival):
+    scores = linear.scores(document.with_words(words))[0]
+    return scores[label] - scores[rival]
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("tries", [1, 3])
+def test_it_never_gets_below_the_exact_certificate(rng, share, classes, tries):
+    """And changes no more words than it may, into nothing that is not allowed."""
+    linear, documents, table = case(rng(), classes=classes)
+    labels = linear.predict(documents)
+    exact = certify_linear(linear, documents, labels, table, share)
+    settings = Genetic(population=12, generations=8, share=share, tries=tries)
+    broken = 0
+    for i, label in enumerate(labels.tolist()):
+        one = documents.part([i])
+        found = attack(linear, from_substitutions(one, table), label, settings, rng(i))
+        assert not (found.success and exact.certified[i])
+        broken += found.success
+        budget = changes_allowed([(one.words >= 0).sum()], share)[0]
+        for generation in found.generations:
+            words = np.array(generation.words)
+            reached = min(
+                margin(linear, words, one, label, c) for c in range(classes) if c != label
+            )
+            assert reached >= exact.margins[i] - 1e-12
+            moved = np.flatnonzero(words != one.words)
+            assert moved.size == generation.changed <= budget
+            assert all(words[j] in table.of(one.words[j]) for j in moved)
+            alone = linear.probabilities(one.with_words(words))[0, label]
+            assert generation.probability == pytest.approx(alone, abs=1e-12)
+        assert found.success == (linear.predict(one.with_words(found.words))[0] != label)
+    assert broken > 0
+    assert broken <= (~exact.certified).sum()
+
+
+def test_with_time_it_reaches_the_exact_worst_case(rng):
+    """Two words, two choices each that are both worse than the word: nine texts.
+
+    The fittest member is both parents of a child with probability at least 1/P², and the child
+    then gets the best choice in a place that lacks it with probability at least 1/4. Eight such
+    events are enough; the number of generations makes fewer of them unlikely.
+    """
+    vectors = np.array([[1.0], [0.9], [0.8], [0.7], [0.6], [0.5]] * 5, dtype=np.float32)
+    linear = LinearModel(np.array([[1.0], [-1.0]]), np.zeros(2), vectors)
+    table = Substitutions(np.arange(2), np.array([[0, 2, 4], [1, 3, 5]]), np.ones(2))
+    document = bags([np.array([0, 1])])
+    exact = certify_linear(linear, document, [0], table)
+    assert exact.certified.all()
+    members = 4
+    chance = 1 - (1 - 1 / (4 * members**2)) ** (members - 1)
+    generations = 200
+    while stats.binom.cdf(7, generations, chance) > FALSE_ALARM:
+        generations += 50
+    settings = Genetic(members, generations, share=1.0)
+    found = attack(linear, from_substitutions(document, table), 0, settings, rng())
+    assert not found.success
+    assert np.array_equal(found.words, exact.texts.words)
+    # The fittest of each generation never gets worse.
+    assert (np.diff([g.probability for g in found.generations]) <= 0).all()
+
+
+def test_one_word_is_enough(rng):
+    """A text of one word, whose every choice fools: found in the first population."""
+    vectors = np.array([[1.0], [-1.0], [-2.0]] * 10, dtype=np.float32)
+    linear = LinearModel(np.array([[1.0], [-1.0]]), np.zeros(2), vectors)
+    table = Substitutions(np.array([0]), np.array([[0, 1, 2]]), np.ones(1))
+    found = attack(linear, from_substitutions(bags([[0]]), table), 0, Genetic(), rng())
+    assert found.success
+    assert len(found.generations) == 2
+    assert found.generations[0].changed == 0
+    assert found.generations[1].changed == 1
+    assert found.queries == 1 + Genetic().population
+
+
+@pytest.mark.parametrize("text", [[-1], [-1, -1], [29], [28, -1]])
+def test_nothing_to_change_is_no_success(rng, text):
+    """Unknown words, and words without substitutes."""
+    linear, _, table = case(rng())
+    document = bags([text])
+    label = int(linear.predict(document)[0])
+    found = attack(linear, from_substitutions(document, table), label, Genetic(), rng(1))
+    assert not found.success
+    assert found.queries == len(found.generations) == 1
+    still = attack(
+        linear, from_substitutions(bags([[3, 4]]), table), label, Genetic(share=0.0), rng()
+    )
+    assert len(still.generations) == 1
+
+
+def test_a_text_that_is_wrong_already_is_left_alone(rng):
+    linear, documents, table = case(rng())
+    one = documents.part([0])
+    wrong = 1 - int(linear.predict(one)[0])
+    found = attack(linear, from_substitutions(one, table), wrong, Genetic(), rng(1))
+    assert found.success
+    assert np.array_equal(found.words, one.words)
+
+
+def test_it_is_fixed_by_its_generator(rng):
+    linear, documents, table = case(rng(), classes=3)
+    one = documents.part([2])
+    label = int(linear.predict(one)[0])
+    settings = Genetic(population=8, generations=5, share=1.0)
+    runs = [attack(linear, from_substitutions(one, table), label, settings, rng(1)) for _ in "ab"]
+    assert runs[0] == runs[1]
+
+
+def test_any_classifier_with_probabilities_will_do(rng):
+    generator = rng()
+    linear, documents, table = case(generator, documents=40)
+    labels = np.arange(40) % 2
+    for kind in ("averaged", "tf-idf"):
+        victim = train(Learner(kind), documents, labels, linear.vectors, generator)
+        label = int(victim.predict(documents.part([1]))[0])
+        found = attack(
+            victim,
+            from_substitutions(documents.part([1]), table),
+            label,
+            Genetic(share=1.0),
+            generator,
+        )
+        after = victim.predict(documents.part([1]).with_words(found.words))[0]
+        assert found.success == (after != label)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"population": 1}, "population"),
+        ({"population": 10**6}, "population"),
+        ({"generations": -1}, "generations"),
+        ({"tries": 0}, "candidates are tried"),
+        ({"share": 1.5}, "share of words"),
+        ({"share": np.nan}, "share of words"),
+    ],
+)
+def test_bad_settings_are_refused(changed, said):
+    with pytest.raises(ParameterError, match=said):
+        Genetic(**changed)
+
+
+def test_a_label_that_is_no_class_is_refused(rng):
+    linear, documents, table = case(rng())
+    for label in (-1, 2):
+        with pytest.raises(ParameterError, match="the label must be one of"):
+            attack(linear, from_substitutions(documents.part([0]), table), label, Genetic(), rng())
+    assert len(linear.vectors) == WORDS

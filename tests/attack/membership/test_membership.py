@@ -1,0 +1,80 @@
+"""The attack network: it finds members where they show, and guesses where they do not."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from dpcore.attack.membership.membership import (
+    Answers,
+    AttackNetwork,
+    Knowledge,
+    Scores,
+    attack,
+    train_attacker,
+)
+from dpcore.attack.membership.roc import auc
+from dpcore.errors import MissingPackageError, ParameterError
+from tests.chance import FALSE_ALARM
+
+TEXTS = 800
+
+
+def answers(random, sure):
+    """Probabilities of two classes; a model is `sure` of the true class of what it learned."""
+    labels = random.integers(2, size=TEXTS)
+    true = random.beta(2.0 + sure, 2.0, TEXTS)
+    probabilities = np.empty((TEXTS, 2))
+    probabilities[np.arange(TEXTS), labels] = true
+    probabilities[np.arange(TEXTS), 1 - labels] = 1 - true
+    return Answers(probabilities, labels)
+
+
+# Hoeffding for the two-sample U-statistic of TEXTS and TEXTS independent answers.
+SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
+
+
+@pytest.mark.parametrize("knowledge", Knowledge)
+def test_members_that_show_are_found(knowledge, rng):
+    random = rng()
+    shadow = answers(random, 12.0), answers(random, 0.0)
+    target = answers(random, 12.0), answers(random, 0.0)
+    scores = attack(AttackNetwork(knowledge), shadow, target, rng(1))
+    assert auc(scores) > 0.5 + SLACK
+    again = attack(AttackNetwork(knowledge), shadow, target, rng(1))
+    assert np.array_equal(again.inside, scores.inside)
+
+
+def test_members_that_do_not_show_are_not_found(rng):
+    random = rng()
+    shadow = answers(random, 12.0), answers(random, 0.0)
+    target = answers(random, 5.0), answers(random, 5.0)
+    scores = attack(AttackNetwork(Knowledge.LABEL), shadow, target, rng(1))
+    assert abs(auc(scores) - 0.5) < SLACK
+
+
+def test_training_ends_when_nothing_is_left_to_learn(rng):
+    random = rng()
+    shadow = answers(random, 3.0), answers(random, 3.0)
+    target = answers(random, 3.0), answers(random, 3.0)
+    network = AttackNetwork(epochs=200)
+    attacker = train_attacker(network, shadow, rng(1))
+    assert attacker._model[-1].n_iter_ < 60
+    scores = attacker.scores(target)
+    assert np.array_equal(scores.inside, attack(network, shadow, target, rng(1)).inside)
+
+
+def test_what_the_network_is_shown():
+    found = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
+    assert found.features(Knowledge.OUTPUT).shape == (2, 2)
+    assert found.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
+
+
+def test_refusals(rng, monkeypatch):
+    for wrong in ([], [np.nan], [[1.0]]):
+        with pytest.raises(ParameterError, match="finite numbers"):
+            Scores(np.array(wrong), np.array([0.5]))
+    part = answers(rng(), 1.0)
+    monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
+    with pytest.raises(MissingPackageError, match="scikit-learn; install"):
+        attack(AttackNetwork(), (part, part), (part, part), rng())

@@ -1,0 +1,206 @@
+"""The exact audit against a plain loop, and on canaries: caught or passed for the right reason."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from dpcore.audit.exact import exact
+from dpcore.audit.exact.exact import audit_laws, hockey_stick
+from dpcore.errors import ComputationError, ParameterError
+from dpcore.mechanisms.exponential.tem_law import tem_gamma
+from tests.audit import canaries
+
+
+def plain(logs, distance, epsilon):
+    """ε_eff and δ by the definition, one output at a time."""
+    best, delta = 0.0, 0.0
+    for w in range(len(logs)):
+        for v in range(len(logs)):
+            if v == w:
+                continue
+            for p, q in zip(logs[w], logs[v], strict=True):
+                if math.isinf(p) and math.isinf(q):
+                    continue
+                best = max(best, abs(p - q) / distance[w, v])
+            bound = math.exp(epsilon * distance[w, v])
+            delta = max(
+                delta,
+                sum(
+                    max(math.exp(p) - bound * math.exp(q), 0.0)
+                    for p, q in zip(logs[w], logs[v], strict=True)
+                ),
+            )
+    return best, delta
+
+
+def vocabularies():
+    rng = np.random.default_rng(3)
+    return {
+        "random": rng.standard_normal((40, 3)),
+        "line": np.arange(12.0)[:, None],
+        "one-hot": np.eye(30),
+        "one apart": np.concatenate((rng.standard_normal((50, 2)) / 10, [[3.0, 0.0]])),
+        "two clusters": np.concatenate(
+            (rng.standard_normal((60, 2)) / 50, [[4.0, 0.0], [4.05, 0.0]])
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", vocabularies())
+@pytest.mark.parametrize("sparse", [False, True])
+def test_equal_to_the_definition(name, sparse, rng, monkeypatch):
+    monkeypatch.setattr(exact, "_BLOCK_ENTRIES", 100)
+    points = vocabularies()[name]
+    distance = cdist(points, points)
+    weights = rng().exponential(size=distance.shape)
+    if sparse:
+        weights[:, rng(1).random(len(points)) < 0.3] = 0.0
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights / weights.sum(axis=1, keepdims=True))
+    found = audit_laws(logs, distance, 0.7)
+    best, delta = plain(logs, distance, 0.7)
+    assert found.epsilon_effective == pytest.approx(best, rel=1e-12)
+    assert found.delta == pytest.approx(delta, rel=1e-9)
+    worst = found.worst
+    assert worst.loss / worst.distance == pytest.approx(best, rel=1e-12)
+    assert worst.log_probability == pytest.approx(logs[worst.word, worst.output], rel=1e-15)
+    w, v = found.delta_pair
+    assert hockey_stick(logs[w], logs[v], 0.7 * distance[w, v]) == pytest.approx(delta, rel=1e-9)
+
+
+def test_identity_has_infinite_loss_and_delta_one():
+    found = audit_laws(canaries.identity(5), None, 3.0)
+    assert found.epsilon_effective == math.inf
+    assert found.delta == pytest.approx(1.0)
+    assert found.worst.other_log_probability == -math.inf
+    assert found.worst.word == found.worst.output
+    assert not found.holds
+
+
+def test_constant_has_no_loss():
+    found = audit_laws(canaries.constant(5), None, 0.1)
+    assert (found.epsilon_effective, found.delta, found.worst) == (0.0, 0.0, None)
+    assert found.holds
+
+
+def test_randomised_response_is_exactly_ln_3():
+    logs = canaries.randomised_response(2, math.log(3.0))
+    assert audit_laws(logs, None, math.log(3.0)).epsilon_effective == pytest.approx(math.log(3.0))
+    assert audit_laws(logs, None, math.log(3.0)).holds
+    one = audit_laws(logs, None, 1.0)
+    assert not one.holds
+    assert one.delta == pytest.approx(0.75 - math.e * 0.25, rel=1e-12)
+
+
+def test_words_at_distance_0_have_one_law_or_an_infinite_loss():
+    logs = np.log([[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]])
+    distance = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    assert audit_laws(logs, distance, 1.0).epsilon_effective == pytest.approx(math.log(2.0))
+    logs[1] = np.log([0.5 + 1e-9, 0.5 - 1e-9])
+    found = audit_laws(logs, distance, 1.0)
+    assert (found.epsilon_effective, found.worst.distance) == (math.inf, 0.0)
+    assert not found.holds
+
+
+def test_a_distance_that_is_nan_hides_no_loss():
+    logs = canaries.randomised_response(3, math.log(9.0))
+    distance = 1.0 - np.eye(3)
+    distance[1, 2] = distance[2, 1] = math.nan
+    with pytest.raises(ComputationError, match="NaN"):
+        audit_laws(logs, distance, 1.0)
+
+
+def test_an_output_that_is_impossible_for_both_words_says_nothing():
+    logs = np.array([[math.log(0.5), math.log(0.5), -math.inf]] * 2)
+    assert audit_laws(logs, None, 1.0).epsilon_effective == 0.0
+
+
+def test_denominators_far_below_the_smallest_float():
+    logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -3500.0]])
+    found = audit_laws(logs, np.array([[0.0, 2.0], [2.0, 0.0]]), 100.0)
+    assert found.epsilon_effective == pytest.approx((3500.0 - math.log(2.0)) / 2.0, rel=1e-14)
+    assert found.delta == pytest.approx(0.5)
+
+
+def test_below_the_floor_is_not_computed_and_never_infinite():
+    logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -math.inf]])
+    found = audit_laws(logs, None, 1.0, floor=-40_000.0)
+    assert found.epsilon_effective == pytest.approx(40_000.0 - math.log(2.0))
+    assert found.unknown == 1
+    # Two logarithms below the floor are not compared at all.
+    logs = np.array([[0.0, -math.inf, -50_000.0], [0.0, -45_000.0, -math.inf]])
+    assert audit_laws(logs, None, 1.0, floor=-40_000.0).epsilon_effective == 0.0
+
+
+@pytest.mark.parametrize(
+    ("logs", "message"),
+    [
+        ([[math.nan, 0.0], [0.0, -math.inf]], "NaN"),
+        ([[0.5, -1.0], [0.0, -math.inf]], "above 0"),
+        ([[math.log(0.5), math.log(0.4)], [0.0, -math.inf]], "sum to 0.9"),
+        ([0.0], "shape"),
+    ],
+)
+def test_what_is_no_law_is_refused(logs, message):
+    with pytest.raises(ParameterError, match=message):
+        audit_laws(np.array(logs), None, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
+def test_epsilon_must_be_positive(epsilon):
+    with pytest.raises(ParameterError, match="epsilon"):
+        audit_laws(canaries.constant(3), None, epsilon)
+
+
+# -- canaries over distances ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", vocabularies())
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+def test_right_mechanisms_pass(name, epsilon):
+    distance = cdist(vocabularies()[name], vocabularies()[name])
+    for law in (canaries.exponential, canaries.tem):
+        found = audit_laws(law(distance, epsilon), distance, epsilon)
+        assert found.holds
+        assert found.delta <= 1e-14
+
+
+def test_the_factor_two_dropped_is_caught_but_for_one_hot_words():
+    """With equal normalisers the exponential mechanism needs no factor 2: nothing to catch."""
+    for name, points in vocabularies().items():
+        distance = cdist(points, points)
+        found = audit_laws(canaries.exponential(distance, 2.0, halved=False), distance, 2.0)
+        assert found.holds == (name == "one-hot")
+        assert found.epsilon_effective * (1 + 1e-12) >= 2.0
+        assert found.epsilon_effective <= 4.0 * (1 + 1e-12)
+    assert found.epsilon_effective > 2.5
+    assert found.worst.output == found.worst.word
+
+
+def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones():
+    spread = vocabularies()["random"] * 0.2
+    near = cdist(spread, spread)
+    assert audit_laws(canaries.tem_wrong_bottom(near, 2.0), near, 2.0).holds
+    # Thirty words just beyond γ for the words around 0, and just inside it for the one at 0.2.
+    gamma = tem_gamma(2.0, 61, 0.001)
+    wiggle = np.linspace(-0.01, 0.01, 30)
+    distance = np.abs(
+        np.subtract.outer(*[np.concatenate((wiggle, [0.2], gamma + 0.1 + wiggle))] * 2)
+    )
+    found = audit_laws(canaries.tem_wrong_bottom(distance, 2.0), distance, 2.0)
+    assert found.epsilon_effective > 4.0
+    assert 30 in (found.worst.word, found.worst.other)
+    assert audit_laws(canaries.tem(distance, 2.0), distance, 2.0).holds
+
+
+def test_missed_neighbours_break_tem(rng):
+    points = rng().standard_normal((150, 4))
+    distance = cdist(points, points)
+    missed = (rng(1).random(distance.shape) < 0.02) & ~np.eye(150, dtype=bool)
+    found = audit_laws(canaries.tem_with_misses(distance, 2.0, missed), distance, 2.0)
+    assert found.epsilon_effective > 4.0
+    worst = found.worst
+    # For the right reason: the output is one that the index missed for the less likely word.
+    assert missed[worst.other, worst.output]

@@ -1,0 +1,118 @@
+"""Exact audits of mechanisms of the registry: the whole vocabulary, samples, and refusals."""
+
+import numpy as np
+import pytest
+
+from dpcore import limits
+from dpcore.audit.exact import exact, laws, whole_vocabulary
+from dpcore.audit.exact.log_laws import log_law
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.mechanisms.registry import create
+from tests.mechanisms import lexicons
+
+
+@pytest.mark.parametrize("name", ["tem", "truncated-gumbel"])
+def test_a_sample_bounds_the_whole_from_below(name):
+    mechanism = create(name, lexicons.cloud(30, 5))
+    epsilon = max(2.0, 2 * mechanism.admissible.low)
+    whole = laws.audit_mechanism(mechanism, epsilon)
+    some = laws.audit_mechanism(mechanism, epsilon, words=12, seed=4)
+    pairs = laws.audit_mechanism(mechanism, epsilon, pairs=15, seed=4)
+    assert (whole.complete, some.complete, pairs.complete) == (True, False, False)
+    assert some.found.epsilon_effective <= whole.found.epsilon_effective * (1 + 1e-9)
+    assert pairs.found.epsilon_effective <= whole.found.epsilon_effective * (1 + 1e-9)
+    worst = pairs.found.worst
+    again = laws.audit_mechanism(mechanism, epsilon, words=np.array([worst.word, worst.other]))
+    assert again.found.epsilon_effective == pytest.approx(pairs.found.epsilon_effective)
+    assert "seed 4" in some.method
+
+
+@pytest.mark.parametrize("missing", [1, 3, 12])
+def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatch):
+    """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
+    mechanism = create("truncated-gumbel", lexicons.cloud(30, 5))
+    epsilon = 1.5 * mechanism.admissible.low
+    right = laws.audit_mechanism(mechanism, epsilon).found
+    whole = TruncatedGumbel.log_law
+
+    def partial(self, word, epsilon, outputs=None, *, ranking=None):
+        logs = np.array(whole(self, word, epsilon, ranking=ranking))
+        logs[ranking.order[-missing:]] = -np.inf
+        return logs
+
+    monkeypatch.setattr(TruncatedGumbel, "log_law", partial)
+    monkeypatch.setattr(exact, "SUM_TOLERANCE", 1.0)
+    found = laws.audit_mechanism(mechanism, epsilon).found
+    if missing <= 8:
+        assert found.unknown == 0
+        assert found.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
+    else:
+        assert found.unknown == 30 * missing
+        assert found.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
+    logs, floor = log_law(mechanism, 4, epsilon)
+    true = whole(mechanism, 4, epsilon)
+    if floor is not None:
+        assert np.all(true[np.isneginf(logs)] <= floor + 1e-6)
+
+
+def test_the_closed_form_of_tem_equals_the_matrix():
+    mechanism = create("tem", lexicons.cloud(80, 5))
+    closed = laws.audit_mechanism(mechanism, 3.0)
+    rows = laws.audit_mechanism(mechanism, 3.0, words=np.arange(80))
+    assert rows.complete
+    assert closed.found.epsilon_effective == pytest.approx(rows.found.epsilon_effective, rel=1e-9)
+    assert closed.found.worst.distance == pytest.approx(rows.found.worst.distance)
+    assert closed.found.worst.loss == pytest.approx(rows.found.worst.loss, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["truncated-gumbel-repaired", "tem-calibrated"])
+def test_the_certificate_equals_the_matrix(monkeypatch, name):
+    mechanism = create(name, lexicons.cloud(80, 5))
+    epsilon = max(3.0, 1.5 * mechanism.admissible.low)
+    rows = laws.audit_mechanism(mechanism, epsilon, words=np.arange(80))
+    monkeypatch.setattr(laws, "MAX_AUDIT_WORDS", 20)
+    whole = laws.audit_mechanism(mechanism, epsilon)
+    assert whole.complete
+    assert whole.found.epsilon_effective == pytest.approx(rows.found.epsilon_effective, rel=1e-5)
+    assert whole.error >= whole.found.epsilon_effective - rows.found.epsilon_effective
+    loss = whole.found.worst.loss / whole.found.worst.distance
+    assert loss == pytest.approx(rows.found.epsilon_effective, rel=1e-5)
+    assert whole.found.holds
+    assert "all pairs of the 80 words" in whole.method
+
+
+@pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
+@pytest.mark.parametrize("epsilon", [300.0, 1e3, 1e6])
+def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
+    """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
+    mechanism = create(name, lexicons.cloud(30, 5))
+    for sample in ({}, {"words": 12}, {"pairs": 9}):
+        found = laws.audit_mechanism(mechanism, epsilon, **sample).found
+        assert found.holds
+        assert found.delta == 0.0
+        assert found.unknown == 0
+    assert np.isfinite(log_law(mechanism, 4, epsilon)[0]).all()
+
+
+def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
+    with pytest.raises(ParameterError, match="no exact law"):
+        laws.audit_mechanism(create("madlib", lexicons.cloud(10, 2)), 1.0)
+    small = lexicons.cloud(30, 2)
+    monkeypatch.setattr(laws, "MAX_AUDIT_WORDS", 20)
+    gumbel = create("truncated-gumbel", small)
+    with pytest.raises(
+        ParameterError, match=r"up to 20 words, this lexicon has 30: audit a sample"
+    ):
+        laws.audit_mechanism(gumbel, 2 * gumbel.admissible.low)
+    monkeypatch.setattr(whole_vocabulary, "MAX_AUDIT_TEM_WORDS", 20)
+    tem = create("tem", small)
+    with pytest.raises(ParameterError, match="up to 20 words"):
+        laws.audit_mechanism(tem, 1.0)
+    for wrong in (1, 31):
+        with pytest.raises(ParameterError, match="2 to 30 words"):
+            laws.audit_mechanism(tem, 1.0, words=wrong)
+    with pytest.raises(ParameterError, match="not both"):
+        laws.audit_mechanism(tem, 1.0, words=5, pairs=5)
+    with pytest.raises(ParameterError, match=f"1 to {limits.MAX_AUDIT_PAIRS:,} pairs"):
+        laws.audit_mechanism(tem, 1.0, pairs=0)

@@ -1,0 +1,132 @@
+"""The model adept of the command `autoencoder`: trained, used, and what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dpcore.attack.latent.examples import read_examples
+from dpcore.cli.main import main as cli
+from dpcore.papers.habernal2021 import examples as adept2021_examples
+from dpcore.papers.habernal2021.examples import own_utterances
+from tests.learn.adept_cases import TEXTS, shared
+from tests.shell import result
+
+pytest.importorskip("torch")
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+UTTERANCE = "show me a train to oslo today"
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "public.txt"
+    path.write_text("\n".join([*TEXTS, "", "..."]), encoding="utf-8")
+    return path
+
+
+def train(tmp_path, texts, *more):
+    return (
+        "autoencoder", "train", "--model", "adept", "--data", str(texts), "--hidden", "12",
+        "--latent", "5", "--longest", "8", "--epochs", "2", "--rate", "0.02",
+        "--out", str(tmp_path / "net.safetensors"), *more,
+    )  # fmt: skip
+
+
+def rewrite(tmp_path, *more):
+    file = str(tmp_path / "net.safetensors")
+    return ("autoencoder", "rewrite", "--checkpoint", file, *more)
+
+
+def promised(command):
+    row = re.search(rf"^\| `autoencoder {command}`, adept \| `(.*?)`", README, re.MULTILINE)[1]
+    return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
+
+
+def refused(capsys, *arguments):
+    assert cli.main(list(arguments)) == 2
+    return capsys.readouterr().err
+
+
+def test_it_is_trained_and_rewrites(capsys, tmp_path, texts):
+    told = result(capsys, *train(tmp_path, texts))
+    assert set(told) == promised("train")
+    assert told["texts"] == len(TEXTS)  # a line without a word is left out
+    assert len(told["epochs"]) == 2
+    assert {path.name for path in tmp_path.glob("*.safetensors")} == {"net.safetensors"}
+    noise = ("--mechanism", "adept", "--epsilon", "4", "--seed", "1")
+    found = result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
+    assert set(found) == promised("rewrite")
+    assert found["true_epsilon"] == pytest.approx(4 * 5**0.5)
+    assert (found["status"], found["experiment"]) == ("refuted", True)
+    assert found == result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
+    assert cli.main(list(rewrite(tmp_path, *noise[:4], "--text", UTTERANCE))) == 0
+    told = capsys.readouterr()
+    assert "√5 times as much, 8.944, is true" in told.err
+    assert "says nothing of the texts" in told.err
+    assert "fixed seed" not in told.err
+
+
+def test_each_line_is_rewritten_and_empty_ones_stay(capsys, tmp_path, texts):
+    assert cli.main(list(train(tmp_path, texts))) == 0
+    capsys.readouterr()
+    private = tmp_path / "private.txt"
+    private.write_text(f"{UTTERANCE}\n\n...\nflights", encoding="utf-8")
+    noise = ("--mechanism", "l2-laplace", "--epsilon", "1e6", "--in", str(private))
+    found = result(capsys, *rewrite(tmp_path, *noise))
+    assert [bool(text) for text in found["texts"]][1:3] == [False, False]
+    assert len(found["texts"]) == 4
+    assert "stays empty, and that is seen" in found["statement"]
+    assert (found["status"], found["true_epsilon"]) == ("proved", 1e6)
+    assert found["parameters"] == {"clip_norm": 1.0, "latent": 5}
+
+
+def test_what_is_refused(capsys, tmp_path, texts):
+    for name, value in (("vectors", "random"), ("norm", "1"), ("mechanism", "tem")):
+        assert f"leave out --{name}" in refused(capsys, *train(tmp_path, texts, f"--{name}", value))
+    told = refused(capsys, *train(tmp_path, texts, "--latent", "0"))
+    assert "latent must be a whole number" in told
+    assert cli.main(list(train(tmp_path, texts))) == 0
+    capsys.readouterr()
+    text = ("--text", UTTERANCE)
+    for more, said in (
+        (("--epsilon", "1"), "give both"),
+        (("--mechanism", "tem", "--epsilon", "1"), "one of adept, adept-l1, laplace, l2-laplace"),
+        (("--mechanism", "adept", "--epsilon", "much"), "epsilon must be a number, got 'much'"),
+        (("--mechanism", "adept", "--epsilon", "-1"), "finite number > 0"),
+    ):
+        assert said in refused(capsys, *rewrite(tmp_path, *more, *text))
+    (tmp_path / "net.safetensors").write_bytes(b"no network")
+    noise = ("--mechanism", "adept", "--epsilon", "1")
+    assert "damaged" in refused(capsys, *rewrite(tmp_path, *noise, *text))
+    wanted = ("autoencoder", "examples", "--model", "adept")
+    assert "give --data" in refused(capsys, *wanted)
+
+
+def test_examples_are_written_and_hide_what_stands_in_the_corpus(capsys, tmp_path, monkeypatch):
+    model = shared()[0]
+    own = TEXTS[:10]
+
+    class Corpus:
+        all_texts = (*TEXTS[5:], *model.decode(model.latents(own[:1])))
+
+    monkeypatch.setattr(adept2021_examples, "trained", lambda *_: (Corpus, model))
+    monkeypatch.setattr(adept2021_examples, "own_utterances", lambda: own)
+    (tmp_path / "atis.parquet").write_bytes(b"any")
+    out = tmp_path / "new" / "adept.json"
+    command = ("autoencoder", "examples", "--model", "adept", "--data", str(tmp_path))
+    told = result(capsys, *command, "--out", str(out))
+    found = read_examples(out)
+    assert found.texts == tuple(text for text in own if text not in Corpus.all_texts)
+    assert told["texts"] == len(found.texts) <= 5
+    assert {one.in_corpus for one in found.rewrites} == {True, False}
+    for one in found.rewrites:
+        assert one.output == "" if one.in_corpus else one.output not in Corpus.all_texts
+    assert json.loads(out.read_text(encoding="utf-8"))["facts"] == found.facts
+
+
+def test_our_utterances_are_distinct_and_short():
+    found = own_utterances()
+    assert len(set(found)) == len(found) == 60
+    assert max(len(text.split()) for text in found) <= 15

@@ -1,0 +1,144 @@
+"""The command `attack` prints what `compare` finds."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpcore.attack.language.context import context_prior
+from dpcore.attack.output.compare import compare
+from dpcore.cli.attack_output import prior_of
+from dpcore.cli.main import main as cli
+from dpcore.lexicon.catalogue import load
+from dpcore.measure.pair import Pair
+from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.registry import create
+
+
+def test_json_rows_are_those_of_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--words", "monday,garage", "--mechanism", "tem", "--epsilon", "2,3"]
+    assert cli.main([*arguments, "--runs", "100", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    lexicon = load()
+    pair = Pair.of(lexicon, "monday", "garage")
+    epsilons = np.array([2.0, 3.0])
+    found = compare(
+        create("tem", lexicon), pair, epsilons, SharedDirections(), runs=100, seed=0
+    )  # fmt: skip
+    assert answer["rows"] == found.rows()
+    assert answer["distance"] == pair.distance
+    assert answer["selection"]["words"] == 2
+
+
+def test_the_table_names_both_words(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--words", "monday,garage", "--mechanism", "tem", "--epsilon", "3"]
+    assert cli.main(arguments) == 0
+    said = capsys.readouterr().out
+    assert said.count("\n      ") >= 2
+    assert "monday and garage: 7.4" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("monday", "two different words, got 1"),
+        ("monday,monday", "two different words, got 1"),
+        ("monday,garage,city", "got 3"),
+        ("monday,qqzzyyxx", "qqzzyyxx"),
+        ("", "empty"),
+    ],
+)
+def test_refusals(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
+    assert cli.main(["attack", "--words", words, "--mechanism", "tem", "--epsilon", "3"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def output(capsys: pytest.CaptureFixture[str], *more: str, name: str = "tem", epsilon: str = "2"):
+    arguments = ["attack", "--output", "garage", "--mechanism", name, "--epsilon", epsilon]
+    assert cli.main([*arguments, *more, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_list_of_possible_words(capsys: pytest.CaptureFixture[str]) -> None:
+    prior = "monday=0.5, garage=0.25, car=0.25"
+    found = output(capsys, "--prior", prior, "--outputs", "2", epsilon="1,2")
+    lexicon, tem = load(), create("tem", load())
+    assert [row["epsilon"] for row in found["attacks"]] == [1.0, 2.0]
+    for row in found["attacks"]:
+        words = {"monday": 0.5, "garage": 0.25, "car": 0.25}
+        joint = {
+            word: p
+            * tem.law(lexicon.index(word), [row["epsilon"]]).probability(lexicon.index("garage"))
+            for word, p in words.items()
+        }
+        for one in row["candidates"]:
+            true = joint[one["word"]] / sum(joint.values())
+            assert one["posterior"] == pytest.approx(true, rel=1e-9)
+            assert one["posterior"] <= one["bound"]
+        assert row["overall"]["exact"]
+        assert row["worst_odds"]["word"] == "garage"
+        assert not row["worst_odds"]["broken"]
+    assert found["prior"]["words"] == 3
+    assert found["output"] == "garage"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left", "right"),
+    [
+        ("See you on _ night.", "on", "night"),
+        ("_ night", None, "night"),
+        ("Stop! _ it", None, "it"),
+        ("it is _", "is", None),
+        ("it is _. No", "is", None),
+    ],
+)
+def test_context_between_known_words(sentence: str, left: str | None, right: str | None) -> None:
+    lexicon = load()
+    found = prior_of(lexicon, "context", sentence)
+    assert np.array_equal(found.probability, context_prior(lexicon, left, right).probability)
+
+
+def test_the_nearest_neighbour_attacker(capsys: pytest.CaptureFixture[str]) -> None:
+    prior = ["--prior", "monday, car", "--nearest"]
+    row = output(capsys, *prior, name="madlib", epsilon="10")["attacks"][0]
+    assert row["guess"] == "car"
+    assert 0.5 < row["overall"]["value"] < 1
+    assert row["overall"]["words"] == 2
+
+
+def test_the_table_of_an_output(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--output", "garage", "--mechanism", "tem", "--epsilon", "2"]
+    assert cli.main([*arguments, "--prior", "monday,garage", "--outputs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "guesses 'garage'" in said
+    assert "right over all outputs" in said
+    assert cli.main([*arguments, "--prior", "monday,garage", "--nearest"]) == 0
+    assert "right over all outputs: 0.61;" in capsys.readouterr().out  # exact: no interval
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--prior", "monday=0.5"], "must sum to 1, got 0.5"),
+        (["--prior", "monday=nan"], "part 1 of the prior"),
+        (["--prior", "context"], "needs --sentence with one _"),
+        (["--prior", "context", "--sentence", "_ and _"], "needs --sentence with one _"),
+        (["--sentence", "x _"], "--sentence is for --prior context"),
+        (["--prior", "monday,garage", "--top", "0"], "--top"),
+        (["--prior", "qqzzyyxx=1"], "qqzzyyxx"),
+        (["--mechanism", "madlib", "--epsilon", "madlib=3"], "attack --nearest"),
+        (["--mechanism", "truncated-gumbel"], "must be > 16"),
+    ],
+)
+def test_refusals_about_an_output(
+    capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    arguments = ["attack", "--output", "garage", "--mechanism", "tem", "--epsilon", "2"]
+    if "madlib" in more:
+        arguments += ["--prior", "monday,garage"]
+    assert cli.main([*arguments, *more]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said

@@ -1,0 +1,121 @@
+"""`doctor`: what is there, what is missing, and what to do."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcore.cli import doctor_checks as doctor
+from dpcore.cli.doctor_checks import PACKAGES, PARTS, State, examine
+from dpcore.lexicon import catalogue
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.study import experiment_results
+from tests.needs import ROOT
+from tests.shell import run
+from tests.test_repository import EXTRAS, PROJECT
+
+
+def by_name() -> dict:
+    return {one.name: one for one in examine()}
+
+
+def plain(requirement: str) -> str:
+    return re.match(r"[\w-]+", requirement)[0]
+
+
+def test_the_packages_are_those_of_the_project():
+    declared = {"engine": PROJECT["project"]["dependencies"]}
+    declared |= {part: EXTRAS[part] for part in ("app", "learn", "encoder", "dask")}
+    for part, names in declared.items():
+        wanted = {plain(name) for name in names} | ({"distributed"} if part == "dask" else set())
+        have = {name for name, of in PACKAGES.items() if of == part}
+        # torch is of two parts and stands under the first.
+        assert have == wanted - ({"torch"} if part == "encoder" else set())
+
+
+def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package():
+    for _, command in PARTS.values():
+        file = re.search(r"requirements[\w-]*\.txt", command)
+        extra = re.search(r"\[(\w+)\]", command)
+        assert (file and (ROOT / file[0]).is_file()) or extra[1] in EXTRAS
+
+
+def test_here_everything_that_is_needed_is_there(capsys):
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0
+    assert "everything that is needed is there" in out
+    lines = {line.split(":")[0] for line in out.splitlines() if line.startswith("ok")}
+    assert {"ok python", "ok lexicon", "ok nearest neighbours", "ok recorded results"} <= lines
+    code, out, _ = run(capsys, "doctor", "--json")
+    assert [one["name"] for one in json.loads(out)["findings"]] == list(by_name())
+
+
+def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, capsys):
+    monkeypatch.setattr(
+        doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
+    )
+    found = next(one for one in examine() if "pandas" in one.found)
+    assert found.state == State.BAD
+    assert "missing: pandas" in found.found
+    assert found.advice == "pip install -r requirements.txt"
+    assert run(capsys, "doctor")[0] == 1
+
+
+def test_a_missing_extra_is_no_fault(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"torch"}, "1"))
+    found = next(one for one in examine() if "torch" in one.found)
+    assert found.state == State.OPTIONAL
+    assert "requirements-learn.txt" in found.advice
+    assert run(capsys, "doctor")[0] == 0
+
+
+def test_an_old_python_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 10, 2))
+    assert by_name()["python"].state == State.BAD
+
+
+def test_a_damaged_result_is_found(monkeypatch, tmp_path: Path):
+    import shutil
+
+    shutil.copytree(bundled_data("results", "manifest.json") / "experiments", tmp_path / "e")
+    table = next((tmp_path / "e").glob("*.parquet"))
+    table.write_bytes(table.read_bytes()[:-1] + b"x")
+    monkeypatch.setattr(experiment_results, "bundled_experiments", lambda: tmp_path / "e")
+    found = by_name()["recorded results"]
+    assert found.state == State.BAD
+    assert table.name in found.found
+    assert found.advice
+
+
+def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch):
+    def fail():
+        raise OSError("no such file")
+
+    monkeypatch.setattr(catalogue, "load", fail)
+    found = by_name()
+    assert found["lexicon"].state == State.BAD
+    assert found["lexicon"].found == "no such file"
+    assert found["nearest neighbours"].state == State.BAD
+
+
+@pytest.mark.parametrize(("free", "state"), [(999.0, "bad"), (1_000.0, "good"), (None, "good")])
+def test_little_memory_is_said(monkeypatch, free: float | None, state: str):
+    monkeypatch.setattr(doctor, "_free_megabytes", lambda: free)
+    assert by_name()["memory"].state == state
+
+
+def test_a_cache_that_cannot_be_written_is_said(monkeypatch, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
+    found = by_name()["cache"]
+    assert found.state == State.OPTIONAL
+    assert "cannot write" in found.found
+
+
+def test_the_folder_of_corpora_is_named(monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("DPCORE_DATA", str(tmp_path))
+    assert by_name()["real corpora"].state == State.GOOD
+    monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "none"))
+    assert by_name()["real corpora"].state == State.OPTIONAL

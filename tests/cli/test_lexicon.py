@@ -1,0 +1,173 @@
+"""The `lexicon` command, run as a person would."""
+
+import argparse
+import json
+import sys
+
+import pytest
+
+from dpcore.cli import lexicon as cli
+from dpcore.cli import terminal
+from dpcore.errors import LexiconError, ParameterError
+from dpcore.lexicon import fetch
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.train import plan as plan_module
+from dpcore.lexicon.train import run as run_module
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def path(tmp_path, rng):
+    rows = rng().standard_normal((40, 5)).round(4)
+    path = tmp_path / "small.txt"
+    words = ["tiger", "cat", "car", "bus", *(f"w{i}" for i in range(36))]
+    lines = [" ".join([w, *map(str, row)]) for w, row in zip(words, rows, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    def command(*arguments):
+        parser = argparse.ArgumentParser(prog="dpcore")
+        cli.register(parser.add_subparsers(required=True))
+        parsed = parser.parse_args(["lexicon", *map(str, arguments)])
+        code = parsed.handler(parsed)
+        printed = capsys.readouterr()
+        assert code == 0
+        assert printed.err == ""
+        return json.loads(printed.out) if "--json" in arguments else printed.out
+
+    return command
+
+
+def test_add_list_info_build(run, path, cache):
+    added = run("add", path, "--name", "mine", "--json")
+    assert (added["name"], added["words"], added["dropped"]) == ("mine", 40, 0)
+    listed = run("list", "--json")
+    assert "mine" in [entry["name"] for entry in listed["lexicons"]]
+    assert listed["fetchable"][0]["key"] == "glove-6b"
+    assert listed["cache"] == {"folder": str(cache), "writable": True, "reason": ""}
+    facts = run("info", "mine", "--json")
+    assert facts["fingerprint"] == added["fingerprint"] == load("mine").fingerprint
+    assert facts["extent"]["exact"]
+    assert facts["kept"] == {"extent": "ok"}
+    built = run("build", path, "--parts", "neighbours,hnsw", "--json")
+    assert built["parts"] == ["neighbours", "hnsw"]
+    assert built["extent"] is None
+    facts = run("info", path, "--json")
+    assert facts["kept"] == {"extent": "ok", "hnsw": "ok", "neighbours": "ok"}
+    assert (facts["rows"], facts["dropped"]) == (40, 0)
+    assert "format" not in run("info", "mine", "--json")
+    assert len(facts["nearest_neighbour_quartiles"]) == 3
+    assert facts["nearest_neighbour_quartiles"][0] >= facts["extent"]["separation"] * (1 - 1e-6)
+
+
+def test_the_same_things_are_printed_for_people(run, path):
+    assert "mine: 40 words x 5" in run("add", path, "--name", "mine")
+    assert "glove-840b" in run("list")
+    text = run("info", "mine", "--metric", "manhattan", "--limit", "10")
+    assert "10 words x 5, manhattan" in text
+    assert "read as       text without header (GloVe); no row dropped" in run("info", path)
+    assert "(exact)" in text
+    assert "cache:" in text
+    assert "diameter" in run("build", "mine")
+
+
+def test_bounds_are_called_bounds(run, path, monkeypatch):
+    monkeypatch.setattr("dpcore.lexicon.extent.extent.MAX_EXACT_EXTENT_WORDS", 5)
+    text = run("info", path)
+    assert "(bounds)" in text
+    assert "lexicon build" in text
+    assert "(exact)" in (run("build", path), run("info", path))[1]
+
+
+def test_an_extent_file_gets_an_entry(run, path, tmp_path):
+    table = tmp_path / "extent.json"
+    built = run("build", path, "--parts", "neighbours", "--extent-file", table, "--json")
+    entry = json.loads(table.read_text())[built["fingerprint"]]
+    assert entry["diameter"] == built["extent"]["diameter"]
+    assert entry["metric"] == "euclidean"
+
+
+def test_similarity_scores(run, path, tmp_path):
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("set,w1,w2,score\nS,tiger,cat,9\nS,car,bus,8\nS,cat,bus,1\nS,cat,none,1\n")
+    (score,) = run("info", path, "--similarity", pairs, "--json")["similarity"]
+    assert (score["dataset"], score["pairs"], score["pairs_total"]) == ("S", 3, 4)
+    assert "Spearman" in run("info", path, "--similarity", pairs)
+    with pytest.raises(LexiconError, match="cannot be read"):
+        run("info", path, "--similarity", tmp_path / "absent.csv")
+    pairs.write_text("a,b\n1,2\n")
+    with pytest.raises(LexiconError, match="no table of word pairs"):
+        run("info", path, "--similarity", pairs)
+
+
+def test_errors_are_the_engines_own(run, path):
+    with pytest.raises(LexiconError, match="unknown lexicon"):
+        run("info", "nope")
+    with pytest.raises(LexiconError, match="cannot build"):
+        run("build", path, "--parts", "everything")
+    with pytest.raises(LexiconError, match="no source is called"):
+        run("fetch", "nope")
+    with pytest.raises(ParameterError, match="triangle inequality"):
+        run("info", path, "--metric", "cosine")
+
+
+def test_an_unwritable_cache_is_told(run, path, cache):
+    cache.write_text("a file where the folder should be")
+    facts = run("info", path, "--json")
+    assert facts["cache"]["writable"] is False
+    assert "nothing is kept" in run("info", path)
+    assert "cannot be written" in run("build", path)
+
+
+def test_fetch_passes_everything_on(run, monkeypatch, path):
+    asked = {}
+
+    def fake(source, **options):
+        asked.update(options, source=source)
+        return fetch.add(str(path), name="got")
+
+    monkeypatch.setattr(fetch, "fetch", fake)
+    assert run("fetch", "glove-6b", "--dimension", "50", "--limit", "9", "--json")["words"] == 40
+    asked.pop("progress")
+    assert asked == {
+        "source": "glove-6b", "dimension": 50, "limit": 9, "name": None, "replace": False
+    }  # fmt: skip
+
+
+def test_train_passes_the_plan_on(run, monkeypatch, tmp_path):
+    asked = []
+
+    def fake(plan, data, out, progress, threads):
+        asked.append((plan, data, out, threads))
+        return {"words": plan.selection.words, "dimensions": plan.dimensions}
+
+    monkeypatch.setattr(run_module, "train", fake)
+    options = ("--data", tmp_path, "--out", tmp_path / "out")
+    assert "25,000 words x 300" in run("train", *options)
+    facts = run("train", *options, "--words", "90", "--dimensions", "8", "--no-encoder", "--json")
+    assert facts == {"words": 90, "dimensions": 8}
+    assert asked[0][0] == plan_module.TrainingPlan()
+    assert not asked[1][0].encoder
+
+
+def test_progress_is_drawn_on_a_terminal_only(monkeypatch, capsys):
+    with terminal.progress_bars() as progress:
+        progress("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with terminal.progress_bars() as progress:
+        for done in (1000, 2000, 4000):
+            progress("reading", done, 4000)
+        progress("neighbours", 3, 3)
+    drawn = capsys.readouterr().err
+    assert "reading" in drawn
+    assert "4.00k/4.00k" in drawn
+    assert "neighbours" in drawn

@@ -1,0 +1,117 @@
+"""The commands `map build` and `map list`."""
+
+import io
+import json
+import re
+
+import pytest
+
+from dpcore.lexicon.catalogue import load
+from dpcore.measure.maps import maps
+from tests.shell import result, run, small_vectors
+
+FIELDS = {"lexicon", "fingerprint", "version", "maps"}
+MAP = {
+    "projection", "centres", "k", "mean_kept", "density", "parameters", "version", "bundled",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
+
+
+def test_a_map_that_was_built_is_listed(capsys, vectors):
+    options = ("--lexicon", vectors)
+    found = result(capsys, "map", "build", "--projection", "pca", *options)
+    assert found.keys() == FIELDS
+    (row,) = found["maps"]
+    assert row.keys() == MAP
+    assert row["parameters"]["words"] == 300
+    listed = result(capsys, "map", "list", *options)
+    assert listed == found
+    shown = maps.vocabulary_map(load(vectors), "pca")
+    assert row["mean_kept"] == shown.mean_kept
+    code, out, _ = run(capsys, "map", "list", *options)
+    assert code == 0
+    assert re.search(r"^pca +the whole lexicon +300 +\d+\.\d% +-?\d\.\d\d  the cache$", out, re.M)
+
+
+def test_a_neighbourhood_is_built_by_the_names_of_its_words(capsys, vectors):
+    found = result(
+        capsys, "map", "build", "--projection", "pca", "--word", "doctor", "--word", "weather",
+        "--k", "9", "--lexicon", vectors,
+    )  # fmt: skip
+    (row,) = found["maps"]
+    assert row["centres"] == ["doctor", "weather"]
+    assert row["parameters"]["neighbours"] == 9
+    assert 11 <= row["parameters"]["words"] <= 20
+
+
+def test_the_bundled_maps_are_listed_and_there_may_be_none(capsys, vectors):
+    rows = result(capsys, "map", "list")["maps"]
+    assert all(row["bundled"] for row in rows)
+    assert [row["projection"] for row in rows if not row["centres"]] == list(maps.Projection)
+    assert [set(row["centres"]) for row in rows if row["centres"]] == [set(maps.DEFAULT_PAIR)] * 2
+    assert result(capsys, "map", "list", "--lexicon", vectors)["maps"] == []
+    code, _, err = run(capsys, "map", "list", "--lexicon", vectors)
+    assert code == 2
+    assert err.startswith("error: there is no map of lexicon")
+
+
+def test_a_program_asks_on_standard_input_and_hears_progress(capsys, vectors, monkeypatch):
+    request = {"lexicon": vectors, "projection": "pca", "centres": [], "k": 0, "seed": 0}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
+    code, out, err = run(capsys, "map", "build", "--from-stdin")
+    assert (code, err) == (0, "")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert all(line.keys() == {"stage", "done", "total"} for line in lines)
+    assert [line["stage"] for line in lines] == ["reading", "neighbours", "preparing", "measuring"]
+    assert len(maps.vocabulary_map(load(vectors), "pca")) == 300
+
+
+WRONG = {
+    "an unknown word": (("--word", "doctr"), ".*did you mean 'doctor'.*"),
+    "three words": (
+        ("--word", "doctor", "--word", "weather", "--word", "terrible"), ".*one word or two .*",
+    ),
+    "one word twice": (("--word", "doctor", "--word", "doctor"), ".*two different ones, .*"),
+    "too many neighbours": (("--word", "doctor", "--k", "300"), "k must be 1 to 299 .*"),
+    "too few neighbours": (
+        ("--word", "doctor", "--k", "2", "--projection", "umap"),
+        "a umap map needs at least 11 words, got 3: .* or PCA",
+    ),
+    "neighbours of nothing": (("--k", "20"), "--k is the number of neighbours of --word.*"),
+    "a negative seed": (("--seed", "-1"), "a seed is .*"),
+    "a bundle of a word": (("--word", "doctor", "--bundle", "x"), "--bundle makes fixed maps.*"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_option_is_one_sentence(capsys, vectors, name):
+    arguments, message = WRONG[name]
+    code, out, err = run(capsys, "map", "build", *arguments, "--lexicon", vectors)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(f"error: {message}\n", err), err
+
+
+@pytest.mark.parametrize("request_text", ["", "[]", "{}", '{"lexicon": 1}', "no JSON"])
+def test_a_wrong_request_is_one_sentence(capsys, monkeypatch, request_text):
+    monkeypatch.setattr("sys.stdin", io.StringIO(request_text))
+    code, out, err = run(capsys, "map", "build", "--from-stdin")
+    assert (code, out) == (2, "")
+    assert re.fullmatch("error: --from-stdin takes one JSON object .*\n", err)
+
+
+def test_nothing_is_built_that_could_not_be_kept(capsys, vectors, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
+    for options in (("--lexicon", vectors), ("--from-stdin",)):
+        code, out, err = run(capsys, "map", "build", *options)
+        assert (code, out) == (2, "")
+        assert re.fullmatch("error: a map is kept in .* name another folder in .*\n", err), err

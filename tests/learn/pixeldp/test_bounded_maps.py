@@ -1,0 +1,86 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.learn.pixeldp.bounded_maps import BoundedMap
+from dpcore.learn.pixeldp.convolution import unrolled
+from dpcore.learn.pixeldp.sensitivity import sensitivity
+
+NORMS = [(1, 1), (1, 2), (1, math.inf), (2, 2)]
+
+
+def tensor(array):
+    import torch
+
+    return torch.from_numpy(np.array(array)).requires_grad_()
+
+
+@pytest.mark.parametrize(("attack", "noise"), NORMS)
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+@pytest.mark.parametrize("side", [5, 8])
+def test_a_convolution_is_never_more_sensitive_than_its_bound(rng, attack, noise, kernel, side):
+    """Against the exact sensitivity of the unrolled matrix, for twenty kernels."""
+    generator = rng()
+    one = BoundedMap(attack, noise, side)
+    for _ in range(20):
+        weight = generator.standard_normal((3, 1, kernel, kernel))
+        exact = sensitivity(unrolled(weight, side, side), attack, noise)
+        bound = float(one.reach(tensor(weight)).detach())
+        assert exact <= bound * (1 + 1e-9)
+        if attack == 1 or kernel == 1:
+            assert exact == pytest.approx(bound, rel=1e-9)
+        else:
+            assert exact > 0.5 * bound  # a bound that is worth something
+
+
+@pytest.mark.parametrize(("attack", "noise"), NORMS)
+def test_a_dense_layer_has_exactly_its_bound(rng, attack, noise):
+    weight = rng().standard_normal((6, 9))
+    found = float(BoundedMap(attack, noise).reach(tensor(weight)).detach())
+    assert found == pytest.approx(sensitivity(weight, attack, noise), rel=1e-9)
+
+
+@pytest.mark.parametrize("side", [0, 4])
+@pytest.mark.parametrize(("attack", "noise"), NORMS)
+def test_no_attack_moves_a_bounded_map_by_more_than_its_length(rng, attack, noise, side):
+    generator = rng()
+    weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
+    one = BoundedMap(attack, noise, side)
+    bounded = one.bounded(tensor(weight))
+    attacks = generator.standard_normal((2_000, 16))
+    attacks[:16] = np.eye(16)
+    attacks[16:32] = np.linalg.svd(one.matrix(bounded))[2]  # the worst directions for p = 2
+    lengths = np.linalg.norm(attacks, ord=attack, axis=1)
+    moved = one.apply(bounded, tensor(attacks)).detach().numpy()
+    assert (np.linalg.norm(moved, ord=noise, axis=1) <= lengths * (1 + 1e-9)).all()
+    assert np.allclose(moved, attacks @ one.matrix(bounded).T)
+
+
+@pytest.mark.parametrize("side", [0, 4])
+@pytest.mark.parametrize(("attack", "noise"), NORMS)
+def test_the_gradient_goes_through_the_division(rng, attack, noise, side):
+    """Against central differences of a linear function of the bounded weights."""
+    generator = rng()
+    weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
+    direction = generator.standard_normal(weight.shape)
+    one = BoundedMap(attack, noise, side)
+
+    def value(array):
+        return float((one.bounded(tensor(array)) * tensor(direction)).sum().detach())
+
+    leaf = tensor(weight)
+    (one.bounded(leaf) * tensor(direction)).sum().backward()
+    step = 1e-6
+    for _ in range(10):
+        change = generator.standard_normal(weight.shape)
+        slope = (value(weight + step * change) - value(weight - step * change)) / (2 * step)
+        assert float((leaf.grad.numpy() * change).sum()) == pytest.approx(slope, abs=1e-6)
+    assert float((leaf.grad.numpy() * weight).sum()) == pytest.approx(0.0, abs=1e-9)  # scale-free
+
+
+@pytest.mark.parametrize(("attack", "noise"), [(2, 1), (math.inf, 1), (math.inf, 2)])
+def test_norms_that_need_a_maximum_over_signs_are_refused(attack, noise):
+    with pytest.raises(ParameterError, match="maximum over signs in every step"):
+        BoundedMap(attack, noise)

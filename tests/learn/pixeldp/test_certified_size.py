@@ -1,0 +1,174 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from dpcore.errors import ParameterError
+from dpcore.learn.pixeldp.certified_size import Condition, certified_size, tight_size
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
+from dpcore.mechanisms.clipped.gaussian import classical_sigma, gaussian_log_delta
+from dpcore.papers.lecuyer2019.claims import largest_margin
+
+ATTACKS = 10_000
+
+
+def layer(accounting, scale=1.0, dimension=2):
+    """Noise in the input, against attacks in its own norm: sensitivity 1."""
+    return NoiseLayer(accounting, scale, accounting.norm, dimension)
+
+
+def pairs(generator, count):
+    """Bounds with low > high whose sum is at most 1."""
+    high = 0.5 * generator.random(count)
+    return high + (1 - 2 * high) * generator.random(count), high
+
+
+def test_reference_values():
+    """Of 0.7 against 0.2, in units of σ."""
+    found = [float(certified_size(layer(a), 0.7, 0.2)) for a in Accounting]
+    assert found[0] == pytest.approx(0.5 * math.log(3.5), rel=1e-9)
+    assert found[1] == pytest.approx(0.207, abs=5e-4)
+    assert found[2] == pytest.approx(0.644, abs=5e-4)
+    assert float(tight_size(layer(Accounting.ANALYTIC), 0.7, 0.2)) == pytest.approx(0.683, abs=5e-4)
+
+
+@pytest.mark.parametrize("accounting", [Accounting.CLASSICAL, Accounting.ANALYTIC])
+@pytest.mark.parametrize("condition", Condition)
+def test_the_size_is_the_root_of_the_best_margin(rng, accounting, condition):
+    """A plain twin: the best e by a search at each L, and the L at which its margin vanishes."""
+    low, high = pairs(rng(), 4)
+    found = certified_size(layer(accounting), low, high, condition)
+
+    def delta(e, size):
+        if accounting is Accounting.ANALYTIC:
+            return math.exp(float(gaussian_log_delta(e, 1.0, size)))
+        return 1.25 * math.exp(-0.5 * (e / size) ** 2)  # σ = L·√(2 ln(1.25/δ))/e solved for δ
+
+    def margin(size, a, b):
+        def minus(e):
+            return -(a - math.exp(2 * e) * b - float(condition.factor(e)) * delta(e, size))
+
+        most = min(0.5 * math.log(a / b), 1.0 if accounting is Accounting.CLASSICAL else math.inf)
+        grid = np.linspace(0, most, 202)[1:]
+        best = grid[np.argmin([minus(e) for e in grid])]
+        step = grid[0]
+        around = (max(best - step, 1e-12), min(best + step, most))
+        polished = optimize.minimize_scalar(
+            minus, bounds=around, method="bounded", options={"xatol": 1e-10}
+        )
+        return max(-polished.fun, -minus(best))
+
+    assert classical_sigma(0.5, 1.25 * math.exp(-0.5 * 0.25 / 0.09), 0.3) == pytest.approx(1.0)
+    for a, b, size in zip(low, high, found, strict=True):
+        root = optimize.brentq(margin, 0.2 * size, 5 * size, args=(a, b), rtol=1e-10)
+        assert size == pytest.approx(root, rel=1e-6)
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+def test_no_size_is_beyond_the_tight_one(rng, accounting):
+    low, high = pairs(rng(), 200)
+    noise = layer(accounting)
+    sizes, tight = certified_size(noise, low, high), tight_size(noise, low, high)
+    assert (sizes <= tight * (1 + 1e-9)).all()
+    assert (sizes > 0).all()
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_half_line_attains_the_tight_size(rng, accounting):
+    """Class k below a threshold, class i above another: no larger size is true of any noise."""
+    law = stats.laplace if accounting is Accounting.LAPLACE else stats.norm
+    low, high = pairs(rng(), 50)
+    size = tight_size(layer(accounting), low, high)
+
+    def ahead(shift):
+        return law.cdf(law.ppf(low) - shift) - law.sf(law.isf(high) - shift)
+
+    assert (ahead(0.999 * size) > 0).all()
+    assert (ahead(1.001 * size) < 0).all()
+
+
+def test_the_slides_condition_is_broken_by_gaussian_noise_itself():
+    """Not only by a linear program: the half-line loses class k within the size it certifies."""
+    noise = layer(Accounting.ANALYTIC)
+    size = float(certified_size(noise, 0.7, 0.2, Condition.SLIDES))
+    normal = stats.norm
+    still = normal.cdf(normal.ppf(0.7) - size)
+    other = normal.sf(normal.isf(0.2) - size)
+    assert still < other - 0.3
+    assert size > 1.9 * float(tight_size(noise, 0.7, 0.2))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_the_linear_program_breaks_only_the_slides(epsilon):
+    """The finite counterexample of the audit, looked at with the factors that are used here."""
+    slides = float(Condition.SLIDES.factor(np.array(epsilon)))
+    right = float(Condition.PIXELDP.factor(np.array(epsilon)))
+    assert largest_margin(epsilon, 0.05, slides).margin > 0.01
+    assert largest_margin(epsilon, 0.05, right).margin == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+def test_ten_thousand_attacks_within_the_size_change_nothing(rng, accounting):
+    """Expected softmax scores of three classes by quadrature, at attacks of just the size."""
+    generator = rng()
+    noise = layer(accounting, scale=0.8)
+    slopes, shifts = generator.standard_normal((3, 2)), generator.standard_normal(3)
+
+    def expected(centres, count=20):
+        nodes, weights = quadrature(accounting, count)
+        points = noise.scale * np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+        logits = (centres[:, None] + points) @ slopes.T + shifts
+        scores = np.exp(logits - logits.max(axis=2, keepdims=True))
+        scores /= scores.sum(axis=2, keepdims=True)
+        return np.einsum("kqc,q->kc", scores, np.multiply.outer(weights, weights).ravel())
+
+    centres = generator.standard_normal((10, 2))
+    scores = expected(centres)
+    error = 10 * np.abs(scores - expected(centres, 40)).max()
+    assert error < 1e-3
+    order = np.argsort(scores, axis=1)
+    rows = np.arange(10)
+    low, high = scores[rows, order[:, -1]], scores[rows, order[:, -2]]
+    for size in (certified_size(noise, low, high), tight_size(noise, low, high)):
+        attacks = generator.standard_normal((10, ATTACKS // 20, 2))
+        attacks[:, :6] = np.concatenate((slopes, -slopes))[None]  # straight at a class, and away
+        attacks[:, 6:10] = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+        lengths = np.linalg.norm(attacks, ord=accounting.norm, axis=2, keepdims=True)
+        attacks *= size[:, None, None] / lengths
+        for row in range(10):
+            after = expected(centres[row] + attacks[row])
+            ahead = after[:, order[row, -1], None] - np.delete(after, order[row, -1], axis=1)
+            assert ahead.min() > -error
+
+
+def quadrature(accounting, count):
+    """Nodes and weights for the mean over one coordinate of the noise at scale 1."""
+    if accounting is not Accounting.LAPLACE:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+        return nodes, weights / weights.sum()
+    half, weights = np.polynomial.laguerre.laggauss(count // 2)
+    return np.concatenate((-half, half)), np.concatenate((weights, weights)) / 2
+
+
+def test_units_are_those_of_the_noise():
+    matrix = 4.0 * np.eye(2)
+    wide = NoiseLayer(Accounting.ANALYTIC, 2.0, 2, 2, matrix)
+    unit = layer(Accounting.ANALYTIC)
+    for size in (certified_size, tight_size):
+        assert float(size(wide, 0.8, 0.1)) == pytest.approx(0.5 * float(size(unit, 0.8, 0.1)))
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+def test_limits(accounting):
+    noise = layer(accounting)
+    for low, high in ((0.5, 0.5), (0.2, 0.3), (0.0, 0.0), (0.0, 1.0)):
+        assert float(certified_size(noise, low, high)) == 0.0
+        assert float(tight_size(noise, low, high)) == 0.0
+    # A score that is 0 under noise that reaches everywhere stays 0: no attack helps.
+    assert math.isinf(tight_size(noise, 0.6, 0.0))
+    assert math.isinf(certified_size(noise, 0.6, 0.0)) == (accounting is not Accounting.CLASSICAL)
+    assert 0 < float(certified_size(noise, 1.0, 1e-300)) < math.inf
+    for bad in (-0.1, 1.1, math.nan):
+        with pytest.raises(ParameterError, match="between 0 and 1"):
+            certified_size(noise, bad, 0.1)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.errors import CorpusError, ParameterError
+from dpcore.learn.pixeldp.certified_prediction import (
+    ABSTAINED,
+    Bound,
+    certified_accuracy,
+    certify,
+    draw_scores,
+    score_bounds,
+)
+from dpcore.learn.pixeldp.digits import Place, digits, first_layer, train_digits
+from dpcore.learn.pixeldp.noise_layer import Accounting
+from tests.learn.pictures import only
+
+ATTACKS = 10_000
+
+
+def test_pictures_are_divided_and_scaled():
+    data = digits()
+    assert data.train.shape == (1347, 64)
+    assert data.test.shape == (450, 64)
+    assert data.train.min() == 0.0
+    assert data.train.max() == 1.0
+    assert set(data.test_labels.tolist()) == set(range(10))
+
+
+@pytest.mark.parametrize("place", Place)
+def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
+    model = train_digits(Accounting.ANALYTIC, 0.25, 2, rng(), place=place, data=few)
+    assert model.layer.scale == pytest.approx(0.25 * model.layer.sensitivity)
+    scores = draw_scores(model.scores, model.layer, few.test, 100, rng(1))
+    found = certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
+    labels = model.places(few.test_labels)
+    shares = certified_accuracy(found, labels, [0.0, 0.05, 0.1, 5.0])
+    assert shares[0] > 0.5  # guessing gives 0.1
+    assert (np.diff(shares) <= 0).all()
+    assert shares[-1] == 0.0
+
+
+def test_training_is_fixed_by_its_generator(few, rng):
+    first, again = (
+        train_digits(Accounting.LAPLACE, 0.3, 1, rng(), place=Place.FIRST_LAYER, data=few)
+        for _ in range(2)
+    )
+    outputs = first.layer.clean(few.test)
+    assert np.array_equal(first.scores(outputs), again.scores(outputs))
+
+
+def test_first_layers_are_linear_maps_of_pictures(few, rng):
+    assert first_layer(Place.PICTURE, few, rng()) is None
+    encoder = first_layer(Place.AUTO_ENCODER, few, rng())
+    assert np.allclose(encoder @ encoder.T, np.eye(len(encoder)))  # so that Δ_{2,2} = 1
+    assert first_layer(Place.FIRST_LAYER, few, rng()).shape[1] == 64
+
+
+def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
+    """Threes against eights: the share of votes is known exactly, and so is the best attack."""
+    data = only(digits(), 3, 8)
+    model = train_digits(Accounting.ANALYTIC, 0.5, 2, rng(), data=data)
+    scores = draw_scores(model.scores, model.layer, data.test, 400, rng(1))
+    found = certify(model.layer, score_bounds(scores, 1e-9, Bound.CLOPPER_PEARSON))
+    kept = found.classes != ABSTAINED
+    assert kept.sum() > 20
+    # ln of the odds is linear in the picture: w·x + c.
+    base = np.zeros((1, 64))
+    corners = np.concatenate((base, np.eye(64)))
+    odds = np.log(model.scores(corners)[:, 1]) - np.log(model.scores(corners)[:, 0])
+    w, c = odds[1:] - odds[0], odds[0]
+    generator = rng(2)
+    each = ATTACKS // int(kept.sum()) + 1
+    for x, label, size in zip(data.test[kept], found.classes[kept], found.tight[kept], strict=True):
+        attacks = generator.standard_normal((each, 64))
+        attacks[0] = w * (1 - 2 * label)
+        attacks *= size / np.linalg.norm(attacks, axis=1, keepdims=True)
+        share = stats.norm.cdf(((x + attacks) @ w + c) / (0.5 * np.linalg.norm(w)))
+        assert ((share > 0.5) == bool(label)).all()
+    assert (found.sizes <= found.tight).all()
+
+
+def test_a_class_that_is_missing_is_named(few, rng):
+    model = train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 0, 1, 2))
+    assert model.places([2, 0, 1]).tolist() == [2, 0, 1]
+    with pytest.raises(CorpusError, match="without class 7"):
+        model.places([0, 7])
+    with pytest.raises(CorpusError, match="at least two classes"):
+        train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 4))
+    for scale in (0.0, -1.0, np.nan):
+        with pytest.raises(ParameterError, match="scale of the noise"):
+            train_digits(Accounting.ANALYTIC, scale, 2, rng(), data=few)

@@ -1,0 +1,146 @@
+import sys
+
+import numpy as np
+import pytest
+
+from dpcore.errors import CorpusError, MissingPackageError, ParameterError
+from dpcore.learn.bags import Bags
+from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, certify, score_bounds
+from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.learn.pixeldp.text import replaced_words, train_text_network
+
+WORDS = 50
+
+
+def corpus(generator, documents=80):
+    """Texts of 3 to 9 words that lean to one side of the first coordinate; unknown words too."""
+    vectors = generator.standard_normal((WORDS, 3)).astype(np.float32)
+    sides = np.flatnonzero(vectors[:, 0] > 0), np.flatnonzero(vectors[:, 0] <= 0)
+    labels = np.arange(documents) % 2
+    texts = []
+    for label in labels:
+        words = generator.choice(sides[label], generator.integers(3, 10))
+        texts.append(np.append(words, -1))
+    offsets = np.concatenate(([0], np.cumsum([t.size for t in texts])))
+    return Bags(np.concatenate(texts), offsets, WORDS), labels, vectors
+
+
+def trained(rng, scale=0.6, accounting=Accounting.ANALYTIC, key=1):
+    bags, labels, vectors = corpus(rng())
+    model = train_text_network(accounting, scale, bags, labels, vectors, rng(key), epochs=60)
+    return model, bags, labels
+
+
+@pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
+def test_it_learns_under_noise_on_every_word(rng, accounting):
+    model, bags, labels = trained(rng, 0.4, accounting)
+    scores = model.scores(bags, 200, rng(2))
+    assert (scores.means.argmax(axis=1) == labels).mean() > 0.85
+    found = certify(model.layer(), score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
+    assert (found.tight[found.classes != ABSTAINED] > 0).all()
+    assert model.layer().sensitivity == model.layer(7).sensitivity == 1.0
+
+
+def test_scores_are_those_of_each_text_alone(rng):
+    """Texts are grouped by length: the means agree with each text drawn on its own."""
+    model, bags, _ = trained(rng)
+    together = model.scores(bags, 3_000, rng(2))
+    width = np.sqrt(np.log(4 * 4 * 1e6) / (2 * 3_000))  # Hoeffding: 4 texts, 2 runs, both sides
+    for i in (0, 1, 30, 79):
+        alone = model.scores(bags.part([i]), 3_000, rng(3))
+        assert np.abs(alone.means[0] - together.means[i]).max() <= 2 * width
+
+
+def test_words_replaced_within_the_certificate_change_nothing(rng):
+    """Ten thousand texts with as many words replaced as allowed; those that come nearest to
+    another class are drawn anew. The means of both are within Hoeffding's width."""
+    model, bags, _ = trained(rng, 1.0)
+    generator = rng(4)
+    found = certify(
+        model.layer(), score_bounds(model.scores(bags, 600, rng(2)), 1e-9, Bound.CLOPPER_PEARSON)
+    )
+    vectors = model.vectors.astype(float)
+    gaps = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
+    distance = 0.8
+    lengths = np.array([(words >= 0).sum() for words in np.split(bags.words, bags.offsets[1:-1])])
+    words = replaced_words(found.tight, lengths, distance, 2)
+    texts = np.flatnonzero(words > 0)
+    assert texts.size >= 10
+    attacked, whose = [], []
+    for i in texts:
+        text = bags.words[bags.offsets[i] : bags.offsets[i + 1] - 1]
+        for _ in range(10_000 // texts.size + 1):
+            changed = text.copy()
+            for place in generator.permutation(text.size)[: words[i]]:
+                near = np.flatnonzero(gaps[text[place]] <= distance)
+                changed[place] = generator.choice(near)
+            attacked.append(changed)
+            whose.append(i)
+    sizes = np.concatenate(([0], np.cumsum([t.size for t in attacked])))
+    tried = Bags(np.concatenate(attacked), sizes, WORDS)
+    whose = np.array(whose)
+    assert len(tried) >= 10_000
+    lead = margin(model.scores(tried, 20, rng(5)), found.classes[whose])
+    worst = np.argsort(lead)[:50]
+    draws = 3_000
+    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[whose[worst]])
+    error = 2 * np.sqrt(np.log(2 * 50 * 1e6) / (2 * draws))
+    assert (again > -error).all()
+    assert again.min() < 0.9  # attacks that do something
+
+
+def margin(scores, classes):
+    shares = scores.votes / scores.draws
+    rows = np.arange(len(shares))
+    own = shares[rows, classes]
+    shares[rows, classes] = -1
+    return own - shares.max(axis=1)
+
+
+def test_training_is_fixed_by_its_generator(rng):
+    first, again, other = (trained(rng, key=key)[0] for key in (1, 1, 2))
+    bags = corpus(rng())[0]
+    drawn = [model.scores(bags, 20, rng(3)).means for model in (first, again, other)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
+
+
+def test_a_text_without_known_words_is_predicted_as_nothing(rng):
+    model, _, _ = trained(rng)
+    empty = Bags(np.array([-1, -1]), np.array([0, 0, 2]), WORDS)
+    scores = model.scores(empty, 50, rng(2))
+    assert scores.votes.sum(axis=1).tolist() == [50, 50]
+    assert replaced_words([0.0, 9.0], [0, 0], 1.0, 2).tolist() == [0, 0]
+    with pytest.raises(ParameterError, match="no text"):
+        model.scores(empty.part([]), 50, rng(2))
+
+
+def test_words_are_counted_down():
+    sizes = [0.0, 0.9, 1.0, 1.9, 2.0, 3.1, np.inf]
+    lengths = [9, 9, 9, 9, 9, 9, 4]
+    assert replaced_words(sizes, lengths, 1.0, 1).tolist() == [0, 0, 0, 1, 1, 3, 4]
+    assert replaced_words(sizes, lengths, 1.0, 2).tolist() == [0, 0, 0, 3, 3, 9, 4]
+    assert replaced_words([3.1], [4], 1.0, 2).tolist() == [4]
+    for norm in (1, 2):  # never more than what the norm allows
+        found = replaced_words(np.linspace(0, 5, 300), np.full(300, 99), 0.7, norm)
+        moved = 0.7 * found if norm == 1 else 0.7 * np.sqrt(found)
+        assert (moved <= np.linspace(0, 5, 300)).all()
+
+
+def test_bad_arguments_are_refused(rng, monkeypatch):
+    bags, labels, vectors = corpus(rng())
+    with pytest.raises(CorpusError, match="two classes"):
+        train_text_network(Accounting.ANALYTIC, 1.0, bags, 0 * labels, vectors, rng())
+    with pytest.raises(ParameterError, match="scale of the noise"):
+        train_text_network(Accounting.ANALYTIC, 0.0, bags, labels, vectors, rng())
+    for distance in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ParameterError, match="distance"):
+            replaced_words([1.0], [3], distance, 2)
+    with pytest.raises(ParameterError, match="norm of an attack"):
+        replaced_words([1.0], [3], 1.0, 3)
+    for size in (-1.0, np.nan):
+        with pytest.raises(ParameterError, match="size of an attack"):
+            replaced_words([size], [3], 1.0, 1)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
+        train_text_network(Accounting.ANALYTIC, 1.0, bags, labels, vectors, rng())

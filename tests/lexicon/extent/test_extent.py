@@ -1,0 +1,181 @@
+"""Δ and Δ₀: exact against brute force, bounds that hold, and what is kept."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpcore.errors import LexiconError
+from dpcore.lexicon.building import build, write_extent
+from dpcore.lexicon.bundled import bundled_extent, bundled_folder
+from dpcore.lexicon.extent import exact as extent_exact
+from dpcore.lexicon.extent import extent as extent_module
+from dpcore.lexicon.extent.bounds import bound_extent
+from dpcore.lexicon.extent.extent import Extent, compute_extent, extent_of
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def lexicon_of(vectors, metric=Metric.EUCLIDEAN):
+    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors, metric)
+
+
+def by_force(vectors, metric):
+    table = distances(vectors, vectors, metric)[np.triu_indices(len(vectors), 1)]
+    floor = extent_exact.PARALLEL_ANGLE if metric is Metric.ANGULAR else 0.0
+    return table.max(), table[table > floor].min()
+
+
+def vocabularies(rng):
+    """Random, clustered with near duplicates, far from the origin, and a lattice full of ties."""
+    plain = rng.standard_normal((333, 12))
+    twins = np.concatenate((plain, plain[:40] + 1e-5 * rng.standard_normal((40, 12))))
+    far = plain + 300
+    axis = np.arange(1, 6)
+    lattice = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    spread = plain * np.exp(2 * rng.standard_normal((333, 1)))
+    all_of_them = (plain, twins, far, lattice, spread, plain[:2], 1e-24 * plain, 1e20 * plain)
+    return [a.astype(np.float32) for a in all_of_them]
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("kind", range(8))
+def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
+    monkeypatch.setattr(extent_exact, "_BLOCK", 50)
+    lexicon = lexicon_of(vocabularies(rng())[kind], metric)
+    found = compute_extent(lexicon)
+    expected = by_force(lexicon.vectors, metric)
+    assert found.exact
+    absolute = 1e-15 if metric is Metric.ANGULAR else 0
+    np.testing.assert_allclose(
+        (found.diameter, found.separation), expected, rtol=1e-12, atol=absolute
+    )
+    assert (found.diameter_low, found.separation_high) == (found.diameter, found.separation)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("kind", range(8))
+def test_bounds_hold_and_say_that_they_are_bounds(metric, kind, rng):
+    vectors = vocabularies(rng())[kind]
+    bounds = bound_extent(vectors, metric)
+    diameter, separation = by_force(vectors, metric)
+    assert not bounds.exact
+    absolute = 1e-15 if metric is Metric.ANGULAR else 0.0
+    assert 0 < bounds.separation <= separation * (1 + 1e-12) + absolute
+    assert separation <= bounds.separation_high * (1 + 1e-12) + absolute
+    assert bounds.diameter_low <= diameter * (1 + 1e-12)
+    assert diameter <= bounds.diameter * (1 + 1e-12)
+    assert bounds.diameter <= 2 * diameter * (1 + 1e-9) or metric is Metric.ANGULAR
+
+
+def test_bounds_are_exact_where_the_projection_loses_nothing(rng):
+    vectors = rng().standard_normal((400, 6)).astype(np.float32)
+    bounds = bound_extent(vectors, Metric.EUCLIDEAN)
+    separation = by_force(vectors, Metric.EUCLIDEAN)[1]
+    assert bounds.separation == pytest.approx(separation, rel=1e-6)
+    assert bounds.separation_high == pytest.approx(separation, rel=1e-12)
+
+
+def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng):
+    vectors = np.zeros((60, 20), dtype=np.float32)
+    vectors[:, :8] = 100 * rng().standard_normal((60, 8))
+    vectors[1] = vectors[0]
+    vectors[1, 19] = 1e-3
+    bounds = bound_extent(vectors, Metric.EUCLIDEAN)
+    assert 0 < bounds.separation <= np.float32(1e-3) <= bounds.separation_high
+
+
+def test_parallel_rows_have_distance_zero_under_the_angle():
+    vectors = np.array([[1, 0], [3, 0], [0, 2], [1, 1]], dtype=np.float32)
+    found = compute_extent(lexicon_of(vectors, Metric.ANGULAR))
+    assert found.separation == pytest.approx(np.pi / 4)
+    assert found.diameter == pytest.approx(np.pi / 2)
+    with pytest.raises(LexiconError, match="parallel"):
+        compute_extent(lexicon_of(vectors[:2], Metric.ANGULAR))
+
+
+def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(rng, monkeypatch):
+    monkeypatch.setattr(extent_module, "MAX_EXACT_EXTENT_WORDS", 100)
+    vectors = rng().standard_normal((101, 12)).astype(np.float32)
+    bounds = lexicon_of(vectors).extent
+    assert not bounds.exact
+    assert lexicon_of(vectors[:100]).extent.exact
+    assert not lexicon_of(vectors[:21], Metric.MANHATTAN).extent.exact
+    assert lexicon_of(vectors[:20], Metric.MANHATTAN).extent.exact
+    seen = []
+    report = build(lexicon_of(vectors), ("extent",), lambda *step: seen.append(step))
+    assert report.extent.exact
+    assert report.kept
+    assert seen[-1][1] == seen[-1][2]
+    assert lexicon_of(vectors).extent == report.extent
+    assert bounds.diameter >= report.extent.diameter
+    assert bounds.separation <= report.extent.separation
+
+
+def test_the_extent_is_kept_and_a_damaged_file_is_rebuilt(rng, cache, monkeypatch):
+    vectors = rng().standard_normal((50, 4)).astype(np.float32)
+    first = lexicon_of(vectors).extent
+    (path,) = cache.rglob("extent.bin")
+    monkeypatch.setattr(extent_module, "compute_extent", lambda *a, **k: pytest.fail("computed"))
+    assert lexicon_of(vectors).extent == first
+    monkeypatch.undo()
+    monkeypatch.setenv("DPCORE_CACHE", str(cache))
+    whole = path.read_bytes()
+    nonsense = whole.replace(b'"separation": ', b'"separation":-')
+    for broken in (b"", whole[:40], b"\xff" * 300, nonsense):
+        path.write_bytes(broken)
+        assert lexicon_of(vectors).extent == first
+        assert path.read_bytes() == whole
+
+
+def test_contradicting_extents_are_refused():
+    for fields in (
+        (1.0, 2.0, True, 1.0, 2.0),
+        (2.0, 1.0, True, 1.9, 1.0),
+        (2.0, 0.0, False, 1.0, 1.0),
+        (float("nan"), 1.0, False, 2.0, 1.0),
+        (float("inf"), 1.0, False, 2.0, 1.0),
+    ):
+        with pytest.raises(LexiconError, match="extent"):
+            Extent(*fields)
+    with pytest.raises(LexiconError, match="not an extent"):
+        Extent.from_json({"diameter": 1})
+
+
+def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path, rng):
+    path = tmp_path / "extent.json"
+    one, two = (lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2))
+    for lexicon in (one, two, one):
+        write_extent(path, lexicon, lexicon.extent)
+    table = json.loads(path.read_text())
+    assert set(table) == {one.fingerprint, two.fingerprint}
+    assert Extent.from_json(table[two.fingerprint]) == two.extent
+    path.write_text("[")
+    with pytest.raises(LexiconError, match="not a table of extents"):
+        write_extent(path, one, one.extent)
+    with pytest.raises(LexiconError, match="cannot build 'map'"):
+        build(one, ("map",))
+
+
+def test_the_bundled_extent_is_there_exact_and_true():
+    if not (bundled_folder() / "vectors.npy").is_file():
+        pytest.skip("no bundled lexicon in this checkout")
+    from dpcore.lexicon.catalogue import load
+
+    lexicon = load()
+    fields = bundled_extent(lexicon.fingerprint)
+    assert fields is not None, "data/lexicon/extent.json is of another lexicon: build it again"
+    extent = Extent.from_json(fields)
+    assert extent.exact
+    assert extent == extent_of(lexicon)
+    # The farthest and nearest of the words that 64 of them have must lie within.
+    table = distances(lexicon.vectors, lexicon.vectors[:: len(lexicon) // 64])
+    assert table.max() <= extent.diameter * (1 + 1e-12)
+    assert table[table > 0].min() >= extent.separation * (1 - 1e-12)
+    assert bundled_extent("0" * 64) is None

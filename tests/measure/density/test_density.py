@@ -1,0 +1,112 @@
+"""Density figures against brute force."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
+from dpcore.measure.density.density import (
+    extremes,
+    neighbourhood,
+    ordinary_words,
+    search,
+    vocabulary_density,
+    within_radius,
+)
+from tests.mechanisms import lexicons
+
+
+def brute(lexicon):
+    vectors = lexicon.vectors.astype(np.float64)
+    distances = np.linalg.norm(vectors[:, None] - vectors, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    return distances
+
+
+@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+def test_one_word_and_the_whole_vocabulary_are_brute_force(name):
+    lexicon = lexicons.cloud(150, 6) if name == "cloud" else lexicons.crafted()[name]
+    distances = brute(lexicon)
+    k = min(7, len(lexicon) - 1)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    near = np.take_along_axis(distances, order, axis=1)
+    whole = vocabulary_density(lexicon, k)
+    assert whole.nearest == pytest.approx(near[:, 0], rel=1e-6)
+    assert whole.mean_distance == pytest.approx(near.mean(axis=1), rel=1e-6)
+    assert whole.hubness.sum() == k * len(lexicon)
+    radius = float(np.median(near))
+    for word in range(0, len(lexicon), 9):
+        one = neighbourhood(lexicon, word, k, radius)
+        assert one.distances == pytest.approx(near[word], rel=1e-12)
+        assert word not in one.neighbours
+        assert one.nearest == one.distances[0]
+        assert one.mean_distance == pytest.approx(near[word].mean())
+        assert one.within == (brute(lexicon)[word] <= radius).sum()
+    if name == "cloud":  # elsewhere ties leave the choice of neighbours open
+        assert (whole.hubness == np.bincount(order.reshape(-1), minlength=150)).all()
+
+
+def test_counts_within_a_radius_say_where_the_table_ends(middle):
+    distances = brute(middle)
+    radius = float(np.quantile(distances, 0.15))
+    counts, complete = within_radius(middle, radius)
+    truth = (distances <= radius).sum(axis=1)
+    assert 0 < complete.sum() < len(middle)
+    assert (counts[complete] == truth[complete]).all()
+    assert (counts[~complete] == 127).all()
+    assert (truth[~complete] >= 127).all()
+    few, whole = within_radius(lexicons.cloud(20, 3), 1e6)
+    assert (few == 19).all()
+    assert whole.all()
+
+
+def test_strata_are_thirds_by_the_nearest_distance(middle):
+    density = vocabulary_density(middle)
+    strata = density.strata()
+    assert sorted(np.bincount(strata)) == [233, 233, 234]
+    for lower in (0, 1):
+        assert density.nearest[strata == lower].max() <= density.nearest[strata == lower + 1].min()
+
+
+def test_extremes_are_ordinary_words_if_asked():
+    words = ["cat", "x9", "dog", "-", "Ärger", "rare", "don't"]
+    rows = np.array([0.0, 0.01, 1.0, 1.001, 3.0, 9.0, 20.0])[:, None]
+    lexicon = Lexicon("crafted", tuple(words), rows.astype(np.float32))
+    density = vocabulary_density(lexicon, 1)
+    ordinary = ordinary_words(lexicon, rows=5)
+    assert [words[i] for i in ordinary] == ["cat", "dog", "Ärger"]
+    dense, sparse = extremes(density, 2, ordinary)
+    assert [words[i] for i in dense] == ["dog", "cat"]
+    assert [words[i] for i in sparse] == ["Ärger", "cat"]
+    dense, sparse = extremes(density, 99)
+    assert dense.tolist() == sparse[::-1].tolist()
+    assert words[sparse[0]] == "don't"
+
+
+def test_the_metric_of_the_lexicon_does_not_matter(small):
+    other = small.with_metric(Metric.MANHATTAN)
+    assert (vocabulary_density(other).nearest == vocabulary_density(small).nearest).all()
+    assert neighbourhood(other, 3).nearest == neighbourhood(small, 3).nearest
+
+
+def test_search_puts_the_word_itself_first():
+    words = ("cats", "Cat", "concatenate", "cat", "dog", "category")
+    lexicon = Lexicon("crafted", words, np.arange(6, dtype=np.float32)[:, None])
+    found = [words[i] for i in search(lexicon, " cat ")]
+    assert found == ["Cat", "cat", "cats", "category", "concatenate"]
+    assert search(lexicon, "CAT", limit=1).tolist() == [1]
+    assert search(lexicon, "  ").size == search(lexicon, "zebra").size == 0
+
+
+def test_wrong_numbers_are_refused(small):
+    for k in (0, -1, 60):
+        with pytest.raises(ParameterError, match="k must be 1 to 59"):
+            neighbourhood(small, 0, k)
+        with pytest.raises(ParameterError, match="k must be 1 to 59"):
+            vocabulary_density(small, k)
+    for radius in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="radius must be"):
+            neighbourhood(small, 0, 1, radius)
+        with pytest.raises(ParameterError, match="radius must be"):
+            within_radius(small, radius)

@@ -1,0 +1,224 @@
+"""Maps: which words they show and where, against plain calculations."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import MapMissingError, ParameterError
+from dpcore.lexicon import catalogue
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
+from dpcore.measure.density.density import neighbourhood, ordinary_words
+from dpcore.measure.maps import maps
+from dpcore.measure.maps.fit import pca_plane
+from dpcore.measure.maps.model import LEAST
+from dpcore.measure.maps.table import point_table
+from tests.mechanisms import lexicons
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache folder of this test alone."""
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def by_covariance(vectors):
+    """The two principal axes as eigenvectors of the covariance: another way to the same plane."""
+    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
+    values, axes = np.linalg.eigh(centred.T @ centred)
+    points = centred @ axes[:, ::-1][:, :2]
+    return points, values[::-1][:2].sum() / values.sum()
+
+
+def test_pca_is_the_plane_of_the_covariance(middle):
+    points, share = pca_plane(middle.vectors)
+    expected, explained = by_covariance(middle.vectors)
+    assert share == pytest.approx(explained, rel=1e-10)
+    assert np.abs(points) == pytest.approx(np.abs(expected), rel=1e-6, abs=1e-6)
+    assert (points[np.abs(points).argmax(axis=0), [0, 1]] > 0).all()
+
+
+@pytest.mark.parametrize("name", lexicons.crafted())
+def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name):
+    lexicon = lexicons.crafted()[name]
+    points, share = pca_plane(lexicon.vectors)
+    assert np.isfinite(points).all()
+    assert 0 <= share <= 1 + 1e-12
+    true = np.linalg.norm(lexicon.vectors.astype(np.float64) - lexicon.vectors[0], axis=1)
+    shown = np.linalg.norm(points - points[0], axis=1)
+    assert (shown <= true * (1 + 1e-6) + 1e-6 * true.max()).all()
+
+
+def test_a_map_shows_pca_to_a_step_and_centred(cache, middle):
+    shown = maps.build_vocabulary_map(middle, "pca")
+    points, _ = pca_plane(middle.vectors)
+    points -= (points.min(axis=0) + points.max(axis=0)) / 2
+    step = shown.parameters["step"]
+    assert np.abs(points).max() / 32_767 <= step <= np.abs(points).max() / 32_000
+    assert np.abs(shown.points - points).max() <= 0.51 * step
+    assert shown.words.tolist() == list(range(len(middle)))
+    assert not shown.points.flags.writeable
+    assert shown.fingerprint == middle.fingerprint
+
+
+def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(middle):
+    vectors = middle.vectors.astype(np.float64)
+    expected = set()
+    for word in (30, 7):
+        near = np.argsort(np.linalg.norm(vectors - vectors[word], axis=1), kind="stable")
+        expected |= set(near[:21].tolist())
+    shown = maps.local_map(middle, [30, 7], 20, "pca")
+    assert set(shown.words.tolist()) == expected
+    assert shown.words.tolist() == sorted(expected)
+    assert shown.centres == (30, 7)
+    assert [shown.place(int(word)) for word in shown.words] == list(range(len(shown)))
+    absent = next(word for word in range(len(middle)) if word not in expected)
+    assert shown.place(absent) is None
+    assert shown.place(len(middle)) is None
+    other = maps.local_map(middle.with_metric(Metric.MANHATTAN), [7, 30], 20, "pca")
+    assert (other.points == shown.points).all()
+    assert other.centres == (7, 30)
+    assert other.fingerprint == shown.fingerprint
+
+
+def test_every_neighbour_may_be_on_a_local_map():
+    lexicon = lexicons.cloud(12, 3)
+    shown = maps.local_map(lexicon, [4], 11, "pca")
+    assert len(shown) == 12
+    assert shown.k == 10
+
+
+def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(cache, middle, monkeypatch):
+    for module in ("maps", "maps_model"):
+        monkeypatch.setattr(f"dpcore.measure.{module}.MAX_MAP_WORDS", 200)
+    shown = maps.build_vocabulary_map(middle, "pca")
+    assert shown.words.tolist() == list(range(200))
+    assert (shown.parameters["words"], shown.parameters["lexicon_words"]) == (200, 700)
+    few = Lexicon("few", middle.words[:200], middle.vectors[:200])
+    assert (maps.build_vocabulary_map(few, "pca").points == shown.points).all()
+    assert shown.fingerprint == middle.fingerprint
+    assert (maps.vocabulary_map(middle, "pca").points == shown.points).all()
+
+
+def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache):
+    """The one fit of umap-learn in this suite: compiling it takes most of the time."""
+    lexicon = lexicons.cloud(40, 6)
+    said = []
+    shown = maps.build_local_map(
+        lexicon, [0, 5], 30, "umap", seed=3, progress=lambda *what: said.append(what)
+    )
+    assert np.isfinite(shown.points).all()
+    assert np.ptp(shown.points, axis=0).min() > 0
+    # A map that kept nothing would keep k/(m − 1) of the neighbours by chance.
+    assert shown.mean_kept > shown.k / (len(shown) - 1)
+    assert shown.parameters["seed"] == 3
+    assert {"umap-learn", "n_neighbors", "min_dist"} <= shown.parameters.keys()
+    assert [stage for stage, _, _ in said if stage != "layout"] == ["preparing", "measuring"]
+    rounds = [done for stage, done, total in said if stage == "layout" and total == 500]
+    assert rounds == sorted(rounds)
+    assert rounds[-1] == 500
+    again = maps.build_local_map(lexicon, [5, 0], 30, "umap", seed=3)
+    assert (again.points == shown.points).all()
+    assert (maps.local_map(lexicon, [0, 5], 30, "umap", seed=3).points == shown.points).all()
+    with pytest.raises(MapMissingError, match=r"map build --projection umap .*--k 30 --seed 4"):
+        maps.local_map(lexicon, [0, 5], 30, "umap", seed=4)
+
+
+def test_a_missing_map_names_the_command_that_builds_it(cache, small):
+    with pytest.raises(MapMissingError, match="there is no densmap map of lexicon 'test' yet"):
+        maps.vocabulary_map(small, "densmap")
+    with pytest.raises(
+        MapMissingError,
+        match=r"of 'w3' and 'w9' yet.* --projection umap --lexicon PATH-OF-THE-LEXICON "
+        "--word w3 --word w9 --k 20",
+    ):
+        maps.local_map(small, [9, 3], 20, "umap")
+    assert maps.available_maps(small) == []
+    maps.build_vocabulary_map(small, "pca")
+    assert maps.available_maps(small) == [maps.Projection.PCA]
+
+
+@pytest.mark.parametrize("projection", list(maps.Projection))
+def test_too_few_words_for_a_map_are_refused(cache, projection):
+    least = LEAST[projection]
+    few = lexicons.cloud(least - 1, 4)
+    message = f"a {projection} map needs at least {least} words, got {least - 1}"
+    for refused in (
+        lambda: maps.vocabulary_map(few, projection),
+        lambda: maps.build_vocabulary_map(few, projection),
+        lambda: maps.local_map(few, [0], least - 2, projection),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            refused()
+    if projection is not maps.Projection.PCA:
+        with pytest.raises(ParameterError, match=r"got 3: .* or PCA"):
+            maps.vocabulary_map(lexicons.cloud(3, 4), projection)
+
+
+def test_wrong_arguments_are_one_sentence(small):
+    for centres in ([], [1, 1], [1, 2, 3]):
+        with pytest.raises(ParameterError, match="one word or two different ones"):
+            maps.local_map(small, centres, 20, "pca")
+    for word in (-1, 60):
+        with pytest.raises(ParameterError, match=r"must lie in 0\.\.59"):
+            maps.local_map(small, [word], 20, "pca")
+    for k in (0, 60):
+        with pytest.raises(ParameterError, match="k must be 1 to 59 neighbours"):
+            maps.local_map(small, [1], k, "pca")
+    with pytest.raises(ParameterError, match="k must be at most 500"):
+        maps.local_map(small, [1], 501, "pca")
+    with pytest.raises(ParameterError, match="unknown projection 'tsne': use one of umap"):
+        maps.vocabulary_map(small, "tsne")
+    with pytest.raises(ParameterError, match="a seed is"):
+        maps.vocabulary_map(small, "umap", seed=-1)
+
+
+# -- the tables of the figures
+
+
+def test_the_point_table_says_what_each_point_is(middle):
+    shown = maps.local_map(middle, [30, 7], 40, "pca")
+    table = point_table(middle, shown, [30, 7], 10)
+    roles = dict(zip(table["word"], table["role"], strict=True))
+    assert len(roles) == len(table) == len(shown)
+    assert (roles["w30"], roles["w7"]) == ("centre_a", "centre_b")
+    vectors = middle.vectors.astype(np.float64)
+    distances = np.linalg.norm(vectors[:, None] - vectors[[30, 7]], axis=2)
+    near = [set(np.argsort(column, kind="stable")[:11]) for column in distances.T]
+    for word, role in roles.items():
+        i = int(word[1:])
+        sides = [side for side in (0, 1) if i in near[side]]
+        if i not in (30, 7):
+            nearest = min(sides, key=lambda side: distances[i, side], default=None)
+            assert role == ("background" if nearest is None else f"near_{'ab'[nearest]}")
+    few = point_table(middle, shown, [30, 7], 10, background=5)
+    assert (few["role"] == "background").sum() == 5
+    kept = few["word"][few["role"] == "background"].tolist()
+    assert kept == [w for w in table["word"] if roles[w] == "background"][:5]
+
+
+# -- what comes with the laboratory
+
+
+def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word():
+    lexicon = catalogue.load()
+    dense, sparse = lexicon.indices(maps.DEFAULT_PAIR)
+    assert {dense, sparse} <= set(ordinary_words(lexicon, rows=4_000))
+    median = catalogue.available()[0].manifest.facts["median_nearest_distance"]
+    near = [neighbourhood(lexicon, word).nearest for word in (dense, sparse)]
+    assert near == pytest.approx([2.42, 5.78], abs=0.005)  # as the docstring says
+    assert near[0] < 0.6 * median < 1.2 * median < near[1]
+
+
+def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache):
+    lexicon = catalogue.load()
+    assert maps.available_maps(lexicon) == list(maps.Projection)
+    centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()
+    for projection in maps.Projection:
+        whole = maps.vocabulary_map(lexicon, projection)
+        assert len(whole) == len(lexicon)
+        assert np.isfinite(whole.points).all()
+        pair = maps.local_map(lexicon, centres, maps.DEFAULT_NEIGHBOURS, projection)
+        plain = maps.local_map(lexicon, centres, maps.DEFAULT_NEIGHBOURS, "pca")
+        assert (pair.words == plain.words).all()
+        assert pair.centres == tuple(centres)

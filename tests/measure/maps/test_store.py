@@ -1,0 +1,138 @@
+"""Maps on disk: to the bit, checked, and never of another lexicon."""
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from dpcore.lexicon import catalogue
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.measure.maps import maps
+from dpcore.measure.maps import store as maps_store
+from dpcore.measure.maps.model import SETTINGS, MapPlan, plan_of_vocabulary, plan_of_words
+from tests.mechanisms import lexicons
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def same(one, other):
+    return (
+        one.points.tobytes() == other.points.tobytes()
+        and one.kept.tobytes() == other.kept.tobytes()
+        and (one.words == other.words).all()
+        and one.parameters == other.parameters
+        and (one.k, one.centres, one.fingerprint) == (other.k, other.centres, other.fingerprint)
+        and one.density == pytest.approx(other.density, nan_ok=True)
+    )
+
+
+@pytest.mark.parametrize("name", ["cloud", *sorted(lexicons.crafted().keys() - {"two words"})])
+def test_a_map_comes_back_to_the_bit(name):
+    lexicon = lexicons.cloud(90, 5) if name == "cloud" else lexicons.crafted()[name]
+    built = maps.build_vocabulary_map(lexicon, "pca")
+    assert same(maps.vocabulary_map(lexicon, "pca"), built)
+    local = maps.local_map(lexicon, [1, 2], 9, "pca")
+    plan = plan_of_words(lexicon, [1, 2], 9, "pca")
+    assert maps_store.keep_map(plan, local)
+    found = maps_store.recall_map(plan, lexicon.fingerprint)
+    assert found.points.tobytes() == local.points.tobytes()
+    assert found.words.tolist() == local.words.tolist()
+
+
+def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small):
+    built = maps.build_vocabulary_map(small, "pca")
+    (path,) = cache.rglob("map-*.bin")
+    whole = path.read_bytes()
+    for broken in (whole[:-200], whole.replace(b'"k": 10', b'"k": 11'), b"", b"\xff" * 999):
+        path.write_bytes(broken)
+        with pytest.raises(maps.MapMissingError):
+            maps.vocabulary_map(small, "pca")
+        assert maps.available_maps(small) == []
+    assert same(maps.build_vocabulary_map(small, "pca"), built)
+    assert same(maps.vocabulary_map(small, "pca"), built)
+
+
+def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small):
+    shown = maps.build_vocabulary_map(small, "pca")
+    for plan in (
+        plan_of_vocabulary("umap"),
+        MapPlan(maps.Projection.PCA, 0, (3,), 9),
+    ):
+        maps_store.keep_map(plan, shown)
+        assert maps_store.recall_map(plan, small.fingerprint) is None
+
+
+def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypatch):
+    plans = [
+        plan_of_vocabulary("umap"),
+        plan_of_vocabulary("densmap"),
+        plan_of_vocabulary("umap", 1),
+        plan_of_words(small, [3], 20, "umap"),
+        plan_of_words(small, [3], 21, "umap"),
+        plan_of_words(small, [3, 4], 20, "umap"),
+    ]
+    assert len({plan.kind for plan in plans}) == len(plans)
+    assert plan_of_words(small, [4, 3], 20, "umap") == plans[-1]
+    assert plan_of_vocabulary("pca", 5) == plan_of_vocabulary("pca")
+    before = plans[0].kind
+    monkeypatch.setitem(
+        SETTINGS,
+        maps.Projection.UMAP,
+        {"n_neighbors": 11},
+    )
+    assert plans[0].kind != before
+
+
+def test_builders_that_race_leave_a_whole_map(middle):
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
+    assert all(same(one, found[0]) for one in found)
+    assert same(maps.vocabulary_map(middle, "pca"), found[0])
+
+
+def test_without_a_cache_folder_a_map_is_still_built(cache, small):
+    cache.parent.mkdir(exist_ok=True)
+    cache.write_text("a file where the folder should be")
+    assert len(maps.build_vocabulary_map(small, "pca")) == 60
+
+
+def test_a_bundle_is_read_checked_and_only_for_its_lexicon(tmp_path, monkeypatch, small, middle):
+    folder = tmp_path / "bundle"
+    monkeypatch.setattr(maps_store, "_folder", lambda: folder)
+    plan = plan_of_vocabulary("pca")
+    built = maps.build_vocabulary_map(small, "pca")
+    maps_store.write_bundle(folder, "small", "a command", [(plan, "vocabulary-pca", built)])
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "empty"))
+    assert same(maps.vocabulary_map(small, "pca"), built)
+    (facts,) = maps_store.stored_facts(small.fingerprint)
+    assert facts["bundled"]
+    assert maps_store.recall_map(plan, middle.fingerprint) is None
+    path = folder / "vocabulary-pca.npz"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    assert maps_store.recall_map(plan, small.fingerprint) is None
+    (folder / "manifest.json").write_text("{")
+    assert maps_store.stored_facts(small.fingerprint) == []
+
+
+def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest():
+    folder = bundled_data("maps", "manifest.json")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["fingerprint"] == catalogue.load().fingerprint
+    named = {entry["file"]: entry["sha256"] for entry in manifest["maps"].values()}
+    there = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.npz")
+    }
+    assert there == named
+    assert len(named) == 5
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+    for entry in manifest["maps"].values():
+        with np.load(folder / entry["file"], allow_pickle=False) as file:
+            assert float(np.mean(file["kept"]) / entry["k"]) == pytest.approx(
+                entry["mean_kept"], rel=1e-6
+            )

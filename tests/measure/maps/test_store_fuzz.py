@@ -1,0 +1,106 @@
+"""What comes with the laboratory, damaged: a map or a table counts as absent, without a word."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dpcore.attack.language import counts as language_counts
+from dpcore.attack.language.language import language
+from dpcore.attack.output import spectrum
+from dpcore.errors import LexiconError
+from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.metric import Metric
+from dpcore.measure.density import bundle as density_bundle
+from dpcore.measure.maps import store as maps_store
+from dpcore.measure.maps.model import MapPlan, Projection
+from tests.fuzzing import damaged, distorted, repeated
+
+PLANS = [MapPlan(projection) for projection in Projection]
+
+
+def test_a_distorted_manifest_of_maps_has_no_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = maps_store._folder()
+    whole = json.loads((place / maps_store.MANIFEST).read_text(encoding="utf-8"))
+    kind = next(plan.kind for plan in PLANS if plan.kind in whole["maps"])
+    whole["maps"] = {kind: whole["maps"][kind]}
+    shutil.copy(place / whole["maps"][kind]["file"], tmp_path)
+    monkeypatch.setattr(maps_store, "_folder", lambda: tmp_path)
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
+
+    def maps(text: str) -> list[maps_store.Map | None]:
+        (tmp_path / maps_store.MANIFEST).write_text(text, encoding="utf-8")
+        maps_store.stored_facts(whole["fingerprint"])
+        return [maps_store.recall_map(plan, whole["fingerprint"]) for plan in PLANS]
+
+    assert any(maps(json.dumps(whole)))
+
+    @repeated(100)
+    @given(distorted(whole))
+    def check(found: object) -> None:
+        for shown in maps(json.dumps(found)):
+            assert shown is None or np.isfinite(shown.points).all()
+
+    check()
+    for text in ("[" * 100_000, "null", '{"fingerprint": 1}'):
+        assert not any(maps(text))
+
+
+def bundle(name: str) -> bytes:
+    return (bundled_folder() / name).read_bytes()
+
+
+def test_a_damaged_table_of_density_is_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = bundle(density_bundle.FILE)
+    with np.load(io.BytesIO(whole), allow_pickle=False) as held:
+        fingerprint, k = str(held["fingerprint"]), int(held["k"])
+        words = max(held[name].size for name in held.files)
+    monkeypatch.setattr(density_bundle, "bundled_folder", lambda: tmp_path)
+
+    def found(data: bytes) -> object:
+        (tmp_path / density_bundle.FILE).write_bytes(data)
+        return density_bundle.read_density(fingerprint, k, words)
+
+    assert found(whole) is not None
+    assert found(whole[:-30]) is None
+
+    @repeated(25)
+    @given(damaged(whole))
+    def check(data: bytes) -> None:
+        found(data)
+
+    check()
+
+
+def test_damaged_moments_are_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, words = bundle(spectrum.BUNDLE), load("default")
+    monkeypatch.setattr(spectrum, "bundled_folder", lambda: tmp_path)
+
+    @repeated(15)
+    @given(damaged(whole))
+    def check(data: bytes) -> None:
+        (tmp_path / spectrum.BUNDLE).write_bytes(data)
+        spectrum._bundled(words, Metric.EUCLIDEAN)
+
+    check()
+
+
+def test_damaged_counts_of_words_say_how_to_make_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (language.language_folder() / language_counts.FILE).read_bytes()
+    monkeypatch.setattr(language, "language_folder", lambda: tmp_path)
+    read = language._bundled.__wrapped__
+    for data in (b"", whole[:-30], whole[:1000], whole[:40] + b"\0" * 99 + whole[139:], b"PK"):
+        (tmp_path / language_counts.FILE).write_bytes(data)
+        with pytest.raises(LexiconError, match="language count"):
+            read()

@@ -1,0 +1,171 @@
+"""Vickrey: the path with one coin equals the definition, and the choice never sees the word.
+
+False-alarm probability of each randomised assertion: 1e-6.
+"""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
+from dpcore.mechanisms.additive.vickrey import Vickrey, first_wins
+from dpcore.noise.radial import radii
+from tests.chance import assert_law, assert_same_law
+from tests.mechanisms import lexicons, plain
+
+LEXICONS = lexicons.crafted() | {"cloud": lexicons.cloud(300, 6), "line": lexicons.cloud(30, 1)}
+
+
+def _replayed(mechanism, rng, count):
+    """The randomness of `paths`: directions, radii, coins, in this order."""
+    unit = mechanism.directions(rng, count)
+    radius = radii(rng, mechanism.family, count, mechanism.dimension)
+    return unit, radius, rng.random(count)
+
+
+def _chosen(first, second, s1, s2, t, coin) -> int:
+    """y₁ if the coin lies below (1−t)s₂/(t·s₁ + (1−t)s₂); 0/0 is y₁."""
+    total = t * s1 + (1 - t) * s2
+    return first if total == 0 or coin <= (1 - t) * s2 / total else second
+
+
+@pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("noise", ["laplace", "mahalanobis"])
+def test_path_equals_the_definition_with_the_same_coin(t, noise, rng):
+    lexicon = LEXICONS["cloud"]
+    mechanism = Vickrey(lexicon=lexicon, t=t, noise=noise, lam=0.5)
+    rows, word, draws = lexicon.vectors.astype(np.float64), 11, 60
+    paths = mechanism.paths(rng(), np.full(draws, word))
+    unit, radius, coin = _replayed(mechanism, rng(), draws)
+    epsilons = np.geomspace(0.05, 300, 60)
+    found = paths.at(epsilons)
+    for i in range(draws):
+        for e, epsilon in enumerate(epsilons):
+            near = plain.two_nearest_on_ray(rows, rows[word], unit[i], radius[i] / epsilon)
+            assert found[i, e] == _chosen(*near, t, coin[i])
+
+
+@pytest.mark.parametrize("name", ["collinear", "far from zero", "two words", "line"])
+def test_path_equals_the_definition_on_crafted_words(name, rng):
+    lexicon = LEXICONS[name]
+    mechanism = Vickrey(lexicon=lexicon)
+    rows, word, draws = lexicon.vectors.astype(np.float64), 1, 80
+    paths = mechanism.paths(rng(), np.full(draws, word))
+    unit, radius, coin = _replayed(mechanism, rng(), draws)
+    for epsilon in np.geomspace(0.01, 100, 40) * lexicon.dimension:
+        found = paths.at(np.array([epsilon]))[:, 0]
+        for i in range(draws):
+            near = plain.two_nearest_on_ray(rows, rows[word], unit[i], radius[i] / epsilon)
+            assert found[i] == _chosen(*near, mechanism.t, coin[i])
+
+
+def test_output_changes_only_where_the_path_says(rng):
+    """Just below and just above every break the definition gives the two neighbouring words."""
+    lexicon = LEXICONS["cloud"]
+    mechanism = Vickrey(lexicon=lexicon)
+    rows, word, draws = lexicon.vectors.astype(np.float64), 40, 40
+    paths = mechanism.paths(rng(), np.full(draws, word))
+    unit, radius, coin = _replayed(mechanism, rng(), draws)
+    changes = 0
+    for i in range(draws):
+        for piece in paths.pieces(i)[1:]:
+            for epsilon in (piece.from_epsilon * (1 - 1e-7), piece.from_epsilon * (1 + 1e-7)):
+                near = plain.two_nearest_on_ray(rows, rows[word], unit[i], radius[i] / epsilon)
+                expected = _chosen(*near, mechanism.t, coin[i])
+                assert paths.at(np.array([epsilon]))[i, 0] == expected
+            changes += 1
+    assert changes > 2 * draws
+
+
+def test_t_zero_is_the_mechanism_of_the_noise(middle, rng):
+    words = np.arange(400)
+    for noise, twin in (
+        ("laplace", MultivariateLaplace(lexicon=middle)),
+        ("mahalanobis", Mahalanobis(lexicon=middle, lam=0.2)),
+    ):
+        mechanism = Vickrey(lexicon=middle, t=0.0, noise=noise)
+        assert np.array_equal(mechanism.sample(rng(), words, 20.0), twin.sample(rng(), words, 20.0))
+        epsilons = np.geomspace(1, 1000, 40)
+        assert np.array_equal(
+            mechanism.paths(rng(), words[:40]).at(epsilons),
+            twin.paths(rng(), words[:40]).at(epsilons),
+        )
+        promised = replace(mechanism.guarantee(3.0), source=twin.source, rounding=None)
+        assert promised == replace(twin.guarantee(3.0), rounding=None)  # it searches otherwise
+        assert mechanism.direction_key == twin.direction_key
+
+
+def test_t_one_always_takes_the_second(middle, rng):
+    mechanism = Vickrey(lexicon=middle, t=1.0)
+    words = np.arange(100)
+    out = mechanism.sample(rng(), words, 15.0)
+    generator = rng()
+    unit = mechanism.directions(generator, 100)
+    radius = radii(generator, mechanism.family, 100, middle.dimension)
+    rows = middle.vectors.astype(np.float64)
+    for i in words:
+        _, second, _, _ = plain.two_nearest_on_ray(rows, rows[i], unit[i], radius[i] / 15.0)
+        assert out[i] == second
+
+
+def test_nothing_over_nothing_is_the_first_word():
+    zero, one = np.array([0.0]), np.array([1.0])
+    for bar in (0.0, 0.3, math.inf):
+        assert first_wins(zero, zero, np.array([bar]))[0]
+    assert not first_wins(one, one, np.array([0.999]))[0]
+    assert first_wins(one, one, np.array([1.0]))[0]
+
+
+def _line_law(points, origin, epsilon, t) -> np.ndarray:
+    """∫ p(z)·P(choice | z) dz for Laplace noise on a line, piece by piece."""
+    order = np.sort(points)
+    middles = np.unique([(a + b) / 2 for a in order for b in order])
+    ends = np.concatenate(
+        ([origin - 60 / epsilon], middles, order, [origin, origin + 60 / epsilon])
+    )
+    ends = np.unique(np.clip(ends, ends[0], ends[-1]))
+    law = np.zeros(points.size)
+
+    def weight(z: float, y: int) -> float:
+        distance = np.abs(points - z)
+        first, second = np.argsort(distance, kind="stable")[:2]
+        s1, s2 = distance[first], distance[second]
+        p1 = (1 - t) * s2 / (t * s1 + (1 - t) * s2)
+        p = p1 if y == first else 1 - p1 if y == second else 0.0
+        return p * epsilon / 2 * math.exp(-epsilon * abs(z - origin))
+
+    for a, b in pairwise(ends):
+        if b > a:
+            for y in range(points.size):
+                law[y] += integrate.fixed_quad(np.vectorize(weight), a, b, args=(y,), n=24)[0]
+    return law / law.sum()
+
+
+def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng):
+    """All pairs and outputs: the choice sees the noisy point alone, so the noise's bound holds.
+
+    Dropping the input word before the choice would break it, and would change these laws.
+    """
+    lexicon = lexicons.line(0.0, 0.7, 1.0, 2.2)
+    points = lexicon.vectors[:, 0].astype(np.float64)
+    epsilon, t = 1.5, 0.75
+    laws = np.stack([_line_law(points, x, epsilon, t) for x in points])
+    mechanism = Vickrey(lexicon=lexicon, t=t)
+    for w in range(4):
+        assert_law(mechanism.sample(rng(w), np.full(30_000, w), epsilon), laws[w])
+        at = mechanism.paths(rng(w, 1), np.full(30_000, w)).at(np.array([epsilon]))[:, 0]
+        assert_law(at, laws[w])
+        for v in range(4):
+            loss = mechanism.guarantee(epsilon).loss(abs(points[w] - points[v]))
+            assert np.all(laws[w] <= math.exp(loss) * laws[v] * (1 + 1e-4))
+
+
+def test_sample_and_path_agree_in_many_dimensions(middle, rng):
+    mechanism = Vickrey(lexicon=middle)
+    a = mechanism.sample(rng(), np.full(6000, 3), 20.0)
+    b = mechanism.paths(rng(1), np.full(6000, 3)).at(np.array([20.0]))[:, 0]
+    assert_same_law(a, b)

@@ -1,0 +1,138 @@
+"""Many documents at once give what `sample` gives for each of them, to the bit."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import DpcoreError, ParameterError
+from dpcore.mechanisms.bulk import kept as bulk_kept
+from dpcore.mechanisms.bulk.documents import OneByOne, bulk
+from dpcore.mechanisms.bulk.gumbel import RepairedBulk, TruncatedGumbelBulk
+from dpcore.mechanisms.bulk.tem import TemBulk
+from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.noise.streams import document_generator
+from tests.mechanisms import lexicons
+from tests.mechanisms.contract import every_mechanism, make, typical
+
+SHORT = [kind.short for kind in MECHANISMS.values()]
+SMALL = lexicons.cloud(300, 8)
+LARGE = lexicons.cloud(3_000, 8)
+SECRET = bytes(range(32))
+SETTINGS = {
+    "tem, angular": ("tem", {"metric": "angular"}),
+    "tem, manhattan": ("tem", {"metric": "manhattan", "beta": 0.2}),
+    "vickrey, mahalanobis": ("vickrey", {"noise": "mahalanobis", "t": 0.5}),
+    "laplace, clipped": ("laplace", {"clip_norm": 1.0, "compare_with": "unclipped"}),
+    "trlaplace, clipped": ("trlaplace", {"clip_norm": 1.0}),
+}
+
+
+def useful(mechanism, factor=1.0):
+    """An ε at which words sometimes stay, or more."""
+    return min(typical(mechanism) * factor, 0.99 * mechanism.admissible.high)
+
+
+def documents(rng, n, sizes):
+    """Words of documents, frequent ones often; some documents are empty."""
+    words = np.minimum(rng.zipf(1.3, sum(sizes)) - 1, n - 1).astype(np.int64)
+    return words, np.concatenate(([0], np.cumsum(sizes)))
+
+
+def rngs(count, first=0):
+    return [document_generator(SECRET, first + i) for i in range(count)]
+
+
+def assert_as_plain(mechanism, epsilon, words, offsets):
+    count = len(offsets) - 1
+    plain = OneByOne(mechanism, epsilon)(rngs(count), words, offsets)
+    fast = bulk(mechanism, epsilon)
+    assert np.array_equal(fast(rngs(count), words, offsets), plain)
+    # Once more, with what was kept, in other batches and in another order.
+    for first in range(0, count, 3):
+        part = slice(first, min(first + 3, count))
+        some = words[offsets[part.start] : offsets[part.stop]]
+        own = offsets[part.start : part.stop + 1] - offsets[part.start]
+        found = fast(rngs(part.stop - part.start, first), some, own)
+        assert np.array_equal(found, plain[offsets[part.start] : offsets[part.stop]])
+    return plain
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_every_mechanism_gives_what_it_gives_one_by_one(name, rng):
+    mechanism = create(name, SMALL)
+    words, offsets = documents(rng(), len(SMALL), [1, 0, 40, 700, 5, 0, 3, 90])
+    for factor in (1.0, 10.0):
+        outputs = assert_as_plain(mechanism, useful(mechanism, factor), words, offsets)
+    assert len(set(outputs.tolist())) > 10
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_so_it_does_with_other_settings(name, rng):
+    short, settings = SETTINGS[name]
+    mechanism = create(short, SMALL, settings)
+    words, offsets = documents(rng(), len(SMALL), [30, 2, 600])
+    assert_as_plain(mechanism, useful(mechanism), words, offsets)
+
+
+@pytest.mark.parametrize("name", ["tem", "truncated-gumbel", "truncated-gumbel-repaired"])
+def test_a_law_of_many_blocks(name, rng):
+    mechanism = create(name, LARGE)
+    words, offsets = documents(rng(), len(LARGE), [4_000, 10, 2_000])
+    for factor in (1.0, 30.0):
+        assert_as_plain(mechanism, useful(mechanism, factor), words, offsets)
+
+
+@pytest.mark.parametrize("kind", [TemBulk, RepairedBulk, TruncatedGumbelBulk])
+def test_little_memory_changes_nothing(monkeypatch, kind, rng):
+    names = {TemBulk: "tem", RepairedBulk: "truncated-gumbel-repaired"}
+    mechanism = create(names.get(kind, "truncated-gumbel"), SMALL)
+    words, offsets = documents(rng(), len(SMALL), [500, 300])
+    plain = OneByOne(mechanism, useful(mechanism))(rngs(2), words, offsets)
+    monkeypatch.setattr(bulk_kept.Kept.__init__, "__defaults__", (1,))
+    fast = kind(mechanism, useful(mechanism))
+    for _ in range(2):
+        assert np.array_equal(fast(rngs(2), words, offsets), plain)
+    assert len(fast._kept._things) == 1
+
+
+def test_laws_that_were_computed_elsewhere_change_nothing(rng):
+    mechanism = create("tem", LARGE)
+    words, offsets = documents(rng(), len(LARGE), [900, 300])
+    plain = OneByOne(mechanism, 3.0)(rngs(2), words, offsets)
+    first, second = TemBulk(mechanism, 3.0), TemBulk(mechanism, 3.0)
+    second.use([first.ends_of(range(i, min(i + 700, 3_000))) for i in range(0, 3_000, 700)], 700)
+    assert np.array_equal(second(rngs(2), words, offsets), plain)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_nothing_to_do(name):
+    mechanism = create(name, SMALL)
+    empty = np.empty(0, dtype=np.int64)
+    found = bulk(mechanism, useful(mechanism))(rngs(2), empty, np.zeros(3, dtype=np.int64))
+    assert found.shape == (0,)
+
+
+@every_mechanism
+def test_repeated_words_get_fresh_noise(key):
+    """One word 400 times under much noise: outputs differ, within a document and between two."""
+    mechanism = make(key)
+    epsilon = max(1.0001 * mechanism.admissible.low, 0.01)
+    words = np.full(1_200, 7)
+    offsets = np.array([0, 400, 800, 1_200])
+    found = bulk(mechanism, epsilon)(rngs(3), words, offsets).reshape(3, 400)
+    assert len(set(found[0].tolist())) > 1
+    assert not np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[1], found[2])
+
+
+def test_a_wrong_epsilon_word_or_index_is_refused():
+    tem = create("tem", SMALL)
+    with pytest.raises(DpcoreError):
+        bulk(tem, 0.0)
+    with pytest.raises(ParameterError):
+        bulk(tem, 1.0)(rngs(1), np.array([300]), np.array([0, 1]))
+
+    class Approximate:
+        exact = False
+
+    with pytest.raises(ParameterError, match="would break its guarantee"):
+        bulk(tem, 1.0, Approximate())

@@ -1,0 +1,81 @@
+"""Outputs at several ε from one draw: the law of `sample` at each, and the same as the ε-paths."""
+
+import numpy as np
+import pytest
+
+from dpcore.errors import EpsilonError, ParameterError
+from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.mechanisms.registry import MECHANISMS, create
+from tests.chance import assert_law, assert_same_law
+from tests.mechanisms import contract
+
+DRAWS = 4_000
+RADIAL = ("madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace", "gaussian")
+
+
+@pytest.mark.parametrize("key", MECHANISMS)
+def test_each_column_has_the_law_of_a_release(key, typicals, rng):
+    """False alarm 1e-6 a chi-square test, two tests a mechanism."""
+    mechanism = contract.make(key)
+    epsilon = typicals[key]
+    words = np.full(DRAWS, 3)
+    other = min(1.2 * epsilon, 0.5 * (epsilon + mechanism.admissible.high))
+    found = outputs_at(mechanism, rng(), words, [other, epsilon])
+    if mechanism.exact_law:
+        law = mechanism.law(3, [epsilon])
+        whole = np.zeros(len(mechanism.lexicon))
+        whole[law.outputs] = law.probabilities[0]
+        assert_law(found[:, 1], whole)
+    else:
+        assert_same_law(found[:, 1], mechanism.sample(rng(1), words, epsilon))
+    assert_same_law(found[:, 0], mechanism.sample(rng(2), words, other))
+
+
+@pytest.mark.parametrize("key", RADIAL)
+def test_it_is_the_path_of_the_same_noise(key, small, rng):
+    """The plain twin; only a tie within float32 may be decided otherwise."""
+    mechanism = create(key, small)
+    words = np.repeat(np.arange(0, 40, 2), 20)
+    epsilons = np.geomspace(0.2, 200, 9)
+    found = outputs_at(mechanism, rng(), words, epsilons)
+    plain = mechanism.paths(rng(), words).at(epsilons)
+    assert (found != plain).mean() < 1e-3
+    assert len(np.unique(found)) > 10
+
+
+def test_truncated_noise_is_that_of_its_paths(small, rng):
+    mechanism = create("trlaplace", small, {"clip_norm": 0.5, "delta_root": 0.25})
+    words = np.arange(40)
+    epsilons = np.array([0.3, 0.05, 0.8])
+    found = outputs_at(mechanism, rng(), words, epsilons)
+    order = np.sort(epsilons)
+    plain = mechanism.paths(rng(), words, epsilons=order).at(epsilons)
+    assert (found != plain).mean() < 0.02
+
+
+def test_words_in_any_order_are_independent_draws(small, rng):
+    mechanism = create("madlib", small)
+    words = np.array([5, 1, 5, 39, 0, 5])
+    found = outputs_at(mechanism, rng(), words, [1e6])
+    assert found[:, 0].tolist() == words.tolist()  # almost no noise: each stays in its place
+    wild = outputs_at(mechanism, rng(), np.full(300, 5), [0.5])
+    assert len(np.unique(wild)) > 3
+
+
+def test_nothing_in_nothing_out_and_refusals(small, rng):
+    mechanism = create("tem", small)
+    assert outputs_at(mechanism, rng(), [], [1.0, 2.0]).shape == (0, 2)
+    with pytest.raises(EpsilonError, match="finite number > 0"):
+        outputs_at(mechanism, rng(), [1], [float("nan")])
+    with pytest.raises(ParameterError, match="word indices"):
+        outputs_at(mechanism, rng(), [40], [1.0])
+
+
+def test_progress_comes_to_its_end(small, rng):
+    seen = []
+    for key in ("tem", "madlib", "trlaplace", "vickrey"):
+        mechanism = create(key, small)
+        words = np.arange(40)
+        epsilons = [0.5 * min(1.0, mechanism.admissible.high)]
+        outputs_at(mechanism, rng(), words, epsilons, lambda *step: seen.append(step))
+        assert seen[-1] == (key, 40, 40)

@@ -1,0 +1,71 @@
+"""TEM at several ε by float32 distances: the exact law inverted at the same uniform numbers."""
+
+import numpy as np
+import pytest
+
+from dpcore.lexicon.metric import distances
+from dpcore.mechanisms.bulk.sweep import outputs_at
+from dpcore.mechanisms.bulk.sweep_tem import euclidean, outputs_by_distance
+from dpcore.mechanisms.registry import create
+from tests.mechanisms import lexicons
+
+EPSILONS = np.array([0.3, 1.0, 2.5, 6.0, 40.0])
+
+
+def plain(mechanism, rng, words, epsilons):
+    """Word by word and ε by ε: the closed form in float64, cumulated and inverted."""
+    uniform = rng.random(words.size)
+    found = np.empty((words.size, epsilons.size), dtype=np.int64)
+    for i, word in enumerate(words.tolist()):
+        for e, epsilon in enumerate(epsilons.tolist()):
+            ladder = np.cumsum(mechanism.law(word, [epsilon]).probabilities[0])
+            found[i, e] = np.searchsorted(ladder, uniform[i] * ladder[-1], side="right")
+    return found
+
+
+@pytest.mark.parametrize("key", ["tem", "tem-calibrated"])
+@pytest.mark.parametrize("size", [40, 128, 300])
+def test_it_is_the_exact_law_at_the_same_uniform_numbers(key, size, rng):
+    """Only a draw within float32 of the edge between two words may fall otherwise."""
+    mechanism = create(key, lexicons.cloud(size, 12))
+    words = rng(3).integers(size, size=400)
+    found = outputs_by_distance(mechanism, rng(), words, EPSILONS)
+    twin = plain(mechanism, rng(), words, EPSILONS)
+    assert (found != twin).mean() < 2e-3
+    assert np.array_equal(found, outputs_at(mechanism, rng(), words, EPSILONS))
+    assert (found[:, -1] == words).mean() > 0.9
+    assert len(np.unique(found[:, 0])) > 30
+
+
+def test_another_metric_takes_the_general_way(rng):
+    mechanism = create("tem", lexicons.cloud(60, 4), {"metric": "manhattan"})
+    words = rng(3).integers(60, size=300)
+    found = outputs_at(mechanism, rng(), words, EPSILONS)
+    assert (found != plain(mechanism, rng(), words, EPSILONS)).mean() < 2e-3
+
+
+def test_distances_are_right_and_nothing_leaves_the_vocabulary(rng):
+    vectors = lexicons.cloud(200, 30).vectors
+    words = np.array([0, 7, 199])
+    found = euclidean(vectors, np.einsum("ij,ij->i", vectors, vectors), words)
+    np.testing.assert_allclose(found, distances(vectors, vectors[words]), rtol=1e-4, atol=1e-5)
+    assert found[np.arange(3), words].tolist() == [0.0, 0.0, 0.0]
+
+    class Last:
+        """Uniform numbers as near to one as they come."""
+
+        def random(self, size):
+            return np.full(size, np.nextafter(1.0, 0.0))
+
+    mechanism = create("tem", lexicons.cloud(200, 30))
+    outputs = outputs_by_distance(mechanism, Last(), np.arange(200), EPSILONS)
+    assert outputs.min() >= 0
+    assert outputs.max() <= 199
+
+
+def test_progress_is_in_distinct_words(rng):
+    seen = []
+    mechanism = create("tem", lexicons.cloud(100, 4))
+    words = np.repeat(np.arange(100), 2)
+    outputs_by_distance(mechanism, rng(), words, EPSILONS, lambda *step: seen.append(step))
+    assert seen == [("tem", 64, 100), ("tem", 100, 100)]

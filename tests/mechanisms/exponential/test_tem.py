@@ -1,0 +1,210 @@
+"""TEM: the closed form, its sampler, its exact paths, and the theorem on small vocabularies."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import EpsilonError, ParameterError
+from dpcore.guarantee import MetricPrivacy, Status
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma, tem_log_probabilities
+from dpcore.noise.gumbel import standard_gumbel
+from tests.chance import assert_law
+from tests.mechanisms import lexicons
+
+DISTANCES = np.array([0.0, 0.7, 1.1, 1.5, 2.9])
+
+
+def test_reference_values():
+    law = np.exp(tem_log_probabilities(DISTANCES, 2.0, 1.2))
+    expected = [0.4112104503, 0.2042010664, 0.1368800682, 0.1238542075, 0.1238542075]
+    np.testing.assert_allclose(law, expected, atol=5e-11)
+    assert tem_gamma(2.0, 48_210, 1e-3) == pytest.approx(17.69005578, abs=5e-9)
+
+
+def plain_draws(rng, distance, epsilon, gamma, count):
+    """Algorithm 2 as it is written: Gumbel noise on the near words and on ⊥."""
+    near = np.flatnonzero(distance <= gamma)
+    far = np.flatnonzero(distance > gamma)
+    scores = -distance[near]
+    if far.size:
+        scores = np.append(scores, -gamma + 2.0 / epsilon * math.log(far.size))
+    noisy = scores + 2.0 / epsilon * standard_gumbel(rng, (count, scores.size))
+    best = noisy.argmax(axis=1)
+    chosen = np.append(near, -1)[best]
+    if far.size:
+        chosen = np.where(chosen < 0, rng.choice(far, count), chosen)
+    return chosen
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.2, 5.0])
+def test_the_closed_form_is_the_law_of_the_published_algorithm(rng, gamma):
+    draws = plain_draws(rng(), DISTANCES, 2.0, gamma, 200_000)
+    assert_law(draws, np.exp(tem_log_probabilities(DISTANCES, 2.0, gamma)))
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_law_is_the_closed_form_in_every_metric(small, metric):
+    mechanism = TruncatedExponential(lexicon=small, metric=str(metric), beta=0.01)
+    epsilons = np.array([1e-3, 0.7, 5.0, 80.0])
+    law = mechanism.law(7, epsilons)
+    distance = distances(small.vectors, small.vectors[[7]], metric)[0]
+    for row, epsilon in zip(law.probabilities, epsilons, strict=True):
+        expected = np.exp(tem_log_probabilities(distance, epsilon, mechanism.gamma(epsilon)))
+        np.testing.assert_allclose(row, expected, atol=1e-14)
+    assert law.exact
+    assert law.error < 1e-11
+    np.testing.assert_array_equal(law.outputs, np.arange(40))
+    np.testing.assert_allclose(law.probabilities.sum(axis=1), 1.0, atol=1e-13)
+
+
+def test_a_known_ranking_changes_nothing(small):
+    mechanism = TruncatedExponential(lexicon=small)
+    ranking = rank(small.vectors, small.vectors[[3]])[0]
+    with_it = mechanism.law(3, [2.0], ranking=ranking).probabilities
+    np.testing.assert_array_equal(with_it, mechanism.law(3, [2.0]).probabilities)
+    # It is Euclidean, so another metric must not use it.
+    other = TruncatedExponential(lexicon=small, metric="manhattan")
+    with_it = other.law(3, [2.0], ranking=ranking).probabilities
+    np.testing.assert_array_equal(with_it, other.law(3, [2.0]).probabilities)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
+def test_samples_have_the_law(rng, small, epsilon):
+    mechanism = TruncatedExponential(lexicon=small)
+    outputs = mechanism.sample(rng(), np.full(100_000, 11), epsilon)
+    assert_law(outputs, mechanism.law(11, [epsilon]).probabilities[0])
+
+
+def test_a_batch_is_what_one_by_one_gives(rng, small):
+    mechanism = TruncatedExponential(lexicon=small)
+    words = np.array([5, 0, 5, 39, 0, 5])
+    one = rng(1)
+    alone = [int(mechanism.sample(one, np.array([w]), 2.0)[0]) for w in words]
+    assert mechanism.sample(rng(1), words, 2.0).tolist() == alone
+    one = rng(2)
+    grid = np.geomspace(0.01, 100.0, 50)
+    paths = mechanism.paths(rng(2), words).at(grid)
+    for row, word in zip(paths, words, strict=True):
+        np.testing.assert_array_equal(mechanism.paths(one, np.array([word])).at(grid)[0], row)
+
+
+@pytest.mark.parametrize("name", ["random", "lattice", "one-hot", "near duplicates", "two words"])
+@pytest.mark.parametrize("beta", [0.001, 0.3])
+def test_paths_equal_direct_evaluation_with_the_same_noise(rng, name, beta):
+    lexicon = lexicons.cloud(300, 8) if name == "random" else lexicons.crafted()[name]
+    n = len(lexicon)
+    mechanism = TruncatedExponential(lexicon=lexicon, beta=beta)
+    words = rng().integers(0, n, 40)
+    paths = mechanism.paths(rng(1), words)
+    noise = standard_gumbel(rng(1), (words.size, n))
+    rows = distances(lexicon.vectors, lexicon.vectors[words])
+    mismatches = 0
+    for i in range(words.size):
+        breaks = paths.breaks[i][np.isfinite(paths.breaks[i])]
+        # Breaks of the crafted near duplicates lie at huge ε.
+        grid = np.geomspace(1e-4, 1e12, 300)
+        grid = np.concatenate((grid, breaks * (1 - 1e-9), breaks * (1 + 1e-9)))
+        scores = np.maximum(np.multiply.outer(-0.5 * grid, rows[i]), -mechanism.cap) + noise[i]
+        mismatches += int((scores.argmax(axis=1) != paths.at(grid)[i]).sum())
+        assert np.all(np.diff(breaks) >= 0)
+    assert mismatches == 0
+    assert paths.exact
+    assert (paths.low, paths.high) == (0.0, math.inf)
+
+
+def test_one_path_has_the_law_at_every_epsilon(rng, small):
+    mechanism = TruncatedExponential(lexicon=small, beta=0.05)
+    epsilons = np.array([0.2, 2.0, 6.0, 50.0])
+    outputs = mechanism.paths(rng(), np.full(60_000, 4)).at(epsilons)
+    for column, row in zip(outputs.T, mechanism.law(4, epsilons).probabilities, strict=True):
+        assert_law(column, row)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_the_theorem_holds_on_a_small_vocabulary(small, metric):
+    mechanism = TruncatedExponential(lexicon=small, metric=str(metric))
+    epsilon = 3.0
+    rows = distances(small.vectors, small.vectors, metric)
+    gamma = mechanism.gamma(epsilon)
+    logs = np.stack([tem_log_probabilities(row, epsilon, gamma) for row in rows])
+    loss = np.abs(logs[:, None] - logs[None, :]).max(axis=2)
+    promise = mechanism.guarantee(epsilon)
+    assert isinstance(promise, MetricPrivacy)
+    assert (promise.status, promise.metric) == (Status.PROVED, str(metric))
+    assert np.all(loss <= promise.loss(1.0) * rows + 1e-9)
+    euclidean = distances(small.vectors, small.vectors)
+    assert np.all(rows <= promise.euclidean_factor * euclidean + 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e300, 1.7e308])
+@pytest.mark.parametrize("name", ["all huge", "all tiny", "huge and tiny", "two words"])
+def test_extreme_values_give_a_law(rng, name, epsilon):
+    lexicon = lexicons.crafted()[name]
+    mechanism = TruncatedExponential(lexicon=lexicon)
+    law = mechanism.law(1, [epsilon]).probabilities
+    assert law.sum() == pytest.approx(1.0, abs=1e-12)
+    assert 0 <= int(mechanism.sample(rng(), np.array([1]), epsilon)[0]) < len(lexicon)
+    assert mechanism.gamma(epsilon) > 0
+
+
+def test_limits(small):
+    mechanism = TruncatedExponential(lexicon=small)
+    law = mechanism.law(2, [1e-300, 1e300])
+    np.testing.assert_allclose(law.probabilities[0], 1.0 / 40, rtol=1e-12)
+    assert law.stay()[1] == pytest.approx(1.0 - mechanism.beta, abs=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, -0.1, 0.975, 1.0, 2.0, math.nan])
+def test_beta_outside_its_range_is_refused(small, beta):
+    with pytest.raises(ParameterError, match="beta of tem must be"):
+        TruncatedExponential(lexicon=small, beta=beta)
+
+
+def test_a_tiny_beta_does_not_overflow():
+    assert log_odds(48_210, 5e-324) == pytest.approx(744.44 + math.log(48_209), abs=0.01)
+
+
+def test_what_is_not_a_metric_is_refused_with_the_reason(small):
+    with pytest.raises(ParameterError, match="cosine distance is not a metric"):
+        TruncatedExponential(lexicon=small, metric="cosine")
+    with pytest.raises(ParameterError, match="use one of euclidean"):
+        TruncatedExponential(lexicon=small, metric="hamming")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+def test_an_inadmissible_epsilon_is_refused(rng, small, epsilon):
+    mechanism = TruncatedExponential(lexicon=small)
+    for call in (mechanism.guarantee, mechanism.gamma, lambda e: mechanism.law(0, [e])):
+        with pytest.raises(EpsilonError, match="finite number > 0"):
+            call(epsilon)
+    with pytest.raises(EpsilonError, match="finite number > 0"):
+        mechanism.sample(rng(), np.array([0]), epsilon)
+
+
+def test_an_approximate_index_is_refused(rng, small):
+    class Approximate:
+        exact = False
+
+    with pytest.raises(ParameterError, match="approximate index would break"):
+        TruncatedExponential(lexicon=small).sample(rng(), np.array([0]), 1.0, index=Approximate())
+
+
+def test_no_words_give_no_outputs(rng, small):
+    mechanism = TruncatedExponential(lexicon=small)
+    nothing = np.empty(0, dtype=np.int64)
+    assert mechanism.sample(rng(), nothing, 1.0).shape == (0,)
+    assert mechanism.paths(rng(), nothing).at(np.array([1.0, 2.0])).shape == (0, 2)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_a_zero_vector_has_no_angle(metric):
+    lexicon = lexicons.lexicon([[0, 0], [1, 0], [1, 1], [0, -2]])
+    if metric is Metric.ANGULAR:
+        with pytest.raises(ParameterError, match="zero vector"):
+            TruncatedExponential(lexicon=lexicon, metric=str(metric))
+        return
+    assert TruncatedExponential(lexicon=lexicon, metric=str(metric)).guarantee(1.0).epsilon == 1.0

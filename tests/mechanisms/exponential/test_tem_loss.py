@@ -1,0 +1,145 @@
+"""The true ε of TEM in O(n²) equals that of its laws, over all pairs and all outputs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.errors import ComputationError, LexiconError, ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.mechanisms import all_pairs
+from dpcore.mechanisms.exponential.tem_law import log_odds, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
+from tests.mechanisms import lexicons
+
+NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near duplicates")
+
+
+def brute(lexicon, metric, eta, gamma):
+    """ε_eff by the definition: laws of all words, all pairs, all outputs."""
+    found = distances(lexicon.vectors, lexicon.vectors, metric)
+    logs = np.stack([tem_log_probabilities(row, 2 * eta, gamma) for row in found])
+    worst = 0.0
+    for w, own in enumerate(logs):
+        loss = (own - logs).max(axis=1)
+        loss[w] = 0.0
+        worst = max(worst, float((loss / np.where(found[w] > 0, found[w], 1.0)).max()))
+    return worst, found, logs
+
+
+@pytest.mark.parametrize("tile", [7, 512])
+@pytest.mark.parametrize("name", ["cloud", *NAMES])
+def test_the_fast_form_equals_brute_force_over_laws(name, tile, monkeypatch):
+    monkeypatch.setattr(all_pairs, "TILE", tile)
+    lexicon = lexicons.cloud(45, 4) if name == "cloud" else lexicons.crafted()[name]
+    typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
+    etas = np.array([0.01, 0.5, 2.0, 8.0, 60.0]) / typical
+    gammas = np.array([math.inf, 2.0, 1.0, 0.7, 0.5]) * typical
+    for eta, gamma, found in zip(
+        etas, gammas, effective_epsilons(lexicon, "euclidean", etas, gammas), strict=True
+    ):
+        wanted, apart, logs = brute(lexicon, Metric.EUCLIDEAN, eta, gamma)
+        # The laws of near duplicates differ by less than the rounding of their own sums.
+        rounding = 1e-13 / apart[apart > 0].min()
+        assert found.epsilon == pytest.approx(wanted, rel=1e-9, abs=found.error + rounding)
+        w, v, y = found.word, found.other, found.output
+        assert found.distance == pytest.approx(apart[w, v], rel=1e-10)
+        assert found.log_word == pytest.approx(logs[w, y], abs=1e-9)
+        assert found.log_other == pytest.approx(logs[v, y], abs=1e-9)
+        shown = (found.log_word - found.log_other) / found.distance
+        assert shown == pytest.approx(found.epsilon, rel=1e-9, abs=found.error + rounding)
+        # Theorem 2, and the part of it that no vocabulary escapes where a pair is within γ.
+        assert found.epsilon <= 2 * eta
+        if apart[apart > 0].min() <= gamma:
+            assert found.epsilon >= eta * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("metric", [Metric.MANHATTAN, Metric.CHEBYSHEV, Metric.ANGULAR])
+def test_other_metrics(metric):
+    lexicon = lexicons.cloud(45, 4)
+    wanted, _, _ = brute(lexicon, metric, 1.3, 2.0)
+    assert effective_epsilon(lexicon, metric, 1.3, 2.0).epsilon == pytest.approx(wanted, rel=1e-9)
+
+
+def parallel():
+    """Words in five directions, some at several lengths, one of them against another."""
+    rows = [[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [3, 3, 3], [-1, -0.0, 0.0]]
+    return lexicons.lexicon([*rows, [7e-45, 0, 0], [2, 4, 6], [3, 6, 9]])
+
+
+@pytest.mark.parametrize("tile", [2, 512])
+@pytest.mark.parametrize("gamma", [0.9, math.inf])
+def test_parallel_words_have_one_law_and_no_loss(tile, gamma, monkeypatch):
+    """The angle between them is 0, and so is their loss: 0/0 is left out, and hides no other."""
+    monkeypatch.setattr(all_pairs, "TILE", tile)
+    lexicon = parallel()
+    wanted, apart, logs = brute(lexicon, Metric.ANGULAR, 1.3, gamma)
+    assert (apart == 0).sum() > len(lexicon)
+    assert np.abs(logs[0] - logs[1]).max() == 0
+    found = effective_epsilon(lexicon, "angular", 1.3, gamma)
+    assert found.epsilon == pytest.approx(wanted, rel=1e-9)
+    assert found.distance > 0
+    assert found.error < 1e-7
+
+
+def test_words_that_are_all_parallel_are_refused():
+    with pytest.raises(LexiconError, match="all words are parallel"):
+        effective_epsilon(lexicons.lexicon([[1, 2], [2, 4], [3, 6]]), "angular", 1.0)
+
+
+def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch):
+    """Where a metric says 0 of words with different distances to others, the loss is infinite."""
+
+    def wrong(vectors, origins, metric):
+        found = distances(vectors, origins, Metric.EUCLIDEAN)
+        return np.where(found < 1.01, 0.0, found)
+
+    monkeypatch.setattr(all_pairs, "distances", wrong)
+    lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
+    found = effective_epsilon(lexicon, "manhattan", 0.5)
+    assert (found.epsilon, found.error) == (math.inf, 0.0)
+    assert {found.word, found.other} == {0, 1}
+
+
+def test_nan_among_the_losses_is_an_error(monkeypatch):
+    def broken(vectors, origins, metric):
+        found = distances(vectors, origins, metric)
+        found[found == found.max()] = math.nan
+        return found
+
+    monkeypatch.setattr(all_pairs, "distances", broken)
+    with pytest.raises(ComputationError, match="NaN"):
+        effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
+
+
+def test_progress_ends_at_the_whole():
+    seen = []
+    effective_epsilon(lexicons.cloud(40, 3), "euclidean", 1.0, progress=lambda *a: seen.append(a))
+    assert {stage for stage, _, _ in seen} == {"normalising", "comparing"}
+    assert all(done <= total for _, done, total in seen)
+    assert seen[-1][1] == seen[-1][2]
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_a_bad_exponent_or_threshold_is_refused(bad):
+    lexicon = lexicons.cloud(10, 2)
+    with pytest.raises(ParameterError, match="eta must be finite"):
+        effective_epsilon(lexicon, "euclidean", bad, 1.0)
+    if not bad > 0:
+        with pytest.raises(ParameterError, match="gamma > 0"):
+            effective_epsilon(lexicon, "euclidean", 1.0, bad)
+    with pytest.raises(ParameterError, match="each eta needs a gamma"):
+        effective_epsilons(lexicon, "euclidean", [1.0, 2.0], [1.0])
+
+
+def test_glove(data_dir):
+    """7,847 GloVe vectors: the true ε is two thirds of the nominal one."""
+    vectors = np.load(data_dir / "glove6b_50d_partial.npy").astype(np.float32)
+    names = (data_dir / "glove6b_50d_partial.vocab.txt").read_text("utf-8").split("\n")
+    lexicon = Lexicon("glove", tuple(names[: len(vectors)]), vectors)
+    cap = log_odds(len(lexicon), 0.001)
+    plain, wide = effective_epsilons(lexicon, "euclidean", [1.0, 1.42], [cap, cap / 1.42])
+    assert plain.epsilon == pytest.approx(1.51045531700, rel=1e-9)
+    assert (lexicon.words[plain.word], lexicon.words[plain.other]) == ("enzyme", "furthermore")
+    assert wide.epsilon == pytest.approx(1.99857963893, rel=1e-9)

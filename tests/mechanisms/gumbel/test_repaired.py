@@ -1,0 +1,212 @@
+"""The repaired truncated Gumbel mechanism: its law, its proved bound and its certificate.
+
+False-alarm probability of each randomised assertion: 1e-6.
+"""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from dpcore.guarantee import Status
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.metric import distances
+from dpcore.mechanisms import calibrated
+from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
+from dpcore.mechanisms.gumbel.repaired_certificate import repaired_losses
+from dpcore.mechanisms.gumbel.repaired_law import (
+    law_of,
+    log_law_of,
+    lowest_proved_epsilon,
+    proved_epsilon,
+    proved_strength,
+)
+from dpcore.mechanisms.registry import create
+from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.poisson import poisson_weights, truncated_poisson
+from tests.chance import assert_law
+from tests.mechanisms import lexicons
+from tests.needs import ROOT
+
+
+def log_laws(lexicon, strength):
+    """ln P of all pairs, by the definition: a softmax for each K; and the distances."""
+    n = len(lexicon)
+    apart = distances(lexicon.vectors, lexicon.vectors)
+    weights = poisson_weights(n)
+    logs = np.empty((n, n))
+    for w, row in enumerate(apart):
+        order = np.argsort(row, kind="stable")
+        near = row[order]
+        terms = weights / [np.exp(-strength * near[:k]).sum() for k in range(1, n + 1)]
+        for i in range(n):
+            logs[w, order[i]] = -strength * near[i] + math.log(terms[i:].sum())
+    return logs, apart
+
+
+def brute(lexicon, strength, known=None):
+    """The largest loss per distance."""
+    logs, apart = known or log_laws(lexicon, strength)
+    apart = np.where(np.eye(len(apart)) > 0, 1.0, apart)
+    return max(float(((own - logs).max(axis=1) / apart[w]).max()) for w, own in enumerate(logs))
+
+
+def test_the_closed_form_is_a_mixture_of_softmaxes():
+    lexicon = lexicons.cloud(30, 3)
+    logs, apart = log_laws(lexicon, 1.7)
+    for w in (0, 11):
+        order = np.argsort(apart[w], kind="stable")
+        near = apart[w][order]
+        found = law_of(near[:29], near, np.array([1.7]))[0]
+        np.testing.assert_allclose(found, np.exp(logs[w][order]), rtol=1e-12)
+        assert found.sum() == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
+def test_the_logarithms_do_not_underflow(strength):
+    """Equal to the definition in logarithms, far below the smallest float."""
+    lexicon = lexicons.cloud(30, 3)
+    logs, apart = log_laws(lexicon, strength)
+    for w in (0, 11):
+        order = np.argsort(apart[w], kind="stable")
+        near = apart[w][order]
+        found = log_law_of(near[:29], near, strength)
+        np.testing.assert_allclose(found, logs[w][order], rtol=1e-12, atol=1e-12)
+    assert (logs.min() < -1e4) == (strength == 1e4)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
+    whole = log_laws(lexicon, mechanism.strength(epsilon))[0]
+    np.testing.assert_allclose(mechanism.log_law(4, epsilon), whole[4], rtol=1e-11, atol=1e-11)
+
+
+def test_the_law_is_that_of_the_algorithm(rng):
+    """K, then the smallest distance minus noise among the K nearest."""
+    lexicon = lexicons.cloud(30, 3)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    epsilon = 1.4 * mechanism.admissible.low
+    b, draws = mechanism.noise_scale(epsilon), 20_000
+    row = distances(lexicon.vectors, lexicon.vectors[[4]])[0]
+    order = np.argsort(row, kind="stable")
+    noisy = row[order] - b * standard_gumbel(rng(), (draws, 30))
+    noisy[np.arange(30) >= truncated_poisson(rng(1), draws, 30)[:, None]] = math.inf
+    law = mechanism.law(4, [epsilon]).dense(30)[0]
+    assert_law(order[noisy.argmin(axis=1)], law)
+    assert_law(mechanism.sample(rng(2), np.full(draws, 4), epsilon), law)
+
+
+def test_many_heads_and_a_rest(rng):
+    """More words than the counts tell apart: sampling puts only the heads in order."""
+    lexicon = lexicons.cloud(200, 25)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    epsilon = 1.1 * mechanism.admissible.low
+    assert mechanism.heads < 100
+    law = mechanism.law(9, [epsilon]).dense(200)[0]
+    assert law.sum() == pytest.approx(1, abs=1e-12)
+    assert_law(mechanism.sample(rng(), np.full(10_000, 9), epsilon), law)
+    at = np.array([epsilon])
+    assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(at)[:, 0], law)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
+@pytest.mark.parametrize("name", ["cloud", "wide", "lattice", "one-hot", "collinear", "line"])
+def test_the_certificate_covers_every_pair_and_output(name, share):
+    crafted = {
+        "cloud": lexicons.cloud(60, 3),
+        "wide": lexicons.cloud(140, 12),
+        "line": lexicons.line(0, 1e-3, 0.5, 4, 4.001, -3),
+    }
+    lexicon = crafted[name] if name in crafted else lexicons.crafted()[name]
+    separation = lexicon.extent.separation
+    strength = share / separation
+    found = repaired_losses(lexicon, np.array([strength]))[0]
+    logs, apart = log_laws(lexicon, strength)
+    true = brute(lexicon, strength, (logs, apart))
+    assert true <= found.epsilon
+    if name in {"cloud", "wide", "one-hot"}:  # no ties, or such as do not matter
+        assert found.epsilon <= true * (1 + 3e-6)
+        loss = logs[found.word, found.output] - logs[found.other, found.output]
+        assert loss / apart[found.word, found.other] == pytest.approx(true, rel=1e-6)
+    assert true <= float(proved_epsilon(np.array(strength), len(lexicon), separation))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
+@pytest.mark.parametrize("name", ["cloud", "lattice", "one-hot", "collinear"])
+def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
+    """Z between two float32 bounds first, in float64 where it matters: the same worst loss."""
+    lexicon = lexicons.cloud(400, 12) if name == "cloud" else lexicons.crafted()[name]
+    strengths = np.array([share / lexicon.extent.separation])
+    plain = certificate_module.repaired_losses(lexicon, strengths)[0]
+    monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
+    bounded = certificate_module.repaired_losses(lexicon, strengths)[0]
+    assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
+
+
+def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
+    monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
+    monkeypatch.setattr(certificate_module, "_SETTLED", 1)
+    monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
+    lexicon = lexicons.cloud(60, 3)
+    strength = 0.3 / lexicon.extent.separation
+    found = repaired_losses(lexicon, np.array([strength]))[0]
+    true = brute(lexicon, strength)
+    assert true <= found.epsilon <= true * 1.01
+
+
+@pytest.mark.parametrize("n", [2, 40, 25_000])
+@pytest.mark.parametrize("separation", [1e-3, 0.2, 3.0])
+def test_the_proved_strength_inverts_the_bound(n, separation):
+    low = lowest_proved_epsilon(n, separation)
+    assert proved_strength(low, n, separation) == 0.0
+    assert proved_strength(0.5 * low, n, separation) == 0.0
+    for times in (1.001, 1.5, 10.0, 1e4):
+        strength = proved_strength(times * low, n, separation)
+        back = float(proved_epsilon(np.array(strength), n, separation))
+        assert back <= times * low
+        assert back == pytest.approx(times * low, rel=1e-9)
+
+
+def test_what_it_promises_holds(rng):
+    lexicon = lexicons.cloud(60, 3)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    for epsilon in (1.02 * mechanism.admissible.low, 15.0, 37.0, 900.0):
+        assert brute(lexicon, mechanism.strength(epsilon)) <= epsilon
+    assert mechanism.guarantee(15.0).status is Status.CERTIFIED
+
+
+def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch):
+    monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
+    monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
+    lexicon = lexicons.cloud(60, 3)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    low = lowest_proved_epsilon(60, lexicon.extent.separation)
+    assert mechanism.admissible.low == pytest.approx(low)
+    assert "a certificate allows less" in mechanism.admissible.low_reason
+    promise = mechanism.guarantee(2 * low)
+    assert promise.status is Status.PROVED
+    assert "calibrate --mechanism truncated-gumbel-repaired" in promise.reason
+    assert brute(lexicon, mechanism.strength(2 * low)) <= 2 * low
+
+
+def test_what_to_know_before_it_is_taken_is_computed():
+    """At the lowest ε that a lexicon allows the noise is largest; there a word stays this often."""
+    mechanism = create("truncated-gumbel-repaired", lexicons.cloud(30, 6))
+    low = mechanism.admissible.low
+    lowest, more = (
+        [mechanism.law(word, [epsilon]).probabilities[0, word] for word in range(30)]
+        for epsilon in (low * (1 + 1e-9), 1.5 * low)
+    )
+    assert (
+        f"a word stays with probability {np.mean(lowest):.4g} (mean of 30 words, the least "
+        f"{min(lowest):.3g}), and more often at any larger ε"
+    ) in mechanism.caution
+    assert np.all(np.array(more) > lowest)
+
+
+def test_the_summary_and_the_readme_say_how_often_words_of_the_bundled_lexicon_stay():
+    mechanism = create("truncated-gumbel-repaired", load())
+    stays = float(re.search(r"with probability (0\.\d+)", mechanism.caution)[1])
+    assert stays > 0.999
+    assert "a word nearly always stays" in mechanism.summary
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in readme

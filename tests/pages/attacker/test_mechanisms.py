@@ -1,0 +1,123 @@
+"""Attacker page: every mechanism, the command of a view, links, and what a session keeps."""
+
+import json
+import shlex
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.attack.game import Game
+from dpcore.cli.main import main
+from dpcore.errors import DpcoreError, StudyError
+from dpcore.mechanisms.registry import MECHANISMS
+from pages.attacker.believing import AROUND, LIST
+from pages.attacker.board import GAME, OUTPUT, SENTENCE
+from pages.attacker.listing import OWN
+from pages.attacker.page import channels, recorded_view
+from tests.pages.app import said, table
+
+
+def test_every_mechanism_has_its_attacker(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    for kind in MECHANISMS.values():
+        test.selectbox(key="attacked").set_value(kind.short).run()
+        shown = said(test)
+        if "defined at no ε" in shown:  # there are too few words for it
+            assert not test.tabs
+            continue
+        assert ("Seen “garage”:" in shown) == kind.exact_law
+        assert ("lower bound of what leaks" in shown) != kind.exact_law
+
+
+@pytest.mark.parametrize(
+    ("link", "typed"),
+    [
+        ({}, {}),
+        ({"prior_common": "30"}, {}),
+        ({"prior_common": "100", "attacked": "tem-calibrated"}, {}),
+        ({"prior": LIST}, {"prior_list": "nurse=0.5, doctor=0.5"}),
+        ({"prior": AROUND}, {"prior_before": "my"}),
+        ({"attacked": "truncated-gumbel", "prior": LIST}, {"prior_list": "flu, cancer"}),
+    ],
+)
+def test_the_command_prints_the_numbers_of_the_page(
+    opened: Callable[..., AppTest],
+    capsys: pytest.CaptureFixture[str],
+    link: dict[str, str],
+    typed: dict[str, str],
+) -> None:
+    test = opened(seen="doctor", eps_metric="3", **link)
+    for key, value in typed.items():
+        box = test.text_area if key == "prior_list" else test.text_input
+        box(key=key).set_value(value).run()
+    rows = table(test, "now", "before")
+    line = test.code[-1].value
+    words = shlex.split(line)
+    assert words[:3] == ["python", "-m", "dpcore"]
+    capsys.readouterr()
+    assert main([*words[3:], "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["attacks"]
+    printed = [(one["word"], one["posterior"]) for one in found["candidates"]]
+    assert [word for word, _ in printed] == rows["word"].tolist()
+    assert [p for _, p in printed] == pytest.approx(rows["probability"].tolist())
+
+
+def test_the_command_of_a_mechanism_without_a_law_is_its_attacker(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(view=OUTPUT, attacked="madlib")
+    assert "--nearest" in test.code[-1].value
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"attacked": "nothing", "view": "nowhere"},
+        {"eps_metric": "much", "seen": "<b>", "prior": "none"},
+        {"view": GAME, "game_list": "x", "game_outputs": "-2", "seed": "y"},
+    ],
+)
+def test_a_link_of_nonsense_shows_the_usual_view(
+    opened: Callable[..., AppTest], link: dict[str, str]
+) -> None:
+    shown = said(opened(**link))
+    assert "garage" in shown or "Which word was it?" in shown
+
+
+def test_a_missing_record_and_a_refusing_engine_are_said(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise StudyError("make it with a command")
+
+    monkeypatch.setattr(recorded_view, "recorded", missing)
+    recorded_view._recorded.clear()
+    assert "make it with a command" in said(opened(view=SENTENCE))
+
+    def refusing(*_: object, **__: object) -> None:
+        raise DpcoreError("take another lexicon")
+
+    monkeypatch.setattr(channels, "open_channel", refusing)
+    channels._opening.clear()
+    try:
+        assert "take another lexicon" in said(opened(beta="x"))
+    finally:
+        channels._opening.clear()
+
+
+def test_nothing_typed_enters_a_shared_cache(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+    real = channels.open_channel
+    monkeypatch.setattr(
+        channels, "open_channel", lambda m, *a, **k: (seen.append((a, k)), real(m, *a, **k))[1]
+    )
+    channels._opening.clear()
+    test = opened(prior=LIST)
+    test.text_area(key="prior_list").set_value("nurse=0.5, patient=0.5").run()
+    assert set(table(test, "now", "before")["word"]) == {"nurse", "patient"}
+    assert seen == []  # a list gets a channel of its own, in the session
+    test = opened(view=GAME, game_list=OWN)
+    assert isinstance(test.session_state["attack_dealt"].game, Game)

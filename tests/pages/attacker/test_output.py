@@ -1,0 +1,127 @@
+"""Attacker page, one output: the odds card, every prior, nonsense."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.attacker.believing import AROUND, LIST
+from tests.pages.app import said, table
+from tests.pages.attacker.reading import FEW, type_word
+
+
+def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    shown = said(test)
+    assert "“garage” came out of tem at ε = 2.5" in shown
+    assert "Seen “garage”:" in shown
+    assert "Before it was seen: 4 in 100" in shown
+    assert "At most, by the promise:" in shown
+    assert "Of 100 cases in which “garage” is seen:" in shown
+    rows = table(test, "now", "before")
+    assert rows["probability"].is_monotonic_decreasing
+    assert len(test.get("plotly_chart")) == 2
+
+
+def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    weak, strong = [], []
+    for epsilon, held in ((0.1, weak), (20.0, strong)):
+        test.select_slider(key="eps_metric").set_value(epsilon).run()
+        held += table(test, "now", "before")["probability"].tolist()
+    assert weak[0] < 0.1
+    assert strong[0] > 0.99
+
+
+def test_another_output_is_chosen_by_typing(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    type_word(test, "find_seen", "DOCTOR")
+    assert "“doctor” came out of tem" in said(test)
+    assert test.query_params["seen"] in ("doctor", ["doctor"])
+
+
+@pytest.mark.parametrize("nonsense", ["zzqq!!", "<b>x</b>", "**", "$x$"])
+def test_an_unknown_word_is_refused_and_changes_nothing(
+    opened: Callable[..., AppTest], nonsense: str
+) -> None:
+    test = opened()
+    marked = [m.value for m in test.markdown]
+    for key in ("find_seen", "find_word", "find_other_word"):
+        type_word(test, key, nonsense)
+        shown = said(test)
+        assert "This word could not be chosen" in shown
+        assert f"{nonsense!r} is not among the {len(FEW)} words" in shown
+        assert "“garage” came out" in shown
+        assert [m.value for m in test.markdown] == marked
+        assert "could not be chosen" not in said(test.run())
+
+
+def test_a_typed_list_is_the_prior(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    test.segmented_control(key="prior").set_value(LIST).run()
+    assert set(table(test, "now", "before")["word"]) == {"garage", "kitchen", "monday"}
+    assert "summed over all" in said(test)
+    test.text_area(key="prior_list").set_value("doctor=0.75, nurse=0.25").run()
+    rows = table(test, "now", "before")
+    assert set(rows["before"]) == {"75 in 100", "25 in 100"}
+    assert "nurse" not in str(test.query_params)
+    test.text_area(key="prior_list").set_value("doctor nurse").run()
+    assert "is not of the form" in said(test)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("garage=0.5, monday=0.4", "must sum to 1, got 0.9"),
+        ("garage=0.5, zzqq=0.5", "zzqq"),
+        ("garage=1.5, monday=-0.5", "from 0 to 1"),
+        ("garage=nan", "not of the form"),
+        ("<b>x</b>", "not of the form"),
+        ("", "holds 1 to"),
+    ],
+)
+def test_a_list_that_is_no_prior_is_refused(
+    opened: Callable[..., AppTest], text: str, message: str
+) -> None:
+    test = opened(prior=LIST)
+    test.text_area(key="prior_list").set_value(text).run()
+    shown = said(test)
+    assert "The attacker cannot work with this." in shown
+    assert message in shown
+    assert not test.get("plotly_chart")
+
+
+def test_success_over_all_outputs_is_computed_when_asked_for(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened()
+    assert "The best guess is right in" not in said(test)
+    test.button(key="attack_overall").click().run()
+    shown = said(test)
+    assert f"summed over all {len(FEW)} outputs" in shown
+    assert "is right in 4 in 100" in shown  # blind: one of 26 words
+    test.select_slider(key="eps_metric").set_value(3.0).run()
+    assert "The best guess is right in" not in said(test)
+
+
+def test_the_words_around_are_a_prior(opened: Callable[..., AppTest]) -> None:
+    test = opened(prior=AROUND)
+    before = table(test, "now", "before")
+    test.text_input(key="prior_before").set_value("zzqq!!").run()
+    test.text_input(key="prior_after").set_value("").run()
+    assert list(table(test, "now", "before")["before"]) != list(before["before"])
+
+
+def test_the_slider_mixes_in_how_common_words_are(opened: Callable[..., AppTest]) -> None:
+    test = opened(eps_metric="0.1")
+    test.slider(key="prior_common").set_value(100).run()
+    assert table(test, "now", "before")["word"].iloc[0] == "the"
+    test.slider(key="prior_common").set_value(50).run()
+    assert "50%" in said(test)
+
+
+def test_the_same_word_twice_has_no_odds(opened: Callable[..., AppTest]) -> None:
+    test = opened(word="garage", other="monday")
+    assert "multiplies the odds of" in said(test)
+    test.selectbox(key="find_other_word").set_value("garage").run()
+    assert "multiplies the odds of" not in said(test)

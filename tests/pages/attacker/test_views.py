@@ -1,0 +1,77 @@
+"""Attacker page: sentences, budget, least protected words."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.attacker.board import BUDGET, EXPOSED, GAME, SENTENCE
+from tests.pages.app import said, table
+from tests.pages.attacker.reading import FEW, metrics
+
+
+def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=SENTENCE, eps_metric="20")
+    shown = said(test)
+    assert "Released by tem at ε = 20" in shown
+    rows = table(test, "written", "released", "reads the sentence")
+    assert len(rows) == 15
+    assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
+    assert metrics(test)["words"] == "15"
+    assert "Recorded by:" in shown
+    assert "reads the sentence:" in shown
+
+
+@pytest.mark.parametrize("view", [SENTENCE, BUDGET])
+def test_options_of_another_page_are_said_not_to_hold_here(
+    opened: Callable[..., AppTest], view: str
+) -> None:
+    ignored = "whatever was chosen on the page Rewrite"
+    test = opened(view=view)
+    assert ignored not in said(test)
+    test.session_state["stop"] = True
+    assert ignored in said(test.run())
+
+
+@pytest.mark.parametrize("view", [SENTENCE, BUDGET])
+@pytest.mark.parametrize("text", ["", "zzqq!! <b>x</b>", "!!!"])
+def test_a_sentence_without_known_words_is_refused(
+    opened: Callable[..., AppTest], view: str, text: str
+) -> None:
+    test = opened(view=view)
+    test.text_area(key="text").set_value(text).run()
+    shown = said(test)
+    assert "cannot be attacked" in shown or "nothing to add up" in shown
+    assert "<b>" not in " ".join(str(m.value) for m in test.markdown)
+
+
+def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=BUDGET)
+    test.toggle(key="table_budget").set_value(True).run()
+    once = table(test, "word", "places", "loss")
+    assert once.set_index("word").loc["my", "places"] == 2
+    test.number_input(key="releases").set_value(3).run()
+    thrice = table(test, "word", "places", "loss")
+    assert thrice["loss"].to_numpy() == pytest.approx(3 * once["loss"].to_numpy())
+    assert "For two texts that differ in nothing but their 45 protected words" in said(test)
+
+
+def test_the_least_protected_have_names(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(view=EXPOSED)
+    test.button(key="find_extremes").click().run()
+    shown = said(test)
+    assert f"Of {len(FEW)} words “" in shown
+    rows = table(test, "stays", "believed then")
+    assert len(rows) == 10
+
+
+@pytest.mark.parametrize("view", [GAME, SENTENCE, BUDGET, EXPOSED])
+def test_every_view_opens_for_every_kind_of_mechanism(
+    opened: Callable[..., AppTest], view: str
+) -> None:
+    test = opened(view=view)
+    for short in ("truncated-gumbel", "madlib", "trlaplace", "tem-calibrated"):
+        test.selectbox(key="attacked").set_value(short).run()
+        assert said(test)

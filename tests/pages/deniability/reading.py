@@ -1,0 +1,56 @@
+"""What the tests of the Deniability page read from it, and do to it."""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.deniability.page import measuring
+from pages.shared.ahead import AHEAD
+
+CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
+
+
+def row(test: AppTest, of: str, table: int = 0) -> Any:
+    """The rows of one kind of the table at ε, by mechanism."""
+    shown = test.dataframe[table].value
+    return shown[shown["of"].str.startswith(of)].set_index("mechanism")
+
+
+def assert_no_cell_says_none(test: AppTest) -> None:
+    """A missing value is drawn as an empty cell, not as the word that stands for it."""
+    assert any(table.value.isna().any(axis=None) for table in test.dataframe)
+    for table in test.dataframe:
+        assert table.proto.HasField("placeholder")
+        assert table.proto.placeholder == ""
+        assert not table.value.isin(["None", "nan", "NaN"]).any(axis=None)
+
+
+def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object]) -> None:
+    """Hear of every group of words that is measured, but not of the start's work in advance."""
+    measured = measuring._measured
+
+    def watched(mechanism: Any, part: Any, *rest: Any) -> Any:
+        if threading.current_thread().name != AHEAD:
+            then(part)
+        return measured(mechanism, part, *rest)
+
+    monkeypatch.setattr(measuring, "_measured", watched)
+
+
+def pin(test: AppTest, key: str, word: str | None) -> None:
+    """Choose a word, or type one that is not offered, which `AppTest` does not know by itself."""
+    box = test.selectbox(key=key)
+    if word is not None and word not in box.options:
+        box.options.append(word)
+    box.set_value(word).run()
+
+
+def marks(test: AppTest) -> list[str]:
+    """Where the lines of the marks stand."""
+    return re.findall(
+        r"left:(calc\([^)]*\))[^>]*dotted", " ".join(e.proto.body for e in test.get("html"))
+    )

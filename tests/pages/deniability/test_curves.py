@@ -1,0 +1,108 @@
+"""The Deniability page under AppTest: its curves, and what is measured for whom."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
+from pages.deniability.page import measuring
+from pages.shared import resources
+from pages.shared.presets import CURVE_MECHANISMS
+from tests.pages.app import figures, said
+from tests.pages.deniability.reading import (
+    watch_sessions,
+)
+
+
+def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    found = figures(test)
+    assert len(found) == 4
+    assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+    names = {trace["name"] for figure in found for trace in figure["data"] if "name" in trace}
+    assert names == set(CURVE_MECHANISMS)
+    held = test.session_state["denying_held"]
+    assert len(held.parts) == len(CURVE_MECHANISMS)
+    assert "tem: mean" in said(test)
+    assert "(exact)" in said(test)
+    assert "interval of 95 %" in said(test)
+    assert "two standard errors)" in said(test)
+
+
+def test_the_first_view_measures_a_few_ordinary_words() -> None:
+    assert 10 <= START_SAMPLE <= 20
+
+
+def test_local_mechanisms_with_and_without_delta_are_told_apart(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(curve_metric=[], curve_log=[], curve_local=["laplace", "gaussian"])
+    assert len(figures(test)) == 2
+    assert any("up to a probability δ: gaussian" in e.value for e in test.markdown)
+
+
+def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=[], curve_log=[], curve_local=[])
+    assert not test.exception
+    assert "Choose at least one mechanism" in test.info[0].value
+
+
+def test_thin_lines_of_all_words_on_request(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=["tem"], curve_log=[], lines=True)
+    thin = figures(test)[0]["data"][0]
+    assert thin["line"]["width"] == 1
+
+
+def test_another_mechanism_keeps_what_is_measured(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=["tem"], curve_log=[], curve_local=[])
+    (before,) = test.session_state["denying_held"].parts.values()
+    before = dict(before)
+    test.session_state["curve_local"] = ["gaussian"]
+    test.run()
+    held = test.session_state["denying_held"].parts
+    (after,) = (parts for name, parts in held.items() if name[0] == "tem.v1")
+    assert len(held) == 2
+    assert all(after[i] is part for i, part in before.items())
+    assert len(figures(test)) == 4
+
+
+def test_a_sample_is_measured_once_for_all_and_typed_words_for_one_session_alone(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {"curve_metric": ["tem"], "curve_log": [], "seed": 77}
+    opened(**few)
+    asked: list[str] = []
+    watch_sessions(monkeypatch, lambda part: asked.extend(part.names))
+    assert len(figures(opened(**few))) == 2
+    assert asked == []
+    for _ in range(2):
+        opened(**few, of=LIST, words="city, money")
+    assert asked == ["city", "money"] * 2
+
+
+def test_what_is_measured_in_advance_is_what_a_first_view_takes(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = resources.lexicon("default")
+    work = measuring.Work(Words(SAMPLE, 3).selection(words, 78), 20, 78, public=True)
+    measuring.measure_ahead([resources.mechanism(words, "tem.v1")], work)
+    watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
+    assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
+
+
+def test_a_stop_keeps_what_is_there_and_goes_on(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=["tem"], curve_log=[], curve_local=[], sample=20)
+    held = test.session_state["denying_held"]
+    (parts,) = held.parts.values()
+    assert len(parts) == 3
+    whole = test.dataframe[0].value
+    parts.pop(2)
+    test.session_state["denying_stopped"] = True
+    test.run()
+    assert "Stopped" in test.warning[0].value
+    assert any("tem: 14 of 20 words" in element.value for element in test.markdown)
+    assert test.dataframe[0].value["of"].tolist() == ["mean of 14", "median", "worst"]
+    next(button for button in test.button if button.label == "Go on measuring").click().run()
+    assert not test.warning
+    assert test.dataframe[0].value.equals(whole)

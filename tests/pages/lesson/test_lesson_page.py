@@ -1,0 +1,145 @@
+"""The lesson: eight steps, a guess each, the score, the sheets, and the explanations elsewhere."""
+
+import functools
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.study.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
+from pages.lesson.guessing import GUESS, computed
+from pages.lesson.steps import BY_PAGE, STEPS, step
+from pages.lesson.worksheet import answers, worksheet
+from tests.needs import ROOT
+from tests.pages.app import open_link, said
+
+opened = functools.partial(open_link, "lesson")
+
+
+def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
+    task = computed(key)
+    if task.options:
+        place = int(task.answer) if right else (int(task.answer) + 1) % len(task.options)
+        test.radio(key=f"{GUESS}{key}").set_value(task.options[place])
+    else:
+        far = task.low if task.answer > (task.low + task.high) / 2 else task.high
+        number = round(task.answer, 1) if right else far
+        test.number_input(key=f"{GUESS}{key}").set_value(number)
+    return test.button(key=f"lesson_check_{key}").click().run()
+
+
+def test_the_steps_are_those_of_the_exercises() -> None:
+    assert tuple(one.key for one in STEPS) == tuple(EXERCISES)
+    assert set(BY_PAGE) <= {"", *(path.stem for path in (ROOT / "pages").glob("*.py"))}
+    assert {key for keys in BY_PAGE.values() for key in keys} <= set(EXERCISES)
+    for one in STEPS:
+        assert (ROOT / one.page).is_file()
+
+
+def test_the_whole_lesson_can_be_walked() -> None:
+    test = opened()
+    for place, one in enumerate(STEPS):
+        shown = said(test)
+        assert f"{place + 1}. {one.title}" in shown
+        assert computed(one.key).question in shown
+        assert computed(one.key).found not in shown
+        test = guess(test, one.key, right=place % 2 == 0)
+        shown = said(test)
+        assert computed(one.key).found in shown
+        assert ("Right." in shown) == (place % 2 == 0)
+        assert f"{place + 1} of 8 guesses made, {place // 2 + 1} right." in shown
+        if place < len(STEPS) - 1:
+            test = test.button(key="lesson_forward").click().run()
+    assert test.button(key="lesson_forward").disabled
+    test = test.button(key="lesson_anew").click().run()
+    assert "guesses made" not in said(test)
+
+
+def test_the_first_guess_counts() -> None:
+    test = guess(opened(step="odds"), "odds", right=False)
+    assert "Not so." in said(test)
+    assert test.radio(key=f"{GUESS}odds").disabled
+    assert not [button for button in test.button if button.key == "lesson_check_odds"]
+    test = test.button(key="lesson_forward").click().run()
+    test = test.button(key="lesson_back").click().run()
+    assert "Not so." in said(test)
+
+
+@pytest.mark.parametrize(("step", "asked"), [("price", "type a number"), ("crowd", "choose an")])
+def test_checking_without_a_guess_asks_for_one(step: str, asked: str) -> None:
+    test = opened(step=step).button(key=f"lesson_check_{step}").click().run()
+    assert computed(step).found not in said(test)
+    assert f"Guess first: {asked}" in said(test)
+
+
+@pytest.mark.parametrize("linked", ["", "fun", "<b>", "names; drop"])
+def test_a_link_of_nonsense_opens_the_first_step(linked: str) -> None:
+    assert f"1. {STEPS[0].title}" in said(opened(step=linked))
+
+
+def test_a_link_opens_its_step() -> None:
+    assert f"6. {STEPS[5].title}" in said(opened(step="claim"))
+
+
+class Balanced(HTMLParser):
+    """Tags that are opened and closed in order; the words between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.mark.parametrize("make", [worksheet, answers])
+def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None:
+    tasks = tuple(computed(one.key) for one in STEPS)
+    sheet = make(tasks)
+    read = Balanced()
+    read.feed(sheet)
+    assert not read.open
+    assert not re.search(r"src=|href=|url\(|@import|<script", sheet)
+    for task in tasks:
+        assert task.question in read.words
+        assert (task.found in read.words) == (make is answers)
+
+
+@pytest.mark.parametrize("page", ["rewrite", "neighbourhoods", "audit", "attacker"])
+def test_other_pages_explain_themselves_when_asked(page: str) -> None:
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    test.switch_page(f"pages/{page}/page.py")
+    test.query_params["explain"] = "true"
+    shown = said(test.run())
+    for key in BY_PAGE[page]:
+        assert next(one for one in STEPS if one.key == key).story in shown
+    silent = said(test.toggle(key="explain").set_value(False).run())
+    assert STEPS[1].story not in silent
+
+
+def test_the_promise_of_odds_is_about_one_output_of_one_word() -> None:
+    """TEM's worst output of one draw keeps the bound; the same output twice does not."""
+    story = step("odds").story
+    assert "a promise about one output of one word" in story
+    assert "they multiply" in story
+    assert "whatever else" not in story
+    lexicon = load()
+    pair = lexicon.indices(ODDS_WORDS)
+    rows = lexicon.vectors[pair].astype(float)
+    bound = ODDS_EPSILON * np.linalg.norm(rows[0] - rows[1])
+    laws = [create("tem", lexicon).law(int(word), [ODDS_EPSILON]).probabilities[0] for word in pair]
+    once = np.abs(np.log(laws[0] / laws[1])).max()
+    assert once <= bound < 2 * once

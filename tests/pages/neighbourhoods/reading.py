@@ -1,0 +1,33 @@
+"""What the tests of the Neighbourhoods page read from it, and do to it."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.neighbourhoods.page import bench as benches
+from pages.shared.ahead import AHEAD
+
+FEW = {"curve_metric": ["tem"], "curve_log": []}
+
+
+def shown(test: AppTest) -> tuple[str, ...]:
+    return tuple(metric.value for metric in test.metric)
+
+
+def table(test: AppTest) -> Any:
+    return next(d.value for d in test.dataframe if "attack_nearest" in d.value.columns)
+
+
+def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
+    """Hear of all that is measured, but not of the start's work in advance."""
+    compare = benches.compare
+
+    def watched(*given: Any, **more: Any) -> Any:
+        if threading.current_thread().name != AHEAD:
+            then()
+        return compare(*given, **more)
+
+    monkeypatch.setattr(benches, "compare", watched)

@@ -1,0 +1,91 @@
+"""The Neighbourhoods page under AppTest: what it shows of two words, and what is measured."""
+
+import json
+import shlex
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.cli.main import main as cli
+from dpcore.measure.maps.maps import DEFAULT_PAIR
+from pages.neighbourhoods.page import measuring, session
+from pages.shared import resources
+from pages.shared.presets import CURVE_MECHANISMS
+from tests.pages.app import figures, said
+from tests.pages.neighbourhoods.reading import FEW, shown, table, watch_sessions
+
+
+def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    assert shown(test) == DEFAULT_PAIR
+    assert len(figures(test)) == 3
+    facts = test.dataframe[0].value.set_index("fact")
+    assert facts.loc["stratum"].tolist() == ["dense", "sparse"]
+    rows = table(test)
+    assert [name.split()[1] for name in rows["mechanism"]] == [
+        mechanism for mechanism in CURVE_MECHANISMS for _ in (0, 1)
+    ]
+    assert rows["mark"].nunique() == len(CURVE_MECHANISMS)
+    assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
+    refuted = rows["mechanism"].str.contains("truncated-gumbel")
+    assert ((rows["bound"] == "refuted") == refuted).all()
+    assert "The same ε treats “monday” and “garage” most differently under" in said(test)
+    assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
+
+
+def test_a_pair_that_was_measured_ahead_is_not_measured_again(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "DEFAULT_PAIR", ("doctor", "violin"))
+    words = resources.lexicon("default")
+    measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")])
+    watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
+    test = opened(**FEW)
+    assert shown(test) == ("doctor", "violin")
+    assert len(figures(test)) == 3
+
+
+def test_the_table_holds_the_numbers_of_the_commands(
+    opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = opened(more="Link and command", curve_metric=["madlib", "tem"], curve_log=[])
+    rows = table(test)
+    lines = test.code[1].value.splitlines()
+    assert len(lines) == 3 + 2 * 2
+    for line in lines:
+        assert line.startswith("python -m dpcore ")
+        assert cli.main([*shlex.split(line)[3:], "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        if " neighbours " in line:
+            near = test.dataframe[1 if "monday" in line else 2].value
+            assert near["word"].tolist() == [row["word"] for row in answer["neighbours"]]
+        for row in answer.get("rows", []):
+            same = rows["mechanism"].str.endswith(" " + row["mechanism"].removesuffix(".v1"))
+            here = rows[same & (rows["word"] == row["word"])].iloc[0]
+            assert here["nw"].startswith(f"{row['nw']:.3g}")
+            if "attack_low" in row:
+                assert here["attack"].startswith(f"{row['attack_low']:.3f}")
+                assert here["distance"].startswith(f"{row['output_distance']:.3g}")
+
+
+def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=[], curve_log=[])
+    assert not test.exception
+    assert "Choose at least one mechanism" in test.info[0].value
+
+
+def test_a_stop_keeps_what_is_there(opened: Callable[..., AppTest]) -> None:
+    """The slow mechanism is measured a few ε at a time; half of its steps are taken away."""
+    test = opened(curve_metric=["tem"], curve_log=[], word="doctor")
+    bench = test.session_state["neighbouring_bench"][1]
+    (key,) = bench._rows
+    bench._rows.pop(key)
+    bench._tables.clear()
+    test.session_state["neighbouring_stopped"] = bench
+    test.run()
+    assert "Stopped" in test.warning[0].value
+    assert len(figures(test)) == 2
+    test.button(key="go_on_pair").click().run()
+    assert not test.warning
+    assert len(figures(test)) == 3

@@ -1,0 +1,79 @@
+"""The maps of the Neighbourhoods page: missing ones, misreading, tiny lexicons, dense words."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.lexicon import catalogue
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.maps import jobs as map_jobs
+from pages.shared import resources
+from tests.pages.app import figures, said
+from tests.pages.neighbourhoods.reading import FEW, shown, table
+
+
+def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Job:
+        done, error, cancelled = False, None, False
+
+        def progress(self) -> tuple[float, str]:
+            return 0.25, "Placing the words: about 3 s left"
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    job, asked = Job(), []
+    monkeypatch.setattr(map_jobs, "start", lambda *a, **k: asked.append(a) or job)
+    test = opened(word="doctor", other_word="violin", **FEW)
+    assert "PCA of" in said(test)
+    test.button(key="build_map").click().run()
+    assert not test.exception
+    assert [(str(a[1]), a[2]) for a in asked] == [
+        ("densmap", tuple(resources.lexicon("default").indices(["doctor", "violin"]).tolist()))
+    ]
+    assert not any(button.key == "build_map" for button in test.button)
+    test.button(key="stop_map").click().run()
+    assert job.cancelled
+    assert test.button(key="build_map")
+
+
+def test_dense_and_sparse_words_are_listed(opened: Callable[..., AppTest]) -> None:
+    test = opened(more="Dense and sparse words", **FEW)
+    dense, sparse = (d.value for d in test.dataframe if "stratum" in d.value.columns)
+    assert dense["distance"].is_monotonic_increasing
+    assert sparse["distance"].is_monotonic_decreasing
+    assert set(dense["stratum"]) == {"dense"}
+    assert set(sparse["stratum"]) == {"sparse"}
+
+
+def test_how_to_misread_the_map_is_told_in_numbers(opened: Callable[..., AppTest]) -> None:
+    test = opened(more="How to misread the map", **FEW)
+    kept = next(d.value for d in test.dataframe if "map" in d.value.columns)
+    assert kept["map"].tolist() == ["densMAP", "UMAP", "PCA"]
+    assert any("Gaps are no distances" in element.value for element in test.markdown)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, count: int
+) -> None:
+    rows = np.random.default_rng(count).standard_normal((count, 3)).astype(np.float32)
+    tiny = Lexicon("tiny", tuple(f"w{i}" for i in range(count)), rows)
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+    monkeypatch.setattr(catalogue, "load", lambda *a, **k: tiny)
+    resources.lexicon.clear()
+    try:
+        test = opened(**FEW)
+        assert not test.exception
+        assert shown(test) == ("w0", "w1")
+        assert table(test)["word"].tolist() == ["w0", "w1"]
+        assert [e.value for e in test.error] == ["There is no such map."]
+        assert "too few" in said(test) or "at least" in said(test)
+        assert len(figures(test)) == (2 if count == 2 else 3)  # PCA of three words or more
+    finally:
+        resources.lexicon.clear()

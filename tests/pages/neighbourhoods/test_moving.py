@@ -1,0 +1,61 @@
+"""A step of a slider of the Neighbourhoods page: what runs, and that nothing stale is left."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.app import figures, said, step, watched
+from tests.pages.neighbourhoods.reading import FEW, table, watch_sessions
+
+FRAGMENT = "pair_moving"
+
+
+def _map(figure: dict[str, Any]) -> tuple[str, str]:
+    """What does not depend on ε, and what does."""
+    traces = figure["data"]
+    moving = [t for t in traces if t.get("marker", {}).get("sizemode") == "area"]
+    return json.dumps([t for t in traces if t not in moving]), json.dumps(moving)
+
+
+def test_a_step_of_the_slider_measures_nothing_and_draws_the_map_alone(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = opened(**FEW)
+    before = table(test)
+    points, mass = _map(figures(test)[0])
+    watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
+    step(test, "eps_metric", 2.0, FRAGMENT)
+    (drawn,) = figures(test)
+    assert len(test.dataframe) == 1
+    after = table(test)
+    assert (after["nw"].astype(float) < before["nw"].astype(float)).all()
+    assert set(after["epsilon"]) == {"2"}
+    assert "at ε = 2: " in said(test)
+    now_points, now_mass = _map(drawn)
+    assert now_points == points
+    assert now_mass != mass
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"curve_log": [], "projection": "PCA", "scope": "Whole vocabulary"},
+        {"more": "Link and command", "table_map": True, "table_staying": True},
+        {"more": "How to misread the map", "outputs_of": "tem", "table_distances": True},
+    ],
+    ids=["pair", "vocabulary", "commands", "misread"],
+)
+@pytest.mark.parametrize("value", [0.1, 3.0, 1000.0])
+def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
+    opened: Callable[..., AppTest], state: dict[str, object], value: float
+) -> None:
+    test, before = watched(lambda: opened(**state))
+    test, after = watched(lambda: step(test, "eps_metric", value, FRAGMENT), before)
+    _, wanted = watched(lambda: opened(eps_metric=value, **state))
+    assert len(wanted) > 10
+    assert before != wanted
+    assert after == wanted

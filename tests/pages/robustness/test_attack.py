@@ -1,0 +1,140 @@
+"""The view of the attack: one text step by step, a sample with its interval, bad input."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.attack.genetic.candidates import from_substitutions
+from dpcore.attack.genetic.genetic import Genetic
+from dpcore.attack.genetic.trial import adversarial_accuracy
+from dpcore.errors import ParameterError
+from dpcore.learn.substitutions import nearest_words
+from pages.robustness.page import attack_work
+from pages.robustness.words_work import NORMAL, Rules, model, read
+from tests.pages.app import figures, said, table
+from tests.pages.robustness.conftest import small
+
+Opened = Callable[..., AppTest]
+ATTACK = {"robust_view": "Attack"}
+SAMPLE = {**ATTACK, "attack_part": "A sample of texts", "sample_size": "10"}
+
+
+def test_one_text_is_attacked_word_by_word(opened: Opened) -> None:
+    test = opened(**ATTACK)
+    shown = said(test)
+    assert "computed now" in shown
+    steps = table(test, "change", "becomes", "probability")
+    (figure,) = figures(test)
+    assert len(figure["data"][0]["x"]) == len(steps) + 1
+    # The probabilities are the classifier's own, of the text with the changes so far.
+    corpus, victim = read(small(), "sentiment"), model(small(), Rules(), certified=False)
+    text = corpus.test.part([9])
+    words = text.words.copy()
+    label = int(corpus.test_labels[9])
+    for step in steps.itertuples():
+        place = step.place - 1
+        assert small().words[words[place]] == step.word
+        words[place] = small().index(step.becomes)
+        after = victim.probabilities(text.with_words(words))[0, label]
+        assert step.probability == pytest.approx(after, abs=1e-9)
+    if "read otherwise" in shown:
+        assert victim.predict(text.with_words(words))[0] != label
+    assert "robust attack --text" in shown
+
+
+def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> None:
+    test = opened(**ATTACK, attack_text_source="my own")
+    typed = "I hate this terrible rude waiter"
+    test.text_area(key="text").set_value(typed).run()
+    assert re.search(r"Read as negative with probability", said(test))
+    assert all("waiter" not in one for one in test.query_params.values())
+    assert "What you typed is not in the link" in said(test)
+    test.text_area(key="text").set_value("").run()
+    assert "This text cannot be used." in said(test)
+
+
+def test_no_budget_changes_nothing(opened: Opened) -> None:
+    shown = said(opened(**ATTACK, attack_share="0"))
+    assert "after 0 changed words" in shown
+    assert "Nothing was changed" in shown
+
+
+def test_the_nearest_words_are_tried_without_a_mechanism(opened: Opened) -> None:
+    shown = said(opened(**ATTACK, attack_words="the nearest words", attack_neighbours="4"))
+    assert "substitutes, equally likely" in shown
+
+
+def test_a_sample_has_an_interval_and_stays_above_its_certificate(opened: Opened) -> None:
+    test = opened(**SAMPLE, attack_words="the nearest words", attack_neighbours="2")
+    assert "Nothing has been attacked yet." in said(test)
+    test.button(key="sample_start").click().run()
+    row = table(test, "before", "after", "certified").iloc[-1]
+    assert row["texts"] == 10
+    assert row["certified"] <= row["after"] <= row["before"]
+    assert row["from"] < row["after"] + 1e-12
+    assert row["after"] < row["to"] + 1e-12
+    assert "no attack with these words gets below" in said(test)
+
+
+def test_runs_at_two_epsilons_are_drawn_as_a_curve(opened: Opened) -> None:
+    test = opened(**SAMPLE)
+    test.button(key="sample_start").click().run()
+    assert "Attack the sample at another ε" in said(test)
+    test.select_slider(key="eps_metric").set_value(20.0).run()
+    test.button(key="sample_start").click().run()
+    (figure,) = figures(test)
+    named = {one["name"]: one for one in figure["data"] if one.get("name")}
+    assert named["after the attack"]["x"] == named["before"]["x"] == [6.0, 20.0]
+    assert len(table(test, "before", "after")) == 2
+
+
+def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = opened(**SAMPLE)
+    test.button(key="sample_start").click().run()
+    asked = []
+
+    def refused(*given: object) -> None:
+        asked.append(given)
+        raise ParameterError("a setting is outside its range: change it")
+
+    monkeypatch.setattr(attack_work, "adversarial_accuracy", refused)
+    test.select_slider(key="eps_metric").set_value(20.0).run()
+    assert not asked  # nothing is attacked before the button is pressed
+    test.button(key="sample_start").click().run()
+    assert len(asked) == 1
+    assert "change it" in said(test)
+    assert len(table(test, "before", "after")) == 1
+    test.run()
+    assert len(asked) == 1  # nor again by itself
+
+
+def test_the_trial_is_that_of_the_engine() -> None:
+    settings, rules = Genetic(10, 5, 0.2), Rules()
+    hunt = attack_work.Hunt(None, 1.0, rules, NORMAL, 2, settings, 3)
+    found = attack_work.trial(small(), hunt, 12, lambda *_: None).found
+    corpus, victim = read(small(), "sentiment"), model(small(), rules, certified=False)
+    rows = [round(i * (len(corpus.test) - 1) / 11) for i in range(12)]
+    near = nearest_words(small(), corpus.test.words, 2)
+    again = adversarial_accuracy(
+        victim, corpus.test.part(rows), corpus.test_labels[rows],
+        lambda one, _: from_substitutions(one, near), settings, 3,
+    )  # fmt: skip
+    assert found == again
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"attack_share": "7", "attack_population": "-3", "attack_generations": "abc"},
+        {"attack_tries": "0", "seed": "-1", "attacked": "<b>", "eps_metric": "much"},
+        {"attack_text_number": "x", "attack_victim": "mine", "attack_words": "all"},
+        {"attack_part": "A sample of texts", "sample_size": "1000000"},
+    ],
+)
+def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
+    assert "What does a classifier withstand?" in opened(**ATTACK, **link).title[0].value
+    assert not opened(**ATTACK, **link).exception

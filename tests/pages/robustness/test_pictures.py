@@ -1,0 +1,144 @@
+"""The view of pictures: certified accuracy, one picture, the slides' condition, Rényi privacy."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.learn import packages
+from dpcore.learn.pixeldp.digits import digits
+from pages.robustness.page import pictures_work
+from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
+from tests.needs import ROOT
+from tests.pages.app import figures, said, table
+from tests.pages.robustness.reading import curve
+
+Opened = Callable[..., AppTest]
+
+
+def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> None:
+    test = opened()
+    (figure,) = figures(test)
+    lines = {name: curve(figure, name) for name in (PROVED, TIGHT, SLIDES, ORDINARY)}
+    sizes = sorted(lines[PROVED])
+    assert all(lines[PROVED][size] <= lines[TIGHT][size] for size in sizes)
+    assert any(lines[SLIDES][size] > lines[TIGHT][size] for size in sizes)
+    assert lines[PROVED][0.0] > 0.8
+    shown = said(test)
+    assert "computed now" in shown
+    assert "The slides' line is no certificate" in shown
+    assert f"{PROVED}: {lines[PROVED][0.0]:.1%}" in shown
+
+
+def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
+    test = opened(digits_scale="0.35", seed="5", digits_draws="100", digits_bound="Hoeffding")
+    (figure,) = figures(test)
+    command = next(one.value for one in test.code if "robust digits" in one.value)
+    answer = subprocess.run(
+        [sys.executable, *command.split()[1:], "--json"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    rows = [row for row in json.loads(answer.stdout)["rows"] if row["bound"] == "hoeffding"]
+    for name, column in ((PROVED, "certified"), (TIGHT, "certified_tight")):
+        line = curve(figure, name)
+        at = sorted(line)
+        for row in rows:
+            if row["size"] <= at[-1]:
+                # Certified accuracy falls with the size: a value between two drawn ones.
+                below = max(size for size in at if size <= row["size"])
+                above = min((size for size in at if size >= row["size"]), default=at[-1])
+                assert line[above] <= row[column] <= line[below]
+
+
+def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
+    shown = said(opened(digits_error="0.0001", digits_scale="0.7"))
+    count = int(re.search(r"It abstains on (\d+) of 450", shown)[1])
+    found = pictures_work.certified(
+        pictures_work.Noise(scale=0.7), pictures_work.Bounded(error=0.0001)
+    )
+    assert count == int((found.low <= found.high).sum()) > 0
+
+
+def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> None:
+    test = opened(digits_noise="Laplace")
+    (figure,) = figures(test)
+    assert SLIDES not in {one.get("name") for one in figure["data"]}
+    assert "δ = 0" in said(test)
+
+
+@pytest.mark.parametrize("place", ["in the picture", "after the first layer", "in an auto-encoder"])
+def test_one_picture_has_votes_bounds_and_a_certificate(opened: Opened, place: str) -> None:
+    test = opened(digits_part="One picture", digits_place=place, digits_picture="7")
+    picture, votes, growing = figures(test)
+    assert len(picture["data"]) == 2
+    shares = votes["data"][0]["y"]
+    assert sum(shares) == pytest.approx(1.0)
+    label = int(digits().test_labels[7])
+    shown = said(test)
+    assert f"Picture 7, a {label}" in shown
+    assert "Clopper–Pearson: it " in shown
+    assert "Hoeffding: it " in shown
+    assert len(growing["data"][0]["x"]) == len(pictures_work.SCALES)
+
+
+def test_the_picture_is_that_of_the_data(opened: Opened) -> None:
+    test = opened(digits_part="One picture", digits_picture="11")
+    drawn = np.array(figures(test)[0]["data"][0]["z"], dtype=float)
+    np.testing.assert_allclose(drawn, digits().test[11].reshape(8, 8), atol=5e-4)
+
+
+def test_the_counterexample_keeps_the_promise_and_breaks_the_condition(opened: Opened) -> None:
+    test = opened(digits_part="The slides' condition", slides_epsilon="0.5", slides_delta="0.02")
+    shown = said(test)
+    assert "refuted" in shown
+    assert "no counterexample exists" in shown
+    laws = table(test, "at x", "at x′, an attack away")
+    p, q = laws["at x"].to_numpy(), laws["at x′, an attack away"].to_numpy()
+    e = np.exp(0.5)
+    assert p[0] > e**2 * p[1] + 1.5 * 0.02  # the slides' condition at x
+    assert q[0] <= q[1] + 1e-9  # and class k is not ahead at x′
+    for one, other in ((p, q), (q, p)):
+        assert np.maximum(one - e * other, 0).sum() <= 0.02 + 1e-9
+    assert not p[0] > e**2 * p[1] + (1 + e) * 0.02 + 1e-9  # PixelDP's does not hold
+
+
+def test_robust_is_private_where_every_input_occurs(opened: Opened) -> None:
+    test = opened(digits_part="Robust is private")
+    assert "pairs of inputs that never occur" in said(test)
+    test.segmented_control(key="renyi_prior").set_value("all four occur").run()
+    assert "robust is private." in said(test)
+    rows = table(test, "ε, robust", "ε, private")
+    assert (rows["ε, robust"] == rows["ε, private"]).all()
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"robust_view": "nowhere", "digits_place": "<b>", "digits_scale": "-1", "seed": "x"},
+        {"digits_draws": "1e99", "digits_error": "2", "digits_bound": "", "digits_noise": "nan"},
+        {"digits_part": "One picture", "digits_picture": "-5"},
+        {"digits_part": "The slides' condition", "slides_epsilon": "inf", "slides_delta": "0"},
+        {"digits_part": "Robust is private", "renyi_prior": "nobody"},
+    ],
+)
+def test_a_link_of_nonsense_shows_the_usual_view(opened: Opened, link: dict[str, str]) -> None:
+    assert "What does a classifier withstand?" in opened(**link).title[0].value
+    assert not opened(**link).exception
+
+
+def test_without_scikit_learn_it_says_what_to_install(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    digits.cache_clear()
+    monkeypatch.setattr(packages.importlib, "import_module", missing)
+    shown = said(opened(seed="77"))
+    assert "pip install -r requirements.txt" in shown
+    digits.cache_clear()

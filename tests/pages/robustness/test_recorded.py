@@ -1,0 +1,143 @@
+"""The recorded views: every record has its mark, its parts, its paper and its command."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.attack.latent.examples import examples, guess
+from dpcore.errors import StudyError
+from dpcore.study.autoencoder_examples import read_examples
+from dpcore.study.experiment_results import read_experiment, read_experiments
+from dpcore.study.robust_curves import training_curves
+from pages.robustness.page import recorded_frame
+from tests.pages.app import figures, said, table
+from tests.pages.robustness.reading import curve
+
+Opened = Callable[..., AppTest]
+THERE = {entry.name: entry for entry in read_experiments()}
+FIELDS = {
+    "xu2021-tables-2-3-": ({"robust_view": "Training"}, "training"),
+    "huang2024-autoencoder-": ({"robust_view": "Auto-encoders"}, "auto"),
+    "adept2021-": ({"robust_view": "Auto-encoders", "auto_system": "adept"}, "adept"),
+    "pixeldp-": ({"robust_view": "Noise in networks"}, "noise"),
+}
+NAMES = [name for name in THERE if name.startswith(tuple(FIELDS))]
+
+
+def link_of(name: str) -> tuple[dict[str, str], str]:
+    beginning = next(one for one in FIELDS if name.startswith(one))
+    link, field = FIELDS[beginning]
+    return link | {f"{field}_record": name}, field
+
+
+@pytest.mark.parametrize("beginning", FIELDS)
+def test_every_view_has_a_record(beginning: str) -> None:
+    assert any(name.startswith(beginning) for name in THERE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
+    link, field = link_of(name)
+    test = opened(**link)
+    entry = THERE[name]
+    shown = said(test)
+    assert f"recorded {entry.date}" in shown
+    assert entry.sizes in shown
+    parts = [tab.label for tab in test.tabs]
+    assert parts[-1] == "Link and command"
+    assert ("Paper against ours" in parts) == bool(entry.source)
+    for part in parts:
+        test.session_state[f"{field}_part"] = part
+        test.run()
+        assert not test.exception, (part, test.exception)
+        assert not test.error, (part, [one.value for one in test.error])
+    shown = said(test)
+    assert entry.command in shown
+    assert "pip install -r requirements-learn.txt" in shown
+
+
+def test_accuracies_are_those_of_the_record(opened: Opened) -> None:
+    name = next(one for one in NAMES if one.startswith("xu2021-"))
+    test = opened(**link_of(name)[0], training_measured="stronger", training_mechanism="madlib")
+    (figure,) = figures(test)
+    wanted = training_curves(read_experiment(name), "madlib", "stronger")
+    for title, rows in wanted.groupby("curve"):
+        drawn = curve(figure, title)
+        assert drawn == pytest.approx(dict(zip(rows["x"], rows["mean"], strict=True)))
+
+
+def test_examples_are_those_that_were_recorded(opened: Opened) -> None:
+    link = FIELDS["huang2024-autoencoder-"][0]
+    test = opened(**link, auto_part="Examples", auto_sentence="3", auto_noise="laplace")
+    made = read_examples()
+    text = list(dict.fromkeys(one.text for one in made.rows))[3]
+    assert f"Written: {text}" in said(test)
+    rows = table(test, "the network writes")
+    wanted = [one.network for one in made.rows if (one.text, one.label) == (text, "laplace")]
+    assert rows["the network writes"].tolist() == wanted
+
+
+def test_the_attack_on_a_latent_vector_is_computed_now(opened: Opened) -> None:
+    link = FIELDS["adept2021-"][0] | {"adept_part": "Find the utterance"}
+    test = opened(**link, latent_text="7", latent_epsilon="64", latent_noise="adept", seed="11")
+    shown = said(test)
+    assert "computed now" in shown
+    found = guess(examples(), 7, "adept", 64.0, 11)
+    rank = re.search(r"true utterance has rank ([\d.]+) of (\d+)", shown)
+    assert float(rank[1]) == found.rank
+    assert int(rank[2]) == len(examples().texts)
+    believed = table(test, "utterance", "believed")
+    assert believed["utterance"].iloc[0] == examples().texts[int(found.order[0])]
+    assert believed["believed"].iloc[0] == pytest.approx(found.probability.max())
+    (figure,) = figures(test)
+    claimed, true = curve(figure, "the claimed ε allows"), curve(figure, "the true ε allows")
+    assert all(true[at] >= claimed[at] for at in claimed)
+    assert "Among the thousands of the corpus it does" in shown
+
+
+def test_the_record_refutes_the_claim_of_the_published_noise(opened: Opened) -> None:
+    link = FIELDS["adept2021-"][0] | {"adept_part": "Curves", "adept_quantity": "bayes"}
+    test = opened(**link)
+    (figure,) = figures(test)
+    adept, allowed = curve(figure, "adept"), curve(figure, "the claimed ε allows")
+    epsilons = re.search(r"at ε = ([\d., ]+): a refutation on real text", said(test))[1]
+    beyond = [float(one) for one in epsilons.split(", ")]
+    assert beyond
+    assert all(adept[epsilon] > allowed[epsilon] for epsilon in beyond)
+    assert all(curve(figure, "laplace")[epsilon] <= allowed[epsilon] for epsilon in allowed)
+
+
+def test_damage_is_said_and_live_views_still_work(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged() -> None:
+        raise StudyError("the manifest is damaged: record it again")
+
+    monkeypatch.setattr(recorded_frame, "read_experiments", damaged)
+    assert "record it again" in said(opened(robust_view="Training"))
+    assert "stay right" in said(opened())
+    monkeypatch.setattr(recorded_frame, "read_experiments", tuple)
+    assert "restore the folder data/results/experiments" in said(opened(robust_view="Training"))
+
+
+@pytest.mark.parametrize(
+    ("view", "link"),
+    [
+        ("Training", {"training_record": "no", "training_mechanism": "<b>"}),
+        ("Training", {"training_measured": "all", "training_part": "?"}),
+        ("Auto-encoders", {"auto_system": "x", "auto_quantity": "y", "auto_reader": "!"}),
+        ("Auto-encoders", {"auto_part": "Examples", "auto_sentence": "99", "auto_noise": "none"}),
+        ("Auto-encoders", {"auto_system": "adept", "adept_part": "Rewrites", "adept_text": "-1"}),
+        ("Auto-encoders", {"auto_system": "adept", "adept_part": "Find the utterance",
+                           "latent_epsilon": "0", "latent_text": "many"}),
+        ("Noise in networks", {"noise_record": "", "noise_scale": "nan", "noise_bound": "no"}),
+    ],
+)  # fmt: skip
+def test_a_link_of_nonsense_shows_the_usual_view(
+    opened: Opened, view: str, link: dict[str, str]
+) -> None:
+    test = opened(robust_view=view, **link)
+    assert not test.exception
+    assert not test.error

@@ -1,0 +1,67 @@
+"""The networks that come along as victims of the attack: step by step, certificates, refusals."""
+
+import shlex
+import sys
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.attack.genetic.genetic import Genetic
+from dpcore.learn.bundled_networks import NEIGHBOURS
+from dpcore.lexicon.catalogue import load
+from pages.robustness.page import attack_work, victims
+from pages.robustness.words_work import Rules
+from tests.pages.app import open_link, said, table
+from tests.shell import result
+
+ATTACK = {"robust_view": "Attack", "attack_victim": "network"}
+
+
+def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
+    pytest.importorskip("torch")
+    # The bounds hold for changes in all places, so also for an attack that may change all of them.
+    settings, lexicon = Genetic(20, 10, 1.0), load()
+    for name in victims.NETWORKS:
+        hunt = attack_work.Hunt(None, 1.0, Rules(), name, NEIGHBOURS, settings, 0)
+        found = attack_work.trial(lexicon, hunt, 24, lambda *_: None)
+        assert found.certified is not None
+        assert found.certified <= found.found.accuracy <= found.found.clean
+    assert found.certified > 0.25  # the second was trained for it
+
+
+def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    test = open_link("robustness", **ATTACK)
+    steps = table(test, "change", "becomes", "probability")
+    command = next(one.value for one in test.code if "robust attack" in one.value)
+    assert "--checkpoint normal" in command
+    rows = result(capsys, *shlex.split(command)[3:])["rows"]
+    assert [row["new"] for row in rows[1:]] == steps["becomes"].tolist()
+    assert [row["probability"] for row in rows[1:]] == pytest.approx(steps["probability"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        ({}, "was trained with another vocabulary"),
+        ({"attack_labels": "topic"}, "the networks that come along read sentiment"),
+        ({"attack_labels": "topic", "attack_part": "A sample of texts"}, "read sentiment"),
+    ],
+)
+def test_a_network_reads_its_own_words_and_labels(
+    opened: Callable[..., AppTest], link: dict[str, str], why: str
+) -> None:
+    pytest.importorskip("torch")
+    test = opened(**ATTACK, **link)
+    for button in test.button:
+        if button.key == "sample_start":
+            test = button.click().run()
+    assert why in said(test)
+
+
+def test_without_torch_the_way_to_install_it_is_said(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "pip install -r requirements-learn.txt" in said(opened(**ATTACK))

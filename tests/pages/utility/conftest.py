@@ -1,0 +1,17 @@
+"""The Utility page of a session that holds some state already."""
+
+import functools
+from collections.abc import Callable, Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.utility.page import recorded
+from tests.pages.app import open_page
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., AppTest]]:
+    recorded.recorded.clear()
+    yield functools.partial(open_page, "utility")
+    recorded.recorded.clear()

@@ -1,0 +1,121 @@
+"""Figure 1 of Habernal 2021 against plain clipping, formulas, and bounds that nothing exceeds.
+
+False-alarm probability of each randomised assertion: 1e-6.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcore.errors import ParameterError
+from dpcore.papers.habernal2021.pairs import (
+    COLUMNS,
+    DISTRIBUTIONS,
+    GEOMETRY_COLUMNS,
+    clipped_distances,
+    exceeding_pairs,
+    two_dimensions,
+)
+
+PAIRS = 4_000
+
+
+@pytest.fixture(scope="module")
+def table():
+    return exceeding_pairs(np.random.default_rng(1), (1, 2, 4, 8, 16, 24, 32, 178, 200), PAIRS)
+
+
+def share(table, name, n, clipping="L2"):
+    rows = table[(table["distribution"] == name) & (table["clipping"] == clipping)]
+    return rows[rows["dimension"] == n].iloc[0]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("scale", [0.05, 0.4, 3.0])
+def test_distances_equal_plain_clipping(order, scale, rng):
+    x, y = rng().standard_normal((2, 12, 50)) * scale
+    dimensions = [1, 2, 5, 12]
+    for found, n in zip(clipped_distances(x, y, dimensions, order), dimensions, strict=True):
+        for i in range(50):
+            a, b = (v[:n, i] / max(1.0, np.linalg.norm(v[:n, i], ord=order)) for v in (x, y))
+            assert found[i] == pytest.approx(np.abs(a - b).sum(), rel=1e-12)
+
+
+def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table):
+    assert tuple(table.columns) == COLUMNS
+    control = table[table["clipping"] == "L1"]
+    assert not control["exceeding"].any()
+    assert control["largest"].max() <= 1.0
+    clipped = table[table["clipping"] == "L2"]
+    assert np.all(clipped["largest"] <= np.sqrt(clipped["dimension"]) * (1 + 1e-12))
+    assert np.all((table["low"] <= table["share"]) & (table["share"] <= table["high"]))
+
+
+@pytest.mark.parametrize("kind", DISTRIBUTIONS[1:])
+def test_normal_vectors_agree_with_the_formula(table, kind):
+    """Within chance, and the error of the expansion: of order 1/n, here below 0.005."""
+    compared = 0
+    for n in (1, 16, 24, 32, 178, 200):
+        expected = kind.expected(n)
+        if math.isnan(expected):
+            continue
+        compared += 1
+        found = share(table, kind.name, n)
+        assert found["expected"] == expected
+        limit = stats.norm.isf(1e-6 / 2) * math.sqrt(expected * (1 - expected) / PAIRS)
+        assert abs(found["share"] - expected) <= limit + 0.005
+    assert compared >= 4
+
+
+def test_half_of_the_normal_pairs_exceed_at_root_pi_over_sigma():
+    for kind in DISTRIBUTIONS[1:]:
+        crossing = math.sqrt(math.pi) / kind.deviation
+        assert kind.expected(math.floor(crossing) - 1) < 0.5 < kind.expected(math.ceil(crossing))
+
+
+def test_uniform_vectors_in_two_dimensions(table):
+    """Half a million other pairs, clipped plainly: the share is 0.138, standard error 0.0005."""
+    x, y = np.random.default_rng(5).uniform(-1, 1, (2, 500_000, 2))
+    x, y = (v / np.maximum(1.0, np.linalg.norm(v, axis=1))[:, None] for v in (x, y))
+    expected = float((np.abs(x - y).sum(axis=1) > 2).mean())
+    assert expected == pytest.approx(0.138, abs=0.003)
+    found = share(table, DISTRIBUTIONS[0].name, 2)["share"]
+    deviation = math.sqrt(expected * (1 - expected) * (1 / PAIRS + 1 / 500_000))
+    assert abs(found - expected) <= stats.norm.isf(1e-6 / 2) * deviation
+
+
+def test_uniform_vectors_in_one_dimension_are_covered(table):
+    assert share(table, DISTRIBUTIONS[0].name, 1)["exceeding"] == 0
+    assert share(table, DISTRIBUTIONS[0].name, 1)["expected"] == 0
+
+
+def test_the_picture_in_two_dimensions():
+    shapes = two_dimensions()
+    assert tuple(shapes.columns) == GEOMETRY_COLUMNS
+    by = {name: rows[["x", "y"]].to_numpy() for name, rows in shapes.groupby("shape")}
+    np.testing.assert_allclose(np.linalg.norm(by["disc"], axis=1), 1)
+    np.testing.assert_allclose(np.abs(by["covered square"]).sum(axis=1), 1)
+    np.testing.assert_allclose(np.abs(by["square around the disc"]).sum(axis=1), math.sqrt(2))
+    pair = by["worst pair"]
+    np.testing.assert_allclose(np.linalg.norm(pair, axis=1), 1)
+    assert np.abs(pair[0] - pair[1]).sum() == pytest.approx(2 * math.sqrt(2))
+    # No two points of the disc are farther apart.
+    apart = np.abs(by["disc"][:, None] - by["disc"][None]).sum(axis=2)
+    assert apart.max() <= 2 * math.sqrt(2) + 1e-12
+
+
+def test_what_is_refused(rng):
+    for dimensions in ([], [0], [2_000]):
+        with pytest.raises(ParameterError, match="dimensions"):
+            exceeding_pairs(rng(), dimensions, 10)
+    with pytest.raises(ParameterError, match="pairs"):
+        exceeding_pairs(rng(), [2], 0)
+
+
+def test_progress_ends_at_the_whole(rng):
+    seen = []
+    exceeding_pairs(rng(), [1, 2], 1_100, progress=lambda *a: seen.append(a))
+    assert [done for _, done, _ in seen] == list(range(1, 10))
+    assert {total for _, _, total in seen} == {9}

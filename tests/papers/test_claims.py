@@ -1,0 +1,379 @@
+"""Verdicts: the known outcome of every claim, its figures, and that files keep them."""
+
+import dataclasses
+import math
+import shlex
+
+import numpy as np
+import pytest
+
+from dpcore.audit import settings as settings_module
+from dpcore.audit.exact.gumbel_bounds import log_probability_bounds
+from dpcore.audit.exact.laws import audit_mechanism
+from dpcore.audit.report import audit_report
+from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Condition, Outcome, Verdict, from_json, to_json
+from dpcore.errors import ComputationError, ParameterError
+from dpcore.lexicon import catalogue
+from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.gumbel.law import log_law_from_distances
+from dpcore.mechanisms.gumbel.scale import lowest_epsilon, scale
+from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.noise.poisson import poisson_weights
+from dpcore.papers.claims import CLAIMS, all_verdicts, verdict
+from dpcore.papers.lecuyer2019.claims import largest_margin
+from dpcore.papers.xu2021 import claims as claims_gumbel
+from tests.mechanisms import lexicons
+
+REFUTED = {"xu-theorem-1", "xu-lemma-1", "huang-theorem-3", "adept-published", "pixeldp-slides"}
+SETTINGS = AuditSettings(words=4, draws=2000)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return {one.key: one for one in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
+
+
+def test_every_claim_has_its_known_outcome(table):
+    assert list(table) == list(CLAIMS)
+    assert {key for key, one in table.items() if one.outcome is Outcome.REFUTED} == REFUTED
+    conditional = {key for key, one in table.items() if one.outcome is Outcome.CONDITIONAL}
+    assert conditional == {"huang-theorem-4"}
+    others = {one.outcome for key, one in table.items() if key not in REFUTED | conditional}
+    assert others <= {Outcome.PROVED, Outcome.CHECKED}
+
+
+def test_every_verdict_says_what_a_reader_needs(table):
+    shorts = {kind.short for kind in MECHANISMS.values()}
+    for one in table.values():
+        assert all((one.title, one.claim, one.source, one.computed, one.numbers, one.repair))
+        assert one.outcome is not Outcome.REFUTED or one.failing_step
+        assert one.mechanism in {"", *shorts}
+        words = shlex.split(one.command)
+        assert words[:6] == ["python", "-m", "dpcore", "audit", "--claim", one.key]
+        assert words[-2:] == ["--lexicon", "PATH-OF-THE-LEXICON"]  # it has no name here
+
+
+@pytest.mark.parametrize(
+    ("edge", "outcome", "said", "impossible"),
+    [
+        (1.01, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", True),
+        (4.0, Outcome.REFUTED, "The crafted vocabulary contradicts the claim; these", False),
+        (100.0, Outcome.NOT_REFUTED, "Neither contradicts the claim.", False),
+    ],
+)
+def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(edge, outcome, said, impossible):
+    words = lexicons.cloud(2_000, 6)
+    found = verdict("xu-theorem-1", words, dataclasses.replace(SETTINGS, edge=edge))
+    assert found.outcome is outcome
+    assert said in found.computed
+    assert ("cannot hold for all n words" in found.failing_step) == impossible
+    assert (found.numbers["n·exp(−e^(2Δ/b))"] > 1) == impossible
+
+
+def test_a_file_keeps_them(table):
+    found = list(table.values())
+    assert from_json(to_json(found)) == found
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"key": "x"}]', '[{"outcome": "maybe"}]'])
+def test_what_is_no_verdict_is_refused(text):
+    with pytest.raises(ParameterError, match="no verdict"):
+        from_json(text)
+
+
+def test_a_verdict_must_be_able_to_say_why():
+    common = {
+        "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
+    }  # fmt: skip
+    with pytest.raises(ParameterError, match="how far"):
+        Verdict(outcome=Outcome.NOT_REFUTED, **common)
+    with pytest.raises(ParameterError, match="numbers"):
+        Verdict(outcome=Outcome.REFUTED, **common)
+    some = Verdict(outcome=Outcome.NOT_REFUTED, extent="9 draws", numbers={"a": math.inf}, **common)
+    assert some.label == "not refuted (9 draws)"
+    assert some.numbers == {"a": "∞"}
+    with pytest.raises(ComputationError, match="NaN"):
+        Verdict(outcome=Outcome.PROVED, numbers={"a": math.nan}, **common)
+
+
+def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met():
+    common = {
+        "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
+    }  # fmt: skip
+    unmet = (Condition("the sky is green", False),)
+    with pytest.raises(ParameterError, match="not 'proved' unless the sky is green"):
+        Verdict(outcome=Outcome.PROVED, conditions=unmet, **common)
+    assert Verdict(outcome=Outcome.CONDITIONAL, conditions=unmet, **common).label == "conditional"
+    for conditions in ((), (Condition("the sky is blue", True),)):
+        with pytest.raises(ParameterError, match="condition not met"):
+            Verdict(outcome=Outcome.CONDITIONAL, conditions=conditions, **common)
+
+
+# -- a proof and a sampler are two findings --------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["madlib", "mahalanobis", "vickrey", "random-projection"])
+def test_a_sampler_that_fails_its_tests_refutes_no_proof(key, monkeypatch):
+    """Noise that is a tenth too long: the law keeps its status, and the sampler has its own."""
+    from dpcore.papers.feyisetan2020 import claims as claims_noise
+
+    words = lexicons.cloud(50, 6)
+    right = verdict(key, words, SETTINGS)
+    assert (right.outcome, right.law, right.label) == ("proved", "proved", "proved")
+    assert right.sampler.agrees
+    radii = claims_noise.radii
+    monkeypatch.setattr(claims_noise, "radii", lambda *given: 1.1 * radii(*given))
+    wrong = verdict(key, words, SETTINGS)
+    assert (wrong.outcome, wrong.law) == (Outcome.DISAGREES, Outcome.PROVED)
+    assert not wrong.sampler.agrees
+    assert wrong.sampler.p_value < wrong.sampler.threshold
+    assert wrong.label == (
+        f"the sampler disagrees with its law (p = {wrong.sampler.p_value:.2g}); of the law: proved"
+    )
+    assert from_json(to_json([right, wrong])) == [right, wrong]
+    report = audit_report(create(key, words), 1.0)
+    assert (report.outcome, report.epsilon_effective) == (Outcome.DISAGREES, 1.0)
+    assert "of the law: proved" in report.label
+
+
+def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(monkeypatch):
+    from dpcore.mechanisms.additive.vickrey import Vickrey
+
+    monkeypatch.setattr(Vickrey, "sample", lambda self, rng, words, epsilon: words)
+    found = verdict("vickrey", lexicons.cloud(50, 6), SETTINGS)
+    assert (found.outcome, found.law) == (Outcome.DISAGREES, Outcome.PROVED)
+    assert found.sampler.failed == ("outputs of two near words",)
+
+
+def test_a_projection_whose_stretch_is_not_computed_is_conditional(monkeypatch):
+    from dpcore.papers.feyisetan2020 import claims as claims_noise
+
+    monkeypatch.setattr(claims_noise, "MAX_AUDIT_WORDS", 20)
+    found = verdict("random-projection", lexicons.cloud(50, 6), SETTINGS)
+    assert found.outcome is Outcome.CONDITIONAL
+    assert [one.met for one in found.conditions] == [True, False]
+    paper = audit_report(create("random-projection", lexicons.cloud(50, 6), {"form": "paper"}), 1.0)
+    assert (paper.outcome, paper.label) == (Outcome.CONDITIONAL, "conditional")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "root", "outcome"),
+    [(6, 0.25, Outcome.CONDITIONAL), (6, 0.9, Outcome.CONDITIONAL), (1, 0.25, "not refuted")],
+)
+def test_one_evaluation_proves_no_inequality(dimension, root, outcome):
+    """Theorem 4 is of every ε and δ ≤ e^−d, and of a mechanism that is private for d = 1 only."""
+    settings = dataclasses.replace(SETTINGS, epsilon=0.2, delta_root=root)
+    found = verdict("huang-theorem-4", lexicons.cloud(20, dimension), settings)
+    assert found.outcome == outcome
+    assert [one.met for one in found.conditions] == [root < math.exp(-1), dimension == 1]
+
+
+def test_unknown_claims_and_settings_are_refused():
+    with pytest.raises(ParameterError, match="known are xu-theorem-1"):
+        verdict("fermat", lexicons.cloud(10, 2))
+    for wrong in (
+        {"epsilon": 0.0}, {"delta": 1.0}, {"delta_root": math.nan}, {"edge": 1.0}, {"words": 1},
+        {"draws": 10}, {"latent": 0}, {"clip_norm": -1.0}, {"seed": -1},
+    ):  # fmt: skip
+        with pytest.raises(ParameterError):
+            AuditSettings(**wrong)
+
+
+def test_a_command_names_only_what_differs():
+    command = dataclasses.replace(SETTINGS, epsilon=3.0).command(
+        "madlib", lexicons.cloud(10, 2), "epsilon", "words", "seed"
+    )
+    assert "--at epsilon=3.0 --at words=4" in command
+    assert "seed" not in command
+
+
+@pytest.mark.parametrize("name", ["mine", "my words", "a'b; rm -r *"])
+def test_a_command_is_safe_in_a_shell(monkeypatch, name):
+    monkeypatch.setattr(catalogue, "name_of", lambda _: name)
+    command = SETTINGS.command("madlib", lexicons.cloud(10, 2))
+    assert shlex.split(command)[-2:] == ["--lexicon", name]
+    monkeypatch.setattr(catalogue, "name_of", lambda _: "default")
+    assert SETTINGS.command("madlib", lexicons.cloud(10, 2)).endswith("--claim madlib")
+
+
+# -- truncated Gumbel -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("b", [0.3, 2.0, 200.0])
+def test_bounds_enclose_the_law(b):
+    distances = np.sort(np.random.default_rng(8).uniform(0.4, 3.0, 25))
+    distances = np.concatenate(([0.0], distances))
+    weights = poisson_weights(distances.size)
+    logs = log_law_from_distances(distances, weights, b, 3.0)
+    for i in (0, 1, 7, 25):
+        low, high = log_probability_bounds(distances, i, weights, b, 3.0, gap=0.02)
+        assert low <= high <= low + 0.03
+        slack = 1e-4 * abs(logs[i]) + 1e-8
+        assert low - slack <= logs[i] <= high + slack
+
+
+def test_the_crafted_vocabulary_refutes_theorem_1_by_hand():
+    """With b ≫ Δ the noise is nearly uniform on [−2, 2], and the m words must all miss.
+
+    Where y has noise near −2, each of the m words at 1 must have noise above −1: probability 3/4
+    each, (3/4)^m in all; P(y|w′) is ordinary, and w and w′ are 2 apart.
+    """
+    claimed, found = claims_gumbel.crafted(1.01, 1000)
+    assert claimed == pytest.approx(1.01 * lowest_epsilon(1002, 1.0))
+    assert found.epsilon > 7 * claimed
+    by_hand = (1000 * math.log(4 / 3)) / 2
+    assert found.epsilon == pytest.approx(by_hand, rel=0.08)
+    # Fewer words, less damage: with 20 of them the claim stands.
+    claimed, few = claims_gumbel.crafted(1.01, 20)
+    assert few.epsilon < claimed
+
+
+def test_the_crafted_rows_are_those_of_points():
+    m = 6
+    points = np.zeros((m + 2, m + 2))
+    points[:m, :m] = np.eye(m) / math.sqrt(2)
+    points[m:, m] = math.sqrt(3.25)
+    points[m:, m + 1] = (0.5, -0.5)
+    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    rows = claims_gumbel.crafted_rows(m)
+    np.testing.assert_allclose(rows[0], apart[0], atol=1e-12)
+    np.testing.assert_allclose(rows[1], apart[m], atol=1e-12)
+
+
+def test_theorem_1_on_real_words(data_dir):
+    """'hah' tells 'haven' from 'entire' with ε ≥ 126.6 where 63.2 is claimed."""
+    from dpcore.lexicon.lexicon import Lexicon
+
+    vectors = np.load(data_dir / "glove6b_50d_partial.npy", allow_pickle=False)[:5403]
+    text = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8")
+    words = tuple(text.split("\n")[:5403])
+    lexicon = Lexicon("glove", words, vectors.astype(np.float32))
+    mechanism = create("truncated-gumbel", lexicon)
+    w, other, output = lexicon.indices(["haven", "entire", "hah"])
+    rows = []
+    for word in (w, other):
+        ranking = rank(lexicon.vectors, lexicon.vectors[[word]])[0]
+        row = np.empty(len(lexicon))
+        row[ranking.order] = ranking.distances
+        rows.append(row)
+    b = mechanism.noise_scale(63.2)
+    found = claims_gumbel.certify(*rows, output, rows[0][other], b, lexicon.extent.diameter)
+    assert found.epsilon > 126.3
+    audit = audit_mechanism(mechanism, 63.2, words=np.array([w, other]))
+    assert audit.found.epsilon_effective == pytest.approx(126.7, abs=0.2)
+    assert audit.found.epsilon_effective >= found.epsilon - audit.error
+
+
+def test_lemma_1_fails_for_two_candidates(table):
+    numbers = table["xu-lemma-1"].numbers
+    claimed = numbers["claimed share modified, at least"]
+    assert numbers["share modified, k = 1"] < claimed
+    assert numbers["share modified, k = 2, neighbour at the smallest distance"] < claimed
+    b = scale(1.01 * lowest_epsilon(50, 1.0), 50, 1.0, 2.0)
+    assert b > 2.0
+
+
+# -- figures that are known ------------------------------------------------------------------------
+
+
+def test_deviations_of_theorem_4_at_300_dimensions():
+    """Per coordinate and C at δ = 1e-5, ε = 1; the published noise with the same δ: .607."""
+    vectors = np.random.default_rng(1).standard_normal((40, 300))
+    settings = dataclasses.replace(SETTINGS, delta_root=1e-5 ** (1 / 300), clip_norm=1.0)
+    numbers = verdict("huang-theorem-4", lexicons.lexicon(vectors), settings).numbers
+    expected = {
+        "deviation/C, as published (not private)": 0.607, "corrected": 48.96, "Laplace": 48.99,
+        "L2-Laplace": 34.70, "analytic Gaussian": 7.461,
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert numbers[name] == pytest.approx(value, abs=6e-3 if value > 1 else 6e-4)
+
+
+def test_adept_is_private_at_the_root_of_n_times_epsilon(table):
+    numbers = table["adept-published"].numbers
+    assert numbers["true epsilon"] == pytest.approx(math.sqrt(32))
+    assert numbers["true delta at the claimed epsilon, at least"] > 0.1
+    one = verdict("adept-published", lexicons.cloud(10, 2), AuditSettings(latent=1))
+    assert one.outcome is Outcome.PROVED
+    for key in ("adept-a", "adept-b", "adept-c"):
+        assert table[key].numbers["delta at epsilon, at most"] < 1e-8
+        assert table[key].numbers["delta at 0 (total variation), at least"] > 0.01
+
+
+def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(table):
+    one = verdict(
+        "huang-theorem-3", lexicons.line(-1.0, -0.2, 0.5, 1.0), AuditSettings(epsilon=0.2)
+    )
+    assert one.outcome is Outcome.PROVED
+    assert not one.failing_step
+    found = table["huang-theorem-3"].numbers
+    assert found["true delta of two words' vectors"] > math.exp(found["ln claimed delta"])
+    assert found["true delta of two words' vectors"] <= found["true delta"]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "outcome"), [(0.9, "proved"), (1.1, "proved"), (10.0, "refuted")]
+)
+def test_the_classical_gaussian_is_judged_at_its_epsilon(epsilon, outcome):
+    settings = dataclasses.replace(SETTINGS, epsilon=epsilon, delta=0.01)
+    found = verdict("gaussian-classical", lexicons.cloud(20, 3), settings)
+    assert str(found.outcome) == outcome
+    assert found.conditions[0].met == (outcome == "proved")
+    right = verdict("gaussian", lexicons.cloud(20, 3), settings)
+    assert right.numbers["true delta"] <= 0.01 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
+@pytest.mark.parametrize("delta", [0.01, 0.05])
+def test_pixeldp_by_linear_programming(epsilon, delta):
+    """The margin is (e^ε − ε)·δ for the slides' factor and 0 for the right one: it is tight."""
+    slides = largest_margin(epsilon, delta, 1 + epsilon)
+    assert slides.margin == pytest.approx((math.exp(epsilon) - epsilon) * delta, abs=1e-9)
+    assert max(slides.deltas) <= delta * (1 + 1e-9)
+    assert slides.second[0] <= slides.second[1] + 1e-12
+    assert slides.first.sum() == pytest.approx(1.0)
+    right = largest_margin(epsilon, delta, 1 + math.exp(epsilon))
+    assert right.margin == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_counterexample_of_the_slides_at_e_1():
+    found = largest_margin(1.0, 0.05, 2.0)
+    assert found.margin == pytest.approx((math.e - 1) * 0.05, abs=1e-9)
+    with pytest.raises(ParameterError, match="delta"):
+        largest_margin(1.0, 1.0, 2.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
+def test_any_epsilon_of_the_page_has_a_verdict(epsilon):
+    settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
+    for one in all_verdicts(lexicons.cloud(50, 6), settings):
+        if one.key not in REFUTED | {"gaussian-classical"}:
+            assert one.outcome is not Outcome.REFUTED
+
+
+@pytest.mark.parametrize("key", ["truncated-gumbel-repaired", "tem-calibrated"])
+@pytest.mark.parametrize("epsilon", [1e-3, 5.0, 1000.0])
+@pytest.mark.parametrize("words", [2, 6])
+def test_certified_claims_on_the_bundled_lexicon_at_the_ends_of_their_settings(key, epsilon, words):
+    """25,000 words, some of them so far apart that their probabilities underflow at ε = 1000."""
+    found = verdict(key, catalogue.load(None), AuditSettings(epsilon=epsilon, words=words))
+    assert found.outcome is (
+        Outcome.PROVED if (key, epsilon) == ("tem-calibrated", 1000.0) else Outcome.CHECKED
+    )
+    true = next(v for name, v in found.numbers.items() if name.startswith("true epsilon"))
+    assert 0 < true <= found.numbers["claimed epsilon"]
+    certified = found.outcome is Outcome.CHECKED
+    assert [condition.met for condition in found.conditions] == [True] * certified
+    moved = found.numbers["claimed epsilon"] != epsilon
+    assert (f"not at {epsilon:.4g}" in found.computed) == moved == (epsilon < 1000)
+
+
+def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch):
+    monkeypatch.setattr(settings_module, "MAX_AUDIT_ENTRIES", 50 * 7)
+    words, asked = lexicons.cloud(50, 6), AuditSettings(words=4)
+    assert asked.sample(words) == (4, "")
+    assert asked.sample(words, 2)[0] == 7
+    found = verdict("truncated-gumbel-repaired", words, asked)
+    assert "Of the 20 words asked for 7 are compared" in found.computed
+    assert found.settings["words"] == 7

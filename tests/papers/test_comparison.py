@@ -1,0 +1,106 @@
+"""The table of paper against measurement: complete, and computed from what is recorded."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from dpcore.errors import StudyError
+from dpcore.measure.counting import expected_distinct
+from dpcore.papers.comparison import compare, comparison_table
+from dpcore.papers.huang2024 import deniability_comparison as comparison_huang
+from dpcore.papers.reported import NOISELESS
+from dpcore.papers.row import Row, signed
+from dpcore.papers.studies import STUDIES
+from dpcore.papers.xu2021.comparison import wide_noise_law
+from dpcore.study.panels import drawing
+from dpcore.study.reading import beside, crossing, value
+from dpcore.study.results import Recorded, read_recorded
+
+PAPERS = [name for name, study in STUDIES.items() if study.source]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_figure_is_compared_with_a_reason(name):
+    rows = compare(read_recorded(name))
+    said = " ".join(row.figure for row in rows)
+    wanted = ["Figure 1", "Figure 2"]
+    if name.startswith("huang"):
+        wanted = ["Figure 2" if "yelp" in name else "Figure 5", "Theorem 3"]
+    assert all(figure in said for figure in wanted)
+    for row in rows:
+        fields = dataclasses.asdict(row)
+        assert all(text for field, text in fields.items() if field != "difference")
+        assert not any(re.search(r"\b(nan|None|inf)\b", text) for text in fields.values())
+    assert len({(row.figure, row.quantity) for row in rows}) == len(rows)
+    table = comparison_table(read_recorded(name))
+    assert list(table.columns) == [field.name for field in dataclasses.fields(Row)]
+    assert len(table) == len(rows)
+
+
+def test_a_study_without_a_paper_has_nothing_to_compare():
+    assert compare(read_recorded("bundled-mechanisms")) == ()
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_our_side_follows_the_record(name):
+    """Other recorded numbers give other sentences: none of them is typed."""
+    found = read_recorded(name)
+    halved = found.table.assign(mean=found.table["mean"] / 2, true_delta=0.123)
+    changed = compare(Recorded(found.entry, halved))
+    rows = compare(found)
+    fixed = {
+        "number of words n", "smallest distance Δ₀", "smallest ε", "clipping norm C",
+        "the promise at these ε",
+    }  # fmt: skip
+    for before, after in zip(rows, changed, strict=True):
+        assert before.said == after.said
+        assert (before.ours == after.ours) == (before.quantity in fixed)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(48_210, 18.8), (11_673, 17.1)])
+def test_sw_with_candidates_equally_likely(n, expected):
+    law = wide_noise_law(n)
+    assert np.isclose(law.sum(), 1.0)
+    assert float(expected_distinct(law, 1_000)) == pytest.approx(expected, abs=0.05)
+
+
+def test_the_width_of_published_noise():
+    # MECHANISMS reference: C = 1, δ^{1/d} = 1/4, ε = 0.1: deviation 2.319464576
+    assert comparison_huang._published_deviation(0.1) == pytest.approx(2.319464576, rel=1e-8)
+    spread = comparison_huang.deviations()
+    assert spread["laplace"] == pytest.approx(48.99, abs=0.005)
+    assert spread["gaussian-classical"] > spread["laplace"]
+
+
+def test_reading_a_curve():
+    found = read_recorded("xu2021-figure-1-snli")
+    half = crossing(found, "madlib", "nw", 0.5)
+    rows = found.rows("nw")
+    rows = rows[rows["series"] == "madlib"].sort_values("epsilon")
+    below, above = rows[rows["epsilon"] <= half].iloc[-1], rows[rows["epsilon"] > half].iloc[0]
+    assert below["mean"] < 0.5 <= above["mean"]
+    assert crossing(found, "madlib", "nw", 2.0) is None
+    assert beside(found, "madlib", "sw", "nw", 2.0) is None
+    assert value(found, "madlib", "nw", 20.0)[0] > 0.9
+    with pytest.raises(StudyError, match="no nw of madlib at ε = 21"):
+        value(found, "madlib", "nw", 21.0)
+    with pytest.raises(StudyError, match="no curve 'none'"):
+        value(found, "none", "nw", 1.0)
+
+
+def test_printed_values_are_drawn_beside_the_measured_ones():
+    found = read_recorded("huang2024-figure-2-yelp")
+    table = drawing(found, STUDIES[found.entry.name].panels[0]).table
+    paper = table[table["layer"] == "paper"]
+    assert set(paper["curve"]) == {"gaussian-classical", "laplace", "trlaplace"}
+    assert len(paper) == 24
+    assert paper["mean"].max() < NOISELESS[found.entry.name] + 0.05
+    protocol = table[table["layer"] == "protocol"]
+    assert set(protocol["curve"]) == {"gaussian-classical", "laplace"}
+
+
+def test_a_difference_has_a_real_minus_sign():
+    assert signed(-0.5) == "−0.5"
+    assert signed(0.25) == "+0.25"

@@ -1,0 +1,168 @@
+"""The recorded experiments: complete, undamaged, what their definitions say, and compared."""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import pytest
+
+from dpcore import __version__
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.lexicon.cache import sha256_of_file
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.papers.comparison_utility import compare_experiment
+from dpcore.papers.experiments import EXPERIMENTS
+from dpcore.papers.ours.teaching import PLAN as TEACHING
+from dpcore.study.embeddings import load_embedding
+from dpcore.study.experiment_results import (
+    RecordedExperiment,
+    bundled_experiments,
+    read_experiment,
+    read_experiments,
+)
+from dpcore.study.manifest import MANIFEST
+from dpcore.study.plan import Plan
+from dpcore.study.reading_corpora import plain_rows
+from dpcore.study.rewriting import rewriting
+from dpcore.study.utility_summary import baseline, curves
+
+MOST_BYTES = 1_500_000
+FOLDER = bundled_experiments()
+ENTRIES = {entry.name: entry for entry in read_experiments(FOLDER)}
+PAPERS = [name for name, experiment in EXPERIMENTS.items() if experiment.source]
+
+
+def _version(text):
+    return tuple(int(part) for part in text.split("."))
+
+
+def test_every_experiment_is_recorded_and_nothing_else_lies_there():
+    assert set(ENTRIES) == set(EXPERIMENTS)
+    files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert set(files) == {MANIFEST, *(entry.file for entry in ENTRIES.values())}
+    assert sum(files.values()) < MOST_BYTES
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_recorded_experiment_is_what_its_definition_says(name):
+    experiment, found = EXPERIMENTS[name], read_experiment(name)
+    entry, table = found.entry, found.table
+    assert (entry.title, entry.source, entry.sizes) == (
+        experiment.title, experiment.source, experiment.sizes,
+    )  # fmt: skip
+    assert Plan.from_json(entry.plan) == experiment.plan
+    assert _version(entry.version) <= _version(__version__)
+    assert name in entry.command
+    assert {one["name"] for one in entry.lexicons} == set(experiment.plan.lexicons) - {""}
+    assert set(table["seed"]) == set(experiment.plan.seeds)
+    for arm in experiment.plan.arms:
+        rows = table[table["label"] == arm.name]
+        assert set(rows["lexicon"]) == set(experiment.plan.lexicons)
+        assert set(rows["epsilon"].dropna()) == set(arm.epsilons)
+    if not experiment.rewrites:
+        return
+    assert set(table["variant"]) >= {"proved"}
+    kept = curves(table, "nw", lexicon=experiment.plan.lexicons[0])
+    for _, rows in kept.groupby("curve"):
+        assert rows["trials"].min() == len(experiment.plan.seeds)
+        assert np.all(np.diff(rows["mean"]) > -0.01)  # a larger ε keeps no fewer words
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_data_are_those_that_were_read(name, data_dir):
+    for file, digest in ENTRIES[name].data.items():
+        assert sha256_of_file(data_dir / file) == digest
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_figure_is_compared_with_a_reason(name):
+    rows = compare_experiment(read_experiment(name))
+    assert len(rows) >= 7
+    for row in rows:
+        fields = dataclasses.asdict(row)
+        assert all(text for field, text in fields.items() if field != "difference")
+        assert not any(re.search(r"\b(nan|None|inf)\b", text) for text in fields.values())
+    assert len({(row.figure, row.quantity) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_our_side_follows_the_record(name):
+    """Other recorded numbers give other sentences: none of them is typed."""
+    found = read_experiment(name)
+    shifted = found.table.assign(value=0.2 + 0.1 * found.table["value"])
+    before = compare_experiment(found)
+    after = compare_experiment(RecordedExperiment(found.entry, shifted))
+    for first, second in zip(before, after, strict=True):
+        assert first.ours != second.ours
+        assert (first.paper, first.figure) == (second.paper, second.figure)
+
+
+def test_examples_are_of_our_own_texts_alone():
+    """Texts of a real corpus are not to be passed on."""
+    found = read_experiment("teaching-corpus").examples
+    assert set(found["original"]) <= set(teaching_corpus().texts)
+    assert (found["private"] != found["original"]).mean() > 0.9  # a few lose no word at a large ε
+    assert (found["true"] != found["guessed"]).all()
+    assert set(found["learner"]) == set(dict(TEACHING.options)["learners"])
+    assert set(found["seed"]) == {0}
+    for name in EXPERIMENTS:
+        assert name == "teaching-corpus" or read_experiment(name).examples is None
+
+
+def test_an_experiment_without_a_paper_has_nothing_to_compare():
+    found = read_experiment(PAPERS[0])
+    entry = dataclasses.replace(found.entry, name="toy")
+    assert compare_experiment(RecordedExperiment(entry, found.table)) == ()
+
+
+def test_the_conclusions_drawn_from_imdb_hold_in_the_record():
+    """What the reasons of the comparison say in words, as inequalities between means."""
+    table = read_experiment("carvalho2021-figure-1").table
+    where = {"learner": "tf-idf", "tested_on": "clean"}
+    clean = baseline(table, "accuracy", **where)
+    assert clean.low > baseline(table, "majority").mean + 0.1
+    found = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
+    assert found.loc[("tem", 4.0), "low"] > found.loc[("madlib", 4.0), "high"]
+    assert found.loc[("madlib", 2.0), "high"] < clean.low
+    true = table[table["quantity"] == "true_epsilon"]
+    assert np.all(true["value"] <= true["epsilon"])
+    assert np.all(table.loc[table["quantity"] == "document_auc", "value"] > 0.999)
+
+
+def test_a_recorded_cell_comes_out_again(data_dir):
+    """The same seed gives the same noise; another machine may break a tie in float32 otherwise.
+
+    Another version may read other words out of the texts, and so draw other noise. Then shares of
+    the words differ by a few standard errors of two such draws, 6 here: a false alarm of 1e-8.
+    """
+    found = read_experiment("huang2024-tables-yelp")
+    lexicon = load_embedding("yelp", data_dir)
+    fingerprints = {one["name"]: one["fingerprint"] for one in found.entry.lexicons}
+    same = found.entry.version == __version__
+    assert lexicon.fingerprint == fingerprints["yelp"] or not same
+    file = "yelp_sentences.parquet"
+    count = dict(found.entry.plan["options"])["rewritten"]
+    texts = plain_rows(data_dir / file, "test", count, generator(1, "sentences", file))
+    rows = rewriting(texts, lexicon, create("madlib", lexicon), (10.0, 20.0), 1)
+    again = {(row["quantity"], row["epsilon"]): row["value"] for row in rows}
+    where = {"label": "madlib", "lexicon": "yelp", "seed": 1}
+    words = sum(len(text.split()) for text in texts)
+    slack = 0.005 if same else 6.0 * math.sqrt(2 * 0.25 / words)
+    assert slack < 0.11  # from one ε to the other they differ by more
+    for quantity in ("nw", "rouge1", "matching"):
+        recorded = found.rows(quantity, **where).set_index("epsilon")["value"]
+        for epsilon in (10.0, 20.0):
+            assert again[quantity, epsilon] == pytest.approx(recorded[epsilon], abs=slack)
+
+
+def test_the_conclusions_drawn_from_yelp_hold_in_the_record():
+    table = read_experiment("huang2024-tables-yelp").table
+    found = curves(table, "rouge1_recall", lexicon="yelp")
+    half = 0.5 * baseline(table, "rouge1_recall", lexicon="yelp").mean
+    local = found[~found["mechanism"].isin(["madlib", "mahalanobis", "random-projection"])]
+    assert (local.loc[local["epsilon"] <= 200, "mean"] < half).all()
+    assert found.loc[found["mechanism"] == "trlaplace", "mean"].max() < 0.05
+    refuted = table[(table["quantity"] == "claimed_loss") & (table["label"] == "trlaplace")]
+    assert set(refuted["variant"]) == {"refuted"}

@@ -1,0 +1,121 @@
+"""The recorded verdicts are those of the present code, and a file keeps what was found."""
+
+import json
+
+import pytest
+
+from dpcore.audit.settings import AuditSettings
+from dpcore.errors import ParameterError
+from dpcore.lexicon.catalogue import load
+from dpcore.papers.claims import CLAIMS, verdict
+from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
+from dpcore.papers.verdicts import bundled_file, keep, read_recorded
+from tests.mechanisms import lexicons
+from tests.shell import result, run, small_vectors
+
+CHEAP = ("pixeldp-slides", "gaussian", "trlaplace-corrected", "adept-b", "xu-lemma-1")
+
+
+def test_all_claims_are_recorded_on_the_bundled_lexicon():
+    found = read_recorded()
+    assert [one.key for one in found.verdicts] == list(CLAIMS)
+    assert found.fingerprint == load().fingerprint
+    assert found.settings == AuditSettings()
+    assert found.command == "python -m dpcore audit --all"
+    assert found.of("no-such-claim") is None
+
+
+@pytest.mark.parametrize("key", CHEAP)
+def test_a_verdict_is_the_recorded_one_when_computed_again(key):
+    recorded, again = read_recorded().of(key).to_dict(), verdict(key, load()).to_dict()
+    for name in ("settings", "numbers"):
+        kept, found = recorded.pop(name), again.pop(name)
+        assert list(found) == list(kept)
+        for figure, value in kept.items():
+            close = value if isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-9)
+            assert found[figure] == close, figure
+    assert again == recorded
+
+
+def test_a_file_keeps_a_table(tmp_path):
+    words, settings = lexicons.cloud(50, 6), AuditSettings(epsilon=2.0, seed=3)
+    found = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
+    place = tmp_path / "verdicts.json"
+    keep(place, words, settings, found)
+    read = read_recorded(place)
+    assert list(read.verdicts) == found
+    assert (read.lexicon, read.fingerprint) == (words.name, words.fingerprint)
+    assert read.settings == settings
+    assert read.command.endswith("--all --at epsilon=2.0 --at seed=3 --lexicon PATH-OF-THE-LEXICON")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda fields: fields.pop("command"),
+        lambda fields: fields["settings"].update(delta=2),
+        lambda fields: fields["settings"].update(unknown=2),
+        lambda fields: fields["verdicts"][0].update(outcome="maybe"),
+        lambda fields: fields["verdicts"].append(1),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_way_out(tmp_path, damage):
+    fields = json.loads(bundled_file().read_text(encoding="utf-8"))
+    damage(fields)
+    place = tmp_path / "verdicts.json"
+    place.write_text(json.dumps(fields), encoding="utf-8")
+    with pytest.raises(ParameterError, match="audit --all --file"):
+        read_recorded(place)
+    with pytest.raises(ParameterError, match="audit --all --file"):
+        read_recorded(tmp_path / "absent.json")
+
+
+class _Asked(AuditSettings):
+    """Settings that remember which of them a claim says it uses."""
+
+    def options(self, lexicon, *names):
+        object.__setattr__(self, "names", names)
+        return super().options(lexicon, *names)
+
+
+def test_the_settings_beside_a_claim_are_those_of_its_command():
+    assert list(USES) == list(CLAIMS)
+    words = lexicons.cloud(50, 6)
+    for key in CLAIMS:
+        settings = _Asked(words=4, draws=1000)
+        verdict(key, words, settings)
+        assert set(settings.names) == set(USES[key]), key
+
+
+def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost():
+    found = {one.key: one for one in read_recorded().verdicts}
+    for one in found.values():
+        name, value = headline(one)
+        assert one.numbers[name] == value
+        assert shown(value)
+    assert headline(found["huang-theorem-3"])[0] == "true delta"
+    assert shown(headline(found["adept-published"])[1]) == "5.657"
+    for key, repairs in REPAIRS.items():
+        assert key in found
+        for repair in repairs:
+            assert found[repair].outcome != "refuted"
+            assert repair == "pixeldp" or cost(found[repair]) is not None
+    assert cost(found["madlib"]) is None
+
+
+def test_only_the_whole_table_is_kept(capsys, tmp_path):
+    vectors = small_vectors(tmp_path / "small.vec")
+    place = tmp_path / "out.json"
+    options = ["--lexicon", str(vectors), "--file", str(place)]
+    code, _, said = run(capsys, "audit", "--claim", "pixeldp", *options)
+    assert code == 2
+    assert "--file belongs to --all" in said
+    assert not place.exists()
+    few = ["--at", "words=4", "--at", "draws=1000"]
+    printed = result(capsys, "audit", "--all", *few, *options)
+    kept = read_recorded(place)
+    assert [one.to_dict() for one in kept.verdicts] == printed["verdicts"]
+    wrong = ["--file", str(tmp_path / "small.vec" / "out.json")]
+    code, _, said = run(capsys, "audit", "--all", *few, "--lexicon", str(vectors), *wrong)
+    assert code == 2
+    assert "cannot write the verdicts" in said

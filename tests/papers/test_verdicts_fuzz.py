@@ -1,0 +1,44 @@
+"""Distorted verdicts: read, or refused with one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from dpcore.audit.verdict import from_json
+from dpcore.errors import ParameterError
+from dpcore.papers.verdicts import bundled_file, read_recorded
+from tests.fuzzing import answered, damaged, distorted, repeated
+
+WHOLE = json.loads(bundled_file().read_text(encoding="utf-8"))
+WHOLE["verdicts"] = WHOLE["verdicts"][:2]
+VERDICTS = json.dumps(WHOLE["verdicts"], ensure_ascii=False)
+
+
+def test_a_distorted_table_of_verdicts_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.json"
+
+    @repeated(150)
+    @given(distorted(WHOLE).map(lambda it: json.dumps(it).encode()) | damaged(VERDICTS.encode()))
+    def check(data: bytes) -> None:
+        path.write_bytes(data)
+        answered(read_recorded, path)
+
+    check()
+    for text in ("[" * 100_000, "", "null", "{}", "[]"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ParameterError, match="cannot be read"):
+            read_recorded(path)
+
+
+@repeated(150)
+@given(distorted(WHOLE["verdicts"]))
+def test_distorted_verdicts_are_refused(found: object) -> None:
+    answered(from_json, json.dumps(found))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "", "null", "{}", "[1]", "[{}]"])
+def test_what_is_no_list_of_verdicts_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="no verdict"):
+        from_json(text)

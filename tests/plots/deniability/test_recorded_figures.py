@@ -1,0 +1,84 @@
+"""Figures of recorded results: what is drawn, and what the captions say of it."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dpcore.plots.deniability.recorded import (
+    COLUMNS,
+    TRADE_COLUMNS,
+    recorded_caption,
+    recorded_figure,
+    trade_caption,
+    trade_figure,
+)
+
+
+def row(curve, mechanism, layer, epsilon, mean, deviation=0.1):
+    return {
+        "curve": curve, "mechanism": mechanism, "layer": layer, "epsilon": epsilon, "mean": mean,
+        "standard_deviation": deviation, "standard_error": 0.01, "q05": mean, "q95": mean,
+        "words": 0 if layer == "paper" else 40, "runs": 0 if layer == "paper" else 1000,
+        "method": "protocol" if layer == "protocol" else "exact",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def table():
+    rows = [
+        row("laplace", "laplace.v1", "line", 1.0, 0.05),
+        row("laplace", "laplace.v1", "line", 10.0, 0.95),
+        row("laplace", "laplace.v1", "protocol", 10.0, 0.94),
+        row("laplace", "laplace.v1", "paper", 1.0, 0.5),
+        row("laplace", "laplace.v1", "paper", 10.0, 0.7),
+        row("tem", "tem.v1", "line", 1.0, 0.2, 0.0),
+        row("tem", "tem.v1", "line", 10.0, 0.8, 0.0),
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def test_a_band_a_line_and_the_marks_of_each_layer(table):
+    figure = recorded_figure(table, "nw", "ε", logarithm=False)
+    names = [trace.name for trace in figure.data if trace.name]
+    assert names == ["laplace", "laplace, protocol", "laplace, the paper", "tem"]
+    lower, upper = figure.data[0], figure.data[1]
+    assert lower.y == (0.0, 0.85)  # cut at 0
+    assert upper.y == pytest.approx((0.15, 1.0))  # and at 1
+    whiskers = {trace.name: trace.error_y.array for trace in figure.data if trace.name}
+    assert whiskers["laplace, protocol"] == (0.1,)
+    assert whiskers["laplace, the paper"] is None
+    texts = [note.text for note in figure.layout.annotations]
+    assert any("printed in the paper" in text for text in texts)
+    assert sum(text.endswith((" laplace", " tem")) for text in texts) == 2
+    assert figure.layout.xaxis.type == "log"
+
+
+def test_the_axis_of_ln_epsilon_is_linear_in_it(table):
+    figure = recorded_figure(table[table["curve"] == "tem"], "sw", "ln ε", logarithm=True)
+    (line,) = [trace for trace in figure.data if trace.name]
+    assert line.x == (0.0, math.log(10.0))
+    assert figure.layout.xaxis.type is None
+    assert "1,000 runs" in figure.layout.yaxis.title.text
+
+
+def test_the_caption_says_the_numbers_that_are_drawn(table):
+    said = recorded_caption(table, "nw", logarithm=False)
+    assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in said
+    assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in said
+    assert "tem: 0.2 at ε = 1" in said
+    assert "ln ε = 2.303" in recorded_caption(table, "nw", logarithm=True)
+
+
+def test_sw_against_nw():
+    rows = [
+        ("madlib", "madlib.v1", "exact", e, 40, 1000, nw, sw)
+        for e, nw, sw in ((1.0, 0.1, 900.0), (9.0, 0.45, 300.0), (90.0, 1.0, 1.0))
+    ]
+    table = pd.DataFrame(rows, columns=list(TRADE_COLUMNS))
+    figure = trade_figure(table)
+    (line,) = figure.data
+    assert line.x == (0.1, 0.45, 1.0)
+    assert line.y == (900.0, 300.0, 1.0)
+    assert figure.layout.yaxis.type == "log"
+    assert "madlib: Sw 300 where Nw is 0.45 (ε = 9)." in trade_caption(table)

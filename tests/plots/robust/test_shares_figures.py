@@ -1,0 +1,115 @@
+"""Figures of robustness: curves, a picture under noise, votes, from tables with known content."""
+
+import numpy as np
+import pandas as pd
+
+from dpcore.plots.robust import picture as robust_picture
+from dpcore.plots.robust import shares as robust
+from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
+from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
+from dpcore.plots.style import BLUE, GREY, VERMILION, style_of
+
+CURVES = pd.DataFrame(
+    [
+        ("proved", 0.0, 0.9, 0.8, 1.0),
+        ("proved", 0.5, 0.4, 0.3, 0.5),
+        ("<b>other</b>", 0.0, 0.9, np.nan, np.nan),
+        ("<b>other</b>", 0.5, 0.6, np.nan, np.nan),
+    ],
+    columns=list(robust.COLUMNS),
+)
+
+
+def test_curves_differ_in_colour_dash_and_marker_and_one_has_a_band() -> None:
+    figure = lines_figure(CURVES.assign(x=[1.0, 20.0, 1.0, 20.0]), "ε", "accuracy", logarithm=True)
+    named = [trace for trace in figure.data if trace.name]
+    assert [trace.name for trace in named] == ["proved", "&lt;b&gt;other&lt;/b&gt;"]
+    looks = [(t.line.color, t.line.dash, t.marker.symbol) for t in named]
+    assert not set(looks[0]) & set(looks[1])
+    (band,) = (trace for trace in figure.data if trace.fill == "toself")
+    assert list(band.y) == [1.0, 0.5, 0.3, 0.8]
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["1", "2", "5", "10", "20"]
+    assert list(figure.layout.yaxis.range) == [-0.03, 1.03]
+    assert lines_figure(CURVES, "L", "loss", share=False).layout.yaxis.rangemode == "tozero"
+
+
+def test_counts_have_whole_ticks() -> None:
+    for most, step in ((3.0, 1), (25.0, 3)):
+        figure = lines_figure(CURVES.assign(x=[0, most, 0, most]), "words", "share", whole=True)
+        assert figure.layout.xaxis.dtick == step
+
+
+def test_small_values_have_a_logarithmic_axis_and_no_band_down_to_nothing() -> None:
+    figure = lines_figure(CURVES.assign(low=[0.0, 0.3, 0.1, 0.2]), "ε", "share", small=True)
+    assert figure.layout.yaxis.type == "log"
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert not any(min(band.y) <= 0 for band in bands)
+
+
+def test_a_mechanism_looks_as_everywhere() -> None:
+    figure = lines_figure(CURVES.assign(mechanism=["tem", "tem", "", ""]), "ε", "accuracy")
+    first, second = (trace for trace in figure.data if trace.name)
+    assert (first.line.color, first.marker.symbol) == (
+        style_of("tem").colour,
+        style_of("tem").marker,
+    )
+    assert second.line.color == robust.LOOKS[1][0]
+
+
+def test_no_two_looks_are_the_same() -> None:
+    assert len(set(robust.LOOKS)) == len(robust.LOOKS)
+
+
+def test_captions_say_the_ends_and_a_point() -> None:
+    assert ends_caption(CURVES, "Accuracy", "ε").splitlines() == [
+        "Accuracy.",
+        "proved: 0.9 at ε = 0, 0.4 at ε = 0.5",
+        "<b>other</b>: 0.9 at ε = 0, 0.6 at ε = 0.5",
+    ]
+    said = certified_caption(CURVES, "10 pictures", 0.5)
+    assert "Share of 10 pictures that stay right, at 0 and at 0.5." in said
+    assert "proved: 90.0%, 40.0%" in said
+
+
+def test_two_pictures_stand_side_by_side_in_one_scale() -> None:
+    figure = picture_figure([[0.0, 1.0]], [[0.5, -0.25]], ("clean", "noisy"), 1.0)
+    left, right = figure.data
+    assert list(left.x) == [0, 1]
+    assert list(right.x) == [3, 4]
+    assert [list(row) for row in right.z] == [[0.5, -0.25]]
+    assert (left.zmin, left.zmax) == (right.zmin, right.zmax) == (0.0, 1.0)
+    assert list(figure.layout.xaxis.ticktext) == ["clean", "noisy"]
+
+
+VOTES = pd.DataFrame(
+    [("3", 0.2, 0.1, 0.3), ("5", 0.7, 0.6, 0.8), ("8", 0.1, 0.0, 0.2)],
+    columns=list(robust_picture.COLUMNS),
+)
+
+
+def test_bounds_of_votes_are_drawn_and_said() -> None:
+    (bars,) = votes_figure(VOTES, "3", "votes").data
+    assert list(bars.marker.color) == [BLUE, VERMILION, GREY]
+    assert list(bars.marker.pattern.shape) == ["/", "", ""]
+    np.testing.assert_allclose(bars.error_y.array, [0.1] * 3)
+    np.testing.assert_allclose(bars.error_y.arrayminus, [0.1] * 3)
+    said = votes_caption(VOTES, "3", 0.001)
+    assert "Class 5 is at least 0.600, and no other above 0.300 (class 3)" in said
+    assert "A prediction is made." in said.replace("a prediction", "A prediction")
+    assert "The true class (hatched) is 3." in said
+    close = VOTES.assign(high=[0.65, 0.8, 0.2])
+    assert "it abstains" in votes_caption(close, "3", 0.001)
+
+
+def test_no_two_curves_look_the_same() -> None:
+    """A mechanism at several δ keeps its colour and dash, and more curves than looks go on."""
+    many = pd.concat(
+        CURVES.iloc[:2].assign(curve=f"{name} {number}", mechanism=name)
+        for name, count in (("gaussian", 4), ("", 20))
+        for number in range(count)
+    )
+    lines = [one for one in lines_figure(many, "ε", "accuracy").data if one.name]
+    looks = [(one.line.color, one.line.dash, one.marker.symbol, one.marker.size) for one in lines]
+    assert len(looks) == len(set(looks)) == 24
+    assert len({look[:2] for look in looks[:4]}) == 1

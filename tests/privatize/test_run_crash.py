@@ -1,0 +1,47 @@
+"""Killed at every file operation, a run is finished to the bit, or refused with what to do."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dpcore.jobs.worker import THREADS
+from tests.needs import ROOT
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
+
+CASES = [(kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")]
+CASES.append(("txt", "1", "release"))
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Every case in a process of its own, two at a time."""
+
+    def run(case):
+        return subprocess.run(
+            [sys.executable, "-m", "tests.study.crash", *case],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+            env=os.environ | dict.fromkeys(THREADS, "1"),
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {case: pool.submit(run, case) for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_no_kill_leaves_a_record_that_is_false(runs, case, capsys):
+    done = runs[case].result()
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout.splitlines()[-1])
+    points = answer["points"]
+    with capsys.disabled():
+        print(f"\n{' '.join(case)}: {points} points, {answer['states']} states", end=" ")
+    assert answer["failures"] == []
+    # Each span alone is written, marked and flushed: ten operations and more.
+    assert points["run"] > 60
+    assert (points["worker"] > 30) == (points["worker with all"] > 30) == (case[1] == "2")
+    assert answer["states"] > 30

@@ -1,0 +1,232 @@
+"""What may stand in a corpus, and inputs that are refused in one sentence."""
+
+import base64
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpcore.errors import DpcoreError, InputError, StudyError, TextError
+from dpcore.jobs import executors
+from dpcore.privatize.files import Columns
+from dpcore.privatize.run import privatize
+from dpcore.rewrite.policy import UnknownWordPolicy
+from tests.study.corpora import KINDS, TEXTS, order, read, twin, write
+
+
+def test_texts_that_are_missing_stay_missing(tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"text": null}\n{"text": "w1"}\n', encoding="utf-8")
+    privatize(order(source, out))
+    assert [row["text"] is None for row in read(out)] == [True, False]
+    table, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(pa.table({"text": pa.array([None, "w1"], pa.string())}), table)
+    privatize(order(table, out))
+    assert [row["text"] is None for row in read(out)] == [True, False]
+
+
+def test_marks_of_windows_and_blank_lines_are_understood(tmp_path):
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(b'\xef\xbb\xbftext,n\r\n"w1\r\nw2",1\r\n\r\nw3,2\r\n')
+    record = privatize(order(source, out, columns=Columns(keep=("n",))), span_bytes=1)
+    assert record["documents"] == 2
+    assert [row["n"] for row in read(out)] == ["1", "2"]
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(b"\xef\xbb\xbfw1\r\nw2")
+    record = privatize(order(source, out, epsilon=1e6), span_bytes=1)
+    assert record["documents"] == 2
+    assert [row["text"] for row in read(out)] == twin(["w1", "w2"], epsilon=1e6)
+
+
+def test_parquet_without_rows(tmp_path):
+    source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    empty = pa.table({"text": pa.array([], pa.string()), "n": pa.array([], pa.int64())})
+    pq.write_table(empty, source)
+    assert privatize(order(source, out, columns=Columns(keep=("n",))))["documents"] == 0
+    assert pq.read_table(out).schema.names == ["text", "n"]
+
+
+def latin(path):
+    path.write_bytes(b"w1 w2\n" * 50 + "w3 caf\u00e9\n".encode("latin-1") + b"w4\n")
+
+
+WRONG = {
+    "latin-1": ("a.txt", latin, {}, r"not UTF-8 text: byte 0xE9 at position 307 .*save it as"),
+    "UTF-16": ("a.txt", lambda p: p.write_text("w1", encoding="utf-16"), {}, "UTF-16"),
+    "latin-1 CSV": (
+        "a.csv", lambda p: p.write_bytes(b"text\n" + b"w\n" * 9 + b"\xe9\n"), {},
+        "byte 0xE9 at position 24",
+    ),
+    "no such column": (
+        "a.csv", write, {"columns": Columns("body")}, r"no column 'body'.*'id', 'text', 'label'",
+    ),
+    "no such column to keep": (
+        "a.jsonl", write, {"columns": Columns(keep=("age",))}, "no column 'age'",
+    ),
+    "keep the text": ("a.parquet", write, {"columns": Columns(keep=("text",))}, "unchanged"),
+    "keep of text lines": ("a.txt", write, {"columns": Columns(keep=("id",))}, "no columns"),
+    "numbers for texts": ("a.parquet", write, {"columns": Columns("id")}, "int64, not strings"),
+    "no JSON": (
+        "a.jsonl", lambda p: p.write_text('{"text": "w1"}\n{"text": w\n'), {},
+        "line 2 of a.jsonl is not a JSON object",
+    ),
+    "a JSON list": ("a.jsonl", lambda p: p.write_text("[1]\n"), {}, "line 1 .* not a JSON object"),
+    "a number in JSON": (
+        "a.jsonl", lambda p: p.write_text('{"text": "w1"}\n{"text": 5}\n'), {},
+        "line 2 of a.jsonl has a 'text' that is no text",
+    ),
+    "a missing field": (
+        "a.jsonl", lambda p: p.write_text('{"text": "w1"}\n{"tex": "w"}\n'), {},
+        "line 2 of a.jsonl has no 'text'",
+    ),
+    "too many fields": (
+        "a.csv", lambda p: p.write_text("text,n\nw1,1\nw2,2,3\n"), {}, "row 2 .* 3 fields",
+    ),
+    "a column twice": ("a.csv", lambda p: p.write_text("text,text\nw,w\n"), {}, "two columns"),
+    "a parquet column twice": (
+        "a.parquet",
+        lambda p: pq.write_table(
+            pa.Table.from_arrays([pa.array(["w1"])] * 2, names=["text", "text"]), p
+        ),
+        {}, "two columns called 'text'",
+    ),
+    "a ragged last row": (
+        "a.csv", lambda p: p.write_text("text,n\n" + "w1,1\n" * 900 + "w2\n"), {}, "row 901 ",
+    ),
+    "no parquet": ("a.parquet", lambda p: p.write_text("w1"), {}, "not a parquet file"),
+    "empty": ("a.txt", lambda p: p.write_text(""), {}, "a.txt is empty"),
+    "absent": ("a.txt", lambda p: None, {}, "there is no file"),
+    "an unknown format": ("a.docx", lambda p: p.write_text("w"), {}, r"known format.*\*\.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_input_is_one_sentence(tmp_path, name):
+    file, make, changed, message = WRONG[name]
+    source = tmp_path / file
+    make(source)
+    with pytest.raises(DpcoreError, match=message) as caught:
+        privatize(order(source, tmp_path / f"out{source.suffix}", **changed))
+    assert "\n" not in str(caught.value)
+    assert "caf" not in str(caught.value)
+    assert [path for path in tmp_path.iterdir() if path != source] == []
+    if source.suffix == ".docx":
+        return
+    write(source)  # corrected: it works at once
+    changed |= {"columns": Columns()}
+    assert privatize(order(source, tmp_path / f"out{source.suffix}", **changed))["documents"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(tmp_path, workers):
+    """It is seen in the middle of the work, when spans are done: they can never serve again."""
+    source, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("w1 w2\n" * 40 + "w3 unheard\n", encoding="utf-8")
+    asked = order(source, out, unknown_words=UnknownWordPolicy.REJECT)
+    begun = []
+
+    def look(stage, done, total):
+        begun.extend(asked.folder.glob("*/spans/*.json"))
+
+    with (
+        executors.of(workers) as pool,
+        pytest.raises(TextError, match="document 41: word 2"),
+    ):
+        privatize(asked, executor=pool, span_bytes=60, progress=look)
+    assert begun
+    assert list(tmp_path.iterdir()) == [source]
+    source.write_text("w1 w2\n" * 40 + "w3 w4\n", encoding="utf-8")
+    assert privatize(asked)["documents"] == 41
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path, kind):
+    """With other rows a kept field could be what was private: nothing of such a run may stay."""
+    source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
+    whole = source.read_bytes()
+    for stages in (("checking",), ("rewriting in",)):
+
+        def change(stage, done, total, stages=stages):
+            if stage.startswith(stages) and 0 < done < total:
+                write(source, ["other w1", *TEXTS])
+
+        with pytest.raises(InputError, match="was changed while it was being read: nothing"):
+            privatize(order(source, out), span_bytes=300, progress=change)
+        assert list(tmp_path.iterdir()) == [source]
+        source.write_bytes(whole)
+    assert privatize(order(source, out))["documents"] == len(TEXTS)
+
+
+def test_a_link_is_read_as_what_its_own_name_says(tmp_path):
+    """Also by a worker, that opens the file anew: a CSV that was read as lines lost its columns."""
+    stored, source, out = tmp_path / "blob.txt", tmp_path / "in.csv", tmp_path / "out.csv"
+    write(tmp_path / "whole.csv").rename(stored)
+    source.symlink_to(stored)
+    record = privatize(order(source, out, columns=Columns(keep=("label",))))
+    assert record["format"] == "CSV"
+    assert [row["text"] for row in read(out)] == twin()
+    assert [row["label"] for row in read(out)] == [f"l{i % 3}" for i in range(len(TEXTS))]
+
+
+def test_a_kept_column_releases_nothing_but_its_values(tmp_path):
+    """No category that no row has, no note of a field or of the file, however deep it lies."""
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b", "HIDDEN"]))
+    inner = pa.dictionary(pa.int32(), pa.string())
+    listed = pa.ListArray.from_arrays(
+        pa.array([0, 1, 2], pa.int32()), codes.cast(pa.dictionary(pa.int32(), pa.string()))
+    )
+    assert listed.type.value_type == inner
+    noted = pa.field("x", pa.string(), metadata={b"note": b"HIDDEN"})
+    rows = pa.array([{"x": "1"}, {"x": "2"}], pa.struct([noted]))
+    schema = pa.schema(
+        [
+            pa.field("text", pa.string()),
+            pa.field("code", codes.type, metadata={b"note": b"HIDDEN"}),
+            pa.field("listed", listed.type),
+            pa.field("noted", rows.type),
+        ],
+        metadata={b"pandas": b'{"note": "HIDDEN"}'},
+    )
+    table = pa.Table.from_arrays([pa.array(["w1", "w2"]), codes, listed, rows], schema=schema)
+    asked = Columns(keep=("code", "listed", "noted"))
+    for count in (2, 0):
+        source, out = tmp_path / f"in{count}.parquet", tmp_path / f"out{count}.parquet"
+        pq.write_table(table[:count], source)
+        privatize(order(source, out, columns=asked))
+        released = pq.read_table(out)
+        assert released.column("code").to_pylist() == ["a", "b"][:count]
+        assert released.column("listed").to_pylist() == [["a"], ["b"]][:count]
+        assert released.column("noted").to_pylist() == [{"x": "1"}, {"x": "2"}][:count]
+        kept = base64.b64decode(pq.read_metadata(out).metadata[b"ARROW:schema"])
+        assert b"HIDDEN" not in out.read_bytes() + kept
+    assert b"HIDDEN" in source.read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_has_the_same_limit_of_a_document(tmp_path, monkeypatch, kind):
+    for module in ("corpus", "corpus_text"):
+        monkeypatch.setattr(f"dpcore.study.{module}.MAX_DOCUMENT_BYTES", 400)
+    source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
+    write(source, ["w1", "é" * 160, "w2"])
+    assert privatize(order(source, out))["documents"] == 3
+    out.unlink()
+    order(source, out).record.unlink()
+    write(source, ["w1", "é" * 201, "w2"])
+    with pytest.raises(InputError, match="longer than 400 bytes"):
+        privatize(order(source, out))
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_what_is_there_is_not_overwritten(tmp_path):
+    source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
+    out.write_text("mine", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"out\.txt exists already"):
+        privatize(order(source, out))
+    assert out.read_text(encoding="utf-8") == "mine"
+    for other, message in (
+        (tmp_path / "out.csv", "format of the input"),
+        (tmp_path / "absent" / "out.txt", "no folder"),
+        (source, "exists already"),
+    ):
+        with pytest.raises(StudyError, match=message):
+            privatize(order(source, other))
