@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.cli.mechanisms import common_options, print_json, seed_option
-from dpcore.measure.options import head, parse_epsilons
+from dpcore.cli.word_options import head, parse_epsilons
 
 if TYPE_CHECKING:
     import argparse

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.cli import attack_output as output_cli
 from dpcore.cli.mechanisms import common_options, print_json, seed_option
+from dpcore.cli.word_options import head, parse_epsilons, prepare
 from dpcore.errors import ParameterError
-from dpcore.measure.options import head, parse_epsilons, prepare
 
 if TYPE_CHECKING:
     import argparse

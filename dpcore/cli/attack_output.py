@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
 from dpcore.cli.mechanisms import check_count, print_json
+from dpcore.cli.word_options import parse_epsilons, parse_settings
 from dpcore.errors import ParameterError
-from dpcore.measure.options import parse_epsilons, parse_settings
 
 if TYPE_CHECKING:
     import argparse

@@ -286,7 +286,7 @@ def _print(
 
 def _examples(options: argparse.Namespace) -> int:
     from dpcore.cli.terminal import progress_bars
-    from dpcore.study.autoencoder_examples import examples_path, make_examples
+    from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples
 
     if options.model == "adept":
         return adept_cli.write_examples(options)

@@ -11,8 +11,8 @@ from dpcore.cli import density as density_cli
 from dpcore.cli import map as map_cli
 from dpcore.cli import solve as solve_cli
 from dpcore.cli.mechanisms import print_json
+from dpcore.cli.word_options import head, measuring_options, parse_epsilons, prepare
 from dpcore.errors import ParameterError
-from dpcore.measure.options import head, measuring_options, parse_epsilons, prepare
 
 if TYPE_CHECKING:
     import argparse

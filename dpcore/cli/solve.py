@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.mechanisms import print_json
+from dpcore.cli.word_options import head, measuring_options, prepare
 from dpcore.errors import ParameterError
-from dpcore.measure.options import head, measuring_options, prepare
 
 if TYPE_CHECKING:
     import argparse

@@ -141,9 +141,9 @@ def _run_experiment(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from dpcore.cli.terminal import progress_bars
+    from dpcore.papers.experimenting import record_experiment
     from dpcore.papers.experiments import experiment_of
     from dpcore.study.experiment_results import FOLDER, write_experiment
-    from dpcore.study.experimenting import record_experiment
     from dpcore.study.manifest import check_writable
 
     experiment = experiment_of(options.name)

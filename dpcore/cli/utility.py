@@ -61,8 +61,8 @@ def register(commands: Commands) -> None:
 
 def _utility(options: argparse.Namespace) -> int:
     from dpcore.cli.terminal import progress_bars
+    from dpcore.cli.word_options import parse_epsilons, parse_settings
     from dpcore.lexicon.catalogue import DEFAULT_NAME, load
-    from dpcore.measure.options import parse_epsilons, parse_settings
     from dpcore.mechanisms.registry import create
     from dpcore.study.experiment_results import tidy
     from dpcore.study.live import Live

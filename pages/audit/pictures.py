@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.audit.profiles.claimed import PROFILED, claimed_profile
 from dpcore.errors import DpcoreError
 from dpcore.noise.streams import generator
+from dpcore.papers.claimed import PROFILED, claimed_profile
 from dpcore.papers.habernal2021.pairs import exceeding_pairs, two_dimensions
 from dpcore.plots.audit.habernal import (
     exceeding_caption,

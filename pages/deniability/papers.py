@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.papers.comparison import compare, comparison_table
+from dpcore.papers.panels import TRADE, drawing
 from dpcore.papers.studies import STUDIES
 from dpcore.plots.deniability.recorded import (
     recorded_caption,
@@ -17,7 +18,6 @@ from dpcore.plots.deniability.recorded import (
     trade_figure,
 )
 from dpcore.plots.style import SCALES
-from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.results import read_recorded
 from pages.shared.compared import show_compared
@@ -26,7 +26,7 @@ from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
-    from dpcore.study.panels import Drawing
+    from dpcore.papers.panels import Drawing
     from dpcore.study.results import Recorded
 
 _STUDY = "study"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.lexicon.catalogue import load
-from dpcore.study.lesson import EXERCISES, Exercise, exercise
+from dpcore.papers.lesson import EXERCISES, Exercise, exercise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

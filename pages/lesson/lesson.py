@@ -13,7 +13,7 @@ from pages.shared import link
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
-    from dpcore.study.lesson import Exercise
+    from dpcore.papers.lesson import Exercise
     from pages.lesson.steps import Step
 
 STEP = "step"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Step:
-    """One step; its exercise is `dpcore.study.lesson.EXERCISES[key]`.
+    """One step; its exercise is `dpcore.papers.lesson.EXERCISES[key]`.
 
     Attributes:
         key: of the exercise, and in links.

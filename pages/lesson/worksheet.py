@@ -11,7 +11,7 @@ from pages.lesson.steps import step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcore.study.lesson import Exercise
+    from dpcore.papers.lesson import Exercise
 
 _STYLE = """
 body { font: 12pt/1.45 Georgia, serif; max-width: 42em; margin: 2em auto; padding: 0 1em; }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.plots.robust.shares import ends_caption, lines_figure
-from dpcore.study.autoencoder_examples import read_examples
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
 from pages.robustness.latent_view import ADEPT, adept_parts
 from pages.robustness.recorded_frame import recorded_view
@@ -19,7 +19,7 @@ from pages.shared.messages import note
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
-    from dpcore.study.autoencoder_examples import Examples
+    from dpcore.papers.huang2024.autoencoder_examples import Examples
     from dpcore.study.experiment_results import RecordedExperiment
     from pages.robustness.recorded_frame import Parts
 

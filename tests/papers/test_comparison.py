@@ -10,11 +10,11 @@ from dpcore.errors import StudyError
 from dpcore.measure.counting import expected_distinct
 from dpcore.papers.comparison import compare, comparison_table
 from dpcore.papers.huang2024 import deniability_comparison as comparison_huang
+from dpcore.papers.panels import drawing
 from dpcore.papers.reported import NOISELESS
 from dpcore.papers.row import Row, signed
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.comparison import wide_noise_law
-from dpcore.study.panels import drawing
 from dpcore.study.reading import beside, crossing, value
 from dpcore.study.results import Recorded, read_recorded
 

@@ -8,9 +8,9 @@ from dpcore.lexicon.cache import sha256_of_file
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.papers.panels import TRADE, drawing
 from dpcore.papers.studies import STUDIES
 from dpcore.study.manifest import MANIFEST
-from dpcore.study.panels import TRADE, drawing
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.recording import Options, choose_words
 from dpcore.study.results import bundled_results, read_manifest, read_recorded

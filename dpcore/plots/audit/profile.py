@@ -20,7 +20,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     """Two curves: what the claim allows (dash), what is true (solid), and the claimed ε.
 
     Args:
-        table: the columns of `dpcore.audit.profiles.claimed`.
+        table: the columns of `dpcore.papers.claimed`.
 
     Returns:
         A figure; the axis of δ is logarithmic where the claim has a δ that it can show.

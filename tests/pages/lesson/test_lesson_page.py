@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.study.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
+from dpcore.papers.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
 from pages.lesson.guessing import GUESS, computed
 from pages.lesson.steps import BY_PAGE, STEPS, step
 from pages.lesson.worksheet import answers, worksheet

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.latent.examples import examples, guess
 from dpcore.errors import StudyError
-from dpcore.study.autoencoder_examples import read_examples
+from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.study.experiment_results import read_experiment, read_experiments
 from dpcore.study.robust_curves import training_curves
 from pages.robustness.page import recorded_frame

@@ -14,9 +14,9 @@ from dpcore.measure.deniability import measure
 from dpcore.measure.words import named
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.study import lesson
+from dpcore.papers import lesson
+from dpcore.papers.lesson import EXERCISES, Exercise, exercise
 from dpcore.study.experiment_results import read_experiment
-from dpcore.study.lesson import EXERCISES, Exercise, exercise
 from tests.chance import FALSE_ALARM
 
 

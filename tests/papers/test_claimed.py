@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.audit.profiles.claimed import COLUMNS, PROFILED, allowed_delta, claimed_profile
 from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
+from dpcore.papers.claimed import COLUMNS, PROFILED, allowed_delta, claimed_profile
 from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.plots.audit import profile as plots
 from tests.mechanisms import lexicons

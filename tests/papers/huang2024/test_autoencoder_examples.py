@@ -8,9 +8,9 @@ import pytest
 
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import teaching_corpus
+from dpcore.papers.huang2024 import autoencoder_examples
+from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples, read_examples
 from dpcore.papers.huang2024.autoencoder_plans import YELP
-from dpcore.study import autoencoder_examples
-from dpcore.study.autoencoder_examples import examples_path, make_examples, read_examples
 from dpcore.study.autoencoder_trial import sentences_of
 from tests.shell import run
 

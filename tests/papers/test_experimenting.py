@@ -7,11 +7,11 @@ import pytest
 
 from dpcore.cli.main import main as cli
 from dpcore.guarantee import Status
-from dpcore.papers import experiments
+from dpcore.papers import experimenting, experiments
+from dpcore.papers.experimenting import record_experiment
 from dpcore.papers.experiments import EXPERIMENTS, Experiment, experiment_of
-from dpcore.study import embeddings, experimenting
+from dpcore.study import embeddings
 from dpcore.study.experiment_results import read_experiment, write_experiment
-from dpcore.study.experimenting import record_experiment
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.utility_summary import baseline, curves
 from tests.study import toy_corpus
