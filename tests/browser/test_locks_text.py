@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.attacker.page import believing, board, listing
-from pages.deniability.page import choosing
-from pages.robustness.page import one_text
+from pages.attacker import believing, board, listing
+from pages.deniability import choosing
+from pages.robustness import one_text
 from pages.shared.contents import CONTENTS
 from tests.browser.client import Session, Shown, alone, session
 from tests.browser.server import Server

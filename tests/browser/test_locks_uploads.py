@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 
 from dpcore.limits import MAX_SESSION_FILES, MAX_SESSION_MEGABYTES, MAX_UPLOAD_MEGABYTES
-from pages.deniability.page import choosing
+from pages.deniability import choosing
 from tests.browser.client import Session, alone, session
 from tests.browser.server import Server
 from tests.browser.test_locks import ask, multipart, token

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability.page import appendix
+from pages.deniability import appendix
 from pages.shared.pair import OTHER, WORD
 
 

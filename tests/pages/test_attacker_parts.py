@@ -8,9 +8,9 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_PAGE_WORK
 from dpcore.mechanisms.registry import create
+from pages.attacker import channels
 from pages.attacker.channels import Opening
 from pages.attacker.listing import LISTS
-from pages.attacker.page import channels
 from pages.attacker.words import plain_label
 from pages.shared import turn
 from pages.shared.resources import lexicon

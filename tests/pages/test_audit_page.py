@@ -12,7 +12,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.papers.claims import CLAIMS
 from dpcore.papers.verdicts import read_recorded
-from pages.audit.page import pictures, store
+from pages.audit import pictures, store
 from pages.shared import progress, resources
 from tests.mechanisms import lexicons
 from tests.pages.app import open_link, said, table

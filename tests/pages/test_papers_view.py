@@ -9,7 +9,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.comparison import compare
 from dpcore.papers.studies import STUDIES
 from dpcore.study.results import read_recorded
-from pages.deniability.page import papers
+from pages.deniability import papers
 
 
 def script() -> None:

@@ -11,10 +11,10 @@ from dpcore.attack.game import Game
 from dpcore.cli.main import main
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.mechanisms.registry import MECHANISMS
+from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.board import GAME, OUTPUT, SENTENCE
 from pages.attacker.listing import OWN
-from pages.attacker.page import channels, recorded_view
 from tests.pages.app import said, table
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.deniability import measuring
 from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
-from pages.deniability.page import measuring
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, said

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.deniability import curves as computing
 from pages.deniability.board import EQUAL
-from pages.deniability.page import curves as computing
 from tests.pages.app import figures, said, step, watched
 from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
 

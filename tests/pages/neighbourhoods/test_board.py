@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main as cli
 from dpcore.measure.maps.maps import DEFAULT_PAIR
-from pages.neighbourhoods.page import measuring, session
+from pages.neighbourhoods import measuring, session
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, said

@@ -11,7 +11,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density.density import vocabulary_density
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
-from pages.neighbourhoods.page import session
+from pages.neighbourhoods import session
 from pages.shared import resources
 from tests.pages.app import said
 from tests.pages.neighbourhoods.reading import FEW, shown

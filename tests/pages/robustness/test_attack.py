@@ -11,7 +11,7 @@ from dpcore.attack.genetic.genetic import Genetic
 from dpcore.attack.genetic.trial import adversarial_accuracy
 from dpcore.errors import ParameterError
 from dpcore.learn.substitutions import nearest_words
-from pages.robustness.page import attack_work
+from pages.robustness import attack_work
 from pages.robustness.words_work import NORMAL, Rules, model, read
 from tests.pages.app import figures, said, table
 from tests.pages.robustness.conftest import small

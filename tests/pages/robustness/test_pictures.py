@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.learn import packages
 from dpcore.learn.pixeldp.digits import digits
-from pages.robustness.page import pictures_work
+from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
 from tests.pages.app import figures, said, table

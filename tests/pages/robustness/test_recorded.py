@@ -11,7 +11,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.huang2024.autoencoder_examples import read_examples
 from dpcore.study.experiment_results import read_experiment, read_experiments
 from dpcore.study.robust_curves import training_curves
-from pages.robustness.page import recorded_frame
+from pages.robustness import recorded_frame
 from tests.pages.app import figures, said, table
 from tests.pages.robustness.reading import curve
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.attack.genetic.genetic import Genetic
 from dpcore.learn.bundled_networks import NEIGHBOURS
 from dpcore.lexicon.catalogue import load
-from pages.robustness.page import attack_work, victims
+from pages.robustness import attack_work, victims
 from pages.robustness.words_work import Rules
 from tests.pages.app import open_link, said, table
 from tests.shell import result

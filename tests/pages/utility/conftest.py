@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.utility.page import recorded
+from pages.utility import recorded
 from tests.pages.app import open_page
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
 from dpcore.study import live_jobs
-from pages.utility.page import recorded
+from pages.utility import recorded
 from tests.needs import ROOT
 from tests.pages.app import figures, said
 from tests.pages.utility.settings import NAMES, OWN, THERE, with_curves
