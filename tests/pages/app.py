@@ -10,6 +10,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.util import calc_hash
 
 from tests.needs import ROOT
 
@@ -19,10 +20,20 @@ Screen = dict[tuple[int, ...], tuple[str, str, bytes]]
 _SAYING = ("text", "markdown", "html", "heading", "alert", "code", "dataframe", "plotly_chart")
 
 
+def unopened(page: str, seconds: float = 120) -> AppTest:
+    """A session that will begin with a page.
+
+    Before its first run `switch_page` knows a page by the name of its file, which is the same for
+    all of ours; the browser knows it by its address, as here.
+    """
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=seconds)
+    test._page_hash = calc_hash(page)
+    return test
+
+
 def open_page(page: str, **state: object) -> AppTest:
     """A page of a session that holds some state already."""
-    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    test.switch_page(f"pages/{page}/page.py")
+    test = unopened(page)
     for name, value in state.items():
         test.session_state[name] = value
     return test.run()
@@ -30,8 +41,7 @@ def open_page(page: str, **state: object) -> AppTest:
 
 def open_link(page: str, **link: str | list[str]) -> AppTest:
     """A page as a link opens it."""
-    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=240)
-    test.switch_page(f"pages/{page}/page.py")
+    test = unopened(page, seconds=240)
     for name, value in link.items():
         test.query_params[name] = value
     return test.run()

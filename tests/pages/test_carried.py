@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import open_page
+from tests.pages.app import open_page, unopened
 
 GROUPS = ("metric", "log", "local")
 
@@ -38,8 +38,7 @@ def test_a_link_is_stronger_than_what_goes_along(page: str) -> None:
     test = open_page(page, mechanisms_chosen={"metric": (1, ["vickrey"])})
     prefix = "" if page == "rewrite" else "curve_"
     assert chosen(test, prefix)["metric"] == ["vickrey"]
-    test = AppTest.from_file(test._script_path, default_timeout=120)
-    test.switch_page(f"pages/{page}/page.py")
+    test = unopened(page)
     test.session_state["mechanisms_chosen"] = {"metric": (1, ["vickrey"])}
     test.query_params[f"{prefix}metric"] = ["tem"]
     assert chosen(test.run(), prefix)["metric"] == ["tem"]

@@ -5,7 +5,7 @@ import shlex
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.casing import CasePolicy
@@ -34,6 +34,6 @@ def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]
     scene = Scene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
     arguments = shlex.split(command(scene))
     assert arguments[:3] == ["python", "-m", "dpcore"]
-    assert cli.main(arguments[3:]) == 0
+    assert main(arguments[3:]) == 0
     shown = bench.draw(mechanism, 5, 3).at(epsilon).text
     assert capsys.readouterr().out == shown + "\n"

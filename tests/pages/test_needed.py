@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.errors import LexiconError
 from dpcore.lexicon import catalogue
 from pages.shared import resources
-from tests.needs import ROOT
+from tests.pages.app import unopened
 
 
 def _page() -> None:
@@ -53,8 +53,7 @@ def test_a_lexicon_that_cannot_be_loaded_is_refused_on_every_page(
     monkeypatch.setattr(catalogue, "load", refuse)
     resources.lexicon.clear()
     try:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        test.switch_page(f"pages/{page}/page.py").run()
+        test = unopened(page).run()
     finally:
         resources.lexicon.clear()
     assert not test.exception, test.exception

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.presets import PRESETS
-from tests.needs import ROOT
+from tests.pages.app import unopened
 
 FEW = {"metric": ["tem"], "log": [], "local": []}
 
@@ -14,8 +14,7 @@ FEW = {"metric": ["tem"], "log": [], "local": []}
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
     def make(**state: object) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/rewrite/page.py")
+        test = unopened("rewrite")
         for name, value in (FEW | {"view": "One word: strip and odds"} | state).items():
             test.session_state[name] = value
         return test.run()
@@ -62,8 +61,7 @@ def test_a_choice_elsewhere_moves_a_text_that_is_already_open(
 
 
 def test_a_place_in_the_link_is_stronger_than_a_word(opened: Callable[..., AppTest]) -> None:
-    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    test.switch_page("pages/rewrite/page.py")
+    test = unopened("rewrite")
     for name, value in (FEW | {"view": "One word: strip and odds"}).items():
         test.session_state[name] = value
     test.query_params["word"] = "hospital"

@@ -13,7 +13,7 @@ from pages.shared import resources
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import first_bench
 from pages.shared.sidebar import Choices
-from tests.needs import ROOT
+from tests.pages.app import unopened
 
 VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
 
@@ -21,8 +21,7 @@ VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
     def make(**state: object) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        test.switch_page("pages/rewrite/page.py")
+        test = unopened("rewrite")
         for name, value in state.items():
             test.session_state[name] = value
         return test.run()

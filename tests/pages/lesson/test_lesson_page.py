@@ -16,7 +16,7 @@ from pages.lesson.guessing import GUESS, computed
 from pages.lesson.steps import BY_PAGE, STEPS, step
 from pages.lesson.worksheet import answers, worksheet
 from tests.needs import ROOT
-from tests.pages.app import open_link, said
+from tests.pages.app import open_link, said, unopened
 
 opened = functools.partial(open_link, "lesson")
 
@@ -120,8 +120,7 @@ def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None
 
 @pytest.mark.parametrize("page", ["rewrite", "neighbourhoods", "audit", "attacker"])
 def test_other_pages_explain_themselves_when_asked(page: str) -> None:
-    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    test.switch_page(f"pages/{page}/page.py")
+    test = unopened(page)
     test.query_params["explain"] = "true"
     shown = said(test.run())
     for key in BY_PAGE[page]:
