@@ -53,8 +53,8 @@ def open_frame() -> st.Page:
     st.session_state[_FLAG] = True
     keep_order()
     mind_links()
-    _mend_link()
     page = st.navigation(page_list(), position="top")
+    _mend_link()  # starts over on this page, which is known only now
     _take_along(page.url_path)
     st.set_page_config(page_title=f"{page.title} – {TITLE}", page_icon="🔏", layout="wide")
     st.html(f"<style>{_STYLE}</style>")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
@@ -110,11 +110,11 @@ def test_the_command_line(texts, tmp_path, capsys):
     run = ["utility", "--file", str(tmp_path / "own.csv"), "--text-column", "words"]
     run += ["--label-column", "kind", "--mechanism", "madlib", "--epsilon", "0.5,50"]
     run += ["--trials", "1", "--texts", "120"]
-    assert cli.main([*run, "--json"]) == 0
+    assert main([*run, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["texts"], found["classes"], found["trials"]) == (120, ["0", "1"], 1)
     assert {row["label"] for row in found["rows"]} == {"baseline", "madlib"}
-    assert cli.main(run) == 0
+    assert main(run) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 3
     share = next(
@@ -129,6 +129,6 @@ def test_the_command_line(texts, tmp_path, capsys):
         (["--file", "absent.csv"], "absent.csv cannot be read (No such file"),
         (["--epsilon", "tem=3"], "is for a mechanism that is not measured"),
     ):
-        assert cli.main([*run, *wrong]) == 2
+        assert main([*run, *wrong]) == 2
         assert said in capsys.readouterr().err
     assert np.isfinite(share)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import bundle as density_bundle
@@ -54,7 +54,7 @@ def test_the_command_writes_it(tmp_path, small: Lexicon, monkeypatch, capsys) ->
     np.savez(tmp_path / "mine.npz", words=np.array(small.words), vectors=small.vectors)
     path = tmp_path / density_bundle.FILE
     arguments = ["density", "--lexicon", str(tmp_path / "mine.npz"), "--file", str(path)]
-    assert cli.main(arguments) == 0
+    assert main(arguments) == 0
     monkeypatch.setattr(density_bundle, "bundled_folder", lambda: tmp_path)
     assert bundled_density(small) is not None
     assert "60 words" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from pages.deniability.board import EQUAL
 from pages.deniability.choosing import LIST, TEXT
 from tests.pages.app import figures, said
@@ -41,7 +41,7 @@ def test_the_commands_print_the_numbers_of_the_table(
     for line in lines[:2]:
         arguments = shlex.split(line.replace("FILE.txt", str(tmp_path / "text")))
         assert arguments[:3] == ["python", "-m", "dpcore"]
-        assert cli.main([*arguments[3:], "--json"]) == 0
+        assert main([*arguments[3:], "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         found = {entry["quantity"]: entry for entry in answer["summary"]}
         (key,) = {entry["mechanism"] for entry in answer["summary"]}

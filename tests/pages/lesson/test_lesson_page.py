@@ -35,7 +35,7 @@ def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
 
 def test_the_steps_are_those_of_the_exercises() -> None:
     assert tuple(one.key for one in STEPS) == tuple(EXERCISES)
-    assert set(BY_PAGE) <= {"", *(path.stem for path in (ROOT / "pages").glob("*.py"))}
+    assert set(BY_PAGE) <= {"", *(path.parent.name for path in (ROOT / "pages").glob("*/page.py"))}
     assert {key for keys in BY_PAGE.values() for key in keys} <= set(EXERCISES)
     for one in STEPS:
         assert (ROOT / one.page).is_file()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from pages.neighbourhoods import measuring, session
 from pages.shared import resources
@@ -55,7 +55,7 @@ def test_the_table_holds_the_numbers_of_the_commands(
     assert len(lines) == 3 + 2 * 2
     for line in lines:
         assert line.startswith("python -m dpcore ")
-        assert cli.main([*shlex.split(line)[3:], "--json"]) == 0
+        assert main([*shlex.split(line)[3:], "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         if " neighbours " in line:
             near = test.dataframe[1 if "monday" in line else 2].value
