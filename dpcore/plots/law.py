@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row an output, most likely first; `error` is a standard error, or a bound on the error where
@@ -25,8 +26,6 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure; the word itself is outlined, the other outputs are filled.
     """
-    import plotly.graph_objects as go
-
     style = style_of(str(table["mechanism"].iloc[0]))
     stays = (table["output"] == table["word"]).tolist()
     labels = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
-    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
@@ -41,8 +41,6 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure with the diagonal and one trace a mechanism.
     """
-    import plotly.graph_objects as go
-
     words, curves, frame = _words(table), _curves(table), _frame(table)
     traces = [
         go.Scatter(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import SCALES, name_tag, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "mechanism",
@@ -46,8 +47,6 @@ def strip_figure(
         A figure. Pieces in which the word stays are white, the others are filled in two alternating
         tints of the mechanism's colour.
     """
-    import plotly.graph_objects as go
-
     groups = [m for m in EpsilonMeaning if m in ranges and (table["meaning"] == m).any()]
     counts = [table.loc[table["meaning"] == m, "mechanism"].nunique() for m in groups]
     height = sum(counts) * _ROW_PIXELS + len(groups) * _PANEL_PIXELS
@@ -81,8 +80,6 @@ def strip_figure(
 def _bars(
     key: str, rows: pd.DataFrame, ends: tuple[float, float], logarithmic: bool, suffix: str
 ) -> go.Bar:
-    import plotly.graph_objects as go
-
     style = style_of(key)
     inside = rows[(rows["to_epsilon"] > ends[0]) & (rows["from_epsilon"] < ends[1])]
     start = inside["from_epsilon"].clip(lower=ends[0])

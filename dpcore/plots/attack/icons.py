@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION
 
@@ -11,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 COLUMNS = ("when", "mark", "word", "count")
 """One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`
 how many of the hundred. The rows of a panel stand together, in one order of words."""
@@ -44,8 +44,6 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure whose panels are told by their titles.
     """
-    import plotly.graph_objects as go
-
     panels = _panels(table)
     order = list(dict.fromkeys(one.mark for rows in panels.values() for one in rows))
     order = [mark for mark in order if mark != REST]
@@ -87,8 +85,6 @@ def _panels(table: pd.DataFrame) -> dict[str, list[_Row]]:
 
 
 def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
-    import plotly.graph_objects as go
-
     levels: list[int] = []
     marks: list[str] = []
     words: list[str] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import (
     axis,
     base_layout,
@@ -17,7 +19,6 @@ from dpcore.plots.style import GREY, name_tag, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "mechanism",
@@ -107,7 +108,6 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         beyond the axis is drawn as an arrow at its edge.
     """
     import pandas as pd
-    import plotly.graph_objects as go
 
     known = [_length(row) for _, row in table.iterrows()]
     limits = table["log_bound"].clip(lower=0.0) / math.log(10)

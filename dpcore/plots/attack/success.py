@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import chance_text
 from dpcore.plots.layout import axis, base_layout, number, plain
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""
 
@@ -39,8 +39,6 @@ def success_figure(
         meaning: of ε, which the axis is labelled by.
         at: the chosen ε; None for none.
     """
-    import plotly.graph_objects as go
-
     logarithm = meaning is EpsilonMeaning.METRIC_LOG
     traces: list[go.Scatter] = []
     names = list(dict.fromkeys(table["attacker"].tolist()))
@@ -106,8 +104,6 @@ def _places(epsilons: Sequence[float], logarithm: bool) -> list[float]:
 
 
 def _band(x: list[float], rows: pd.DataFrame, colour: str) -> go.Scatter:
-    import plotly.graph_objects as go
-
     low, high = (100 * rows[name] for name in ("low", "high"))
     return go.Scatter(
         x=[*x, *reversed(x)],
@@ -122,8 +118,6 @@ def _band(x: list[float], rows: pd.DataFrame, colour: str) -> go.Scatter:
 
 
 def _curve(name: str, x: list[float], rows: pd.DataFrame, look: tuple[str, str, str]) -> go.Scatter:
-    import plotly.graph_objects as go
-
     colour, dash, marker = look
     return go.Scatter(
         x=x,

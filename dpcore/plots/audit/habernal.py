@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, faint
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
@@ -30,8 +31,6 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure; the L1-clipped control is one grey line.
     """
-    import plotly.graph_objects as go
-
     figure = go.Figure(
         layout=base_layout(
             height=380,
@@ -110,8 +109,6 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `GEOMETRY_COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     looks: dict[str, dict[str, object]] = {
         "disc": {"line": {"color": BLUE, "width": 2}, "fill": "toself", "fillcolor": faint(BLUE)},
         "covered square": {"line": {"color": GREEN, "width": 2, "dash": "dash"}},

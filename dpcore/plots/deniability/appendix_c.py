@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.deniability.curves import spread
 from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
 from dpcore.plots.style import BLUE, GLYPHS, GREY, VERMILION
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 _WORDS = ((BLUE, "circle"), (VERMILION, "diamond"))
 _DASHES = {"truth": "solid", "formula": "dash", "low": "dot"}
@@ -38,8 +39,6 @@ def appendix_figure(
     Returns:
         A figure with three traces that explain the dashes, and three a word.
     """
-    import plotly.graph_objects as go
-
     scale = math.log if logarithm else float
     traces = [
         go.Scatter(

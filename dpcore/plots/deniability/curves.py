@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, number, plain, whole_ticks
 from dpcore.plots.mark import Frame, mark
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float32]
@@ -94,8 +94,6 @@ def curves_figure(
         one of its thin lines and after them those of the compared words; every mean is labelled
         at its end.
     """
-    import plotly.graph_objects as go
-
     frame = curves_frame(table, quantity, logarithm)
     runs = float(table["runs"].max())
     low, high = (0.0, 1.0) if quantity == "nw" else (1.0, runs)
@@ -194,8 +192,6 @@ def _hover(logarithm: bool) -> str:
 
 def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> list[go.Scatter]:
     """All words of a mechanism in one trace, with gaps between them."""
-    import plotly.graph_objects as go
-
     if rows.empty:
         return []
     gap = np.array([np.nan], dtype=np.float32)
@@ -218,8 +214,6 @@ def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> li
 
 def _bold(rows: pd.DataFrame, quantity: str, logarithm: bool, key: str) -> list[go.Scatter]:
     """The compared words of a mechanism."""
-    import plotly.graph_objects as go
-
     style = style_of(key)
     return [
         go.Scatter(

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
@@ -16,7 +17,6 @@ from dpcore.plots.style import short_name, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -44,8 +44,6 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         quantity: sw or effective; its axis is logarithmic.
         runs: R of Sw.
     """
-    import plotly.graph_objects as go
-
     frame = equal_frame(table, quantity, runs)
     traces = []
     for key, rows in table.groupby("mechanism", sort=False):

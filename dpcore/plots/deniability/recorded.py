@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.edge_labels import End, edge_labels, right_margin
 from dpcore.plots.layout import axis, base_layout, number, whole_ticks
 from dpcore.plots.style import faint, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "curve",
@@ -54,8 +55,6 @@ def recorded_figure(
         A figure. A curve has a band, a line and a label at the right edge; open marks with whiskers
         are the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
     """
-    import plotly.graph_objects as go
-
     scale = math.log if logarithm else float
     lines = table[table["layer"] == "line"]
     high = 1.0 if quantity == "nw" else float((lines["mean"] + lines["standard_deviation"]).max())
@@ -171,8 +170,6 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `TRADE_COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     traces = []
     annotations = []
     high = float(table["sw"].max())

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION, faint
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
 """One row a point; `role` is background, near_a, near_b, centre_a or centre_b."""
@@ -62,8 +62,6 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
         points: the columns `POINT_COLUMNS`.
         projection: umap, densmap or pca, for the note on what distances mean.
     """
-    import plotly.graph_objects as go
-
     centres = points[points["role"].str.startswith("centre")]
     names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
     below = [
@@ -114,8 +112,6 @@ def map_figure(base: MapBase, mass: pd.DataFrame | None = None) -> go.Figure:
         A figure with equal axes without numbers. Each point has its word as `customdata`
         (`chosen_word` reads it from a click).
     """
-    import plotly.graph_objects as go
-
     traces = list(base.below)
     if mass is not None:
         traces += _masses(mass, base.names)
@@ -154,8 +150,6 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
-    import plotly.graph_objects as go
-
     hover = "%{customdata}<extra></extra>"
     if role == "background":
         return go.Scatter(
@@ -208,8 +202,6 @@ def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _centre(row: pd.Series) -> Any:
-    import plotly.graph_objects as go
-
     source = str(row["role"])[-1]
     return go.Scatter(
         x=[float(row["x"])],

@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, faint, style_of
 from dpcore.plots.utility.curves import ticks
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
 """One row a point, x ascending in each curve; `low` and `high` may be missing: no band. With a
@@ -56,8 +57,6 @@ def lines_figure(
         small: whether small values of y matter: its axis is logarithmic then, and bands that reach
             down to 0 are left out.
     """
-    import plotly.graph_objects as go
-
     x_axis: dict[str, object] = {}
     if whole:
         x_axis = {"dtick": max(1, math.ceil(float(table["x"].max()) / _TICKS))}

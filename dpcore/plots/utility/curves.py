@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import GREY, faint, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -74,8 +75,6 @@ def utility_figure(
         axis_title: of the ε axis.
         lines: baselines.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
     for curve, rows in table.groupby("curve", sort=False):
         traces += _curve(go, str(curve), rows)

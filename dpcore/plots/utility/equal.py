@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import style_of
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
 """One row a curve and ε: mean with its interval (may be missing), and the privacy `x` there."""
@@ -37,8 +38,6 @@ def equal_figure(
         quantity: a key of `dpcore.plots.utility.curves.TITLES`.
         lines: baselines.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
     for curve, rows in table.groupby("curve", sort=False):
         traces += _curve(go, str(curve), rows.sort_values("x", kind="stable"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import GREY, faint, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
@@ -26,8 +27,6 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     low = float(table["at"].min())
     traces: list[Any] = [
         go.Scatter(
