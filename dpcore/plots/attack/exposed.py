@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
             height=380,
             dragmode=False,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("distance to the nearest word"),
             yaxis=axis("probability that it stays", rangemode="tozero"),
         ),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, faint
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
+from dpcore.plots.traces import band, curve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,11 @@ SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low
 GEOMETRY_COLUMNS = ("shape", "order", "x", "y")
 """Points in the order in which a shape is drawn, in units of C."""
 
-_LOOKS = ((VERMILION, "solid", "circle"), (BLUE, "dash", "square"), (GREEN, "dot", "diamond"))
+_LOOKS = (
+    Style(VERMILION, "solid", "circle"),
+    Style(BLUE, "dash", "square"),
+    Style(GREEN, "dot", "diamond"),
+)
 _CONTROL = "clipped by the L1 norm"
 
 
@@ -35,31 +40,26 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
         layout=base_layout(
             height=380,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
             yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
         )
     )
     clipped = table[table["clipping"] == "L2"]
-    for (colour, dash, marker), (name, rows) in zip(
+    for look, (name, rows) in zip(
         _LOOKS, clipped.groupby("distribution", sort=False), strict=False
     ):
         n = rows["dimension"].tolist()
-        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        figure.add_trace(go.Scatter(x=n, y=rows["low"].tolist(), **band))
+        low, high = rows["low"].tolist(), rows["high"].tolist()
+        figure.add_traces(band(n, low, high, look.colour, showlegend=False))
         figure.add_trace(
-            go.Scatter(
-                x=n, y=rows["high"].tolist(), fill="tonexty", fillcolor=faint(colour), **band
-            )
-        )
-        figure.add_trace(
-            go.Scatter(
-                x=n,
-                y=rows["share"].tolist(),
+            curve(
+                n,
+                rows["share"].tolist(),
+                look,
+                width=2,
+                size=5,
                 name=plain(str(name)),
-                mode="lines+markers",
-                line={"color": colour, "dash": dash, "width": 2},
-                marker={"symbol": marker, "size": 5},
                 hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
             )
         )
@@ -142,7 +142,7 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
         base_layout(
             height=420,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
             yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         layout=base_layout(
             height=360,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
             yaxis=axis(_DELTA, type="log", exponentformat="power")
             if logarithm

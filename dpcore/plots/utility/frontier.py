@@ -71,7 +71,7 @@ def frontier_figure(
         )
     span = [float(table["private"].min()), float(table["private"].max())]
     x_axis: dict[str, Any] = {"type": "log"} | ticks(span[0], span[1]) if logarithm else {}
-    traces += across(go, span, lines)
+    traces += across(span, lines)
     return go.Figure(
         traces,
         named_layout(
