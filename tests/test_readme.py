@@ -1,5 +1,6 @@
-"""What the README says can be run as it stands."""
+"""What the README and its pages in docs/ say can be run as it stands."""
 
+import ast
 import json
 import re
 import shlex
@@ -16,11 +17,19 @@ from tests.shell import small_vectors
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+MECHANISMS_PAGE = (ROOT / "docs/mechanisms.md").read_text(encoding="utf-8")
+PAGES = [
+    path
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if path.name != "CHANGELOG.md"
+]
 ALL = [
     line.split("#")[0].strip().removeprefix("python -m dpcore ")
-    for line in README.splitlines()
+    for line in COMMANDS_PAGE.splitlines()
     if line.startswith("python -m dpcore ")
 ]
+SCREEN = 50  # lines
 # What takes long, or needs a network, a cluster or torch, runs smaller in the test that is named.
 ELSEWHERE = {
     "lexicon fetch": "tests/lexicon/test_fetch.py",
@@ -35,10 +44,25 @@ COMMANDS = [
 ]
 
 
-def test_the_python_example_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(code[1], "README.md", "exec"), {})
-    assert len(capsys.readouterr().out.splitlines()) == 3
+def test_the_readme_has_two_screens():
+    assert README.count("\n") <= 2 * SCREEN
+
+
+def test_every_line_of_the_python_example_gives_something():
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    names, results = {}, []
+    for line in ast.parse(code).body:
+        if isinstance(line, ast.Expr):
+            results.append(eval(ast.unparse(line), names))
+        else:
+            exec(ast.unparse(line), names)
+    assert len(results) >= 5
+    assert all(result is not None for result in results)
+    promised = re.search(r"\.top\(3\)  # \[\((.*?), (0\.\d+)…\)", code)
+    (word, probability), *others = names["tem"].law("doctor", epsilon=5).top(3)
+    assert repr(word) == promised[1].replace('"', "'")
+    assert f"{probability:.6f}".startswith(promised[2])
+    assert len(others) == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -81,14 +105,14 @@ def test_there_are_examples():
 @pytest.mark.parametrize("command", [c for c in COMMANDS if "lexicon" not in c])
 def test_the_fields_of_json_are_those_of_the_table(capsys, command):
     name = command.split()[0]
-    row = re.search(rf"^\| `{name}` \| `(.*?)`", README, re.MULTILINE)[1]
+    row = re.search(rf"^\| `{name}` \| `(.*?)`", COMMANDS_PAGE, re.MULTILINE)[1]
     promised = set(re.sub(r"\[\{.*?\}\]", "", row).replace(" ", "").split(","))
     assert main([*shlex.split(command), "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == promised
 
 
 def test_the_table_of_mechanisms_is_that_of_the_registry():
-    rows = re.findall(r"^\| [^|]+ \| `([a-z][a-z0-9-]+)` \|", README, re.MULTILINE)
+    rows = re.findall(r"^\| [^|]+ \| `([a-z][a-z0-9-]+)` \|", MECHANISMS_PAGE, re.MULTILINE)
     assert rows == [kind.short for kind in MECHANISMS.values()]
 
 
@@ -101,14 +125,31 @@ def test_the_changelog_begins_with_this_version():
     assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__
 
 
-def test_what_the_readme_points_to_is_there():
-    targets = re.findall(r"\]\(([^)#]+)\)", README)
-    assert len(targets) >= 4
-    for target in targets:
-        assert target.startswith("http") or (ROOT / target).is_file(), target
-    for folder in set(re.findall(r"`((?:dpcore|tests|pages|data)(?:/[\w.]+)*)/?`", README)):
-        assert (ROOT / folder).exists(), folder
-    assert (ROOT / "tests/benchmarks/load.py").is_file()
+def _headings(page):
+    """The addresses of a page's headings, as a reader of Markdown makes them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_points_to_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if target.startswith("http"):
+            continue
+        place, _, heading = target.partition("#")
+        aim = (page.parent / place).resolve() if place else page
+        assert aim.is_file(), target
+        assert not heading or heading in _headings(aim), target
+    for name in set(re.findall(r"`((?:dpcore|tests|pages|data|docs)(?:/[\w.-]+)*)/?`", text)):
+        assert (ROOT / name).exists(), name
+    for module in set(re.findall(r"python -m (tests[\w.]+)", " ".join(text.split()))):
+        assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
+
+
+def test_the_readme_leads_to_every_page_of_the_documents():
+    targets = {(ROOT / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", README)}
+    assert {page.resolve() for page in PAGES} - targets == {(ROOT / "README.md").resolve()}
 
 
 def test_the_tour_is_the_list_of_pages():
@@ -118,6 +159,6 @@ def test_the_tour_is_the_list_of_pages():
 
 def test_every_mechanism_has_a_cost_beside_the_first():
     row = r"^\| [^|]+ \| `[a-z][a-z0-9-]+` \| [^|]+ \| [^|]+ \| ([\d.]+) \|$"
-    costs = [float(cost) for cost in re.findall(row, README, re.MULTILINE)]
+    costs = [float(cost) for cost in re.findall(row, MECHANISMS_PAGE, re.MULTILINE)]
     assert len(costs) == len(MECHANISMS)
     assert costs[0] == 1

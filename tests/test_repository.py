@@ -1,5 +1,6 @@
 """The whole repository keeps the rules of the house, whichever folders it has by now."""
 
+import operator
 import re
 import subprocess
 import sys
@@ -9,11 +10,14 @@ from graphlib import TopologicalSorter
 
 import pytest
 
+from dpcore import __version__
 from tests import rules
 from tests.needs import ROOT
 
 TOP_LEVEL = {
     "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE",
     "LIMITATIONS.md",
     "README.md",
@@ -26,6 +30,7 @@ TOP_LEVEL = {
     "requirements-dask.txt",
     "requirements-dev.txt",
     "requirements-learn.txt",
+    "requirements.lock",
     "requirements.txt",
     "tests",
 }
@@ -144,7 +149,7 @@ def test_no_machine_path_and_no_registry_host() -> None:
     texts = {
         name: (ROOT / name).read_text(encoding="utf-8")
         for name in FILES
-        if re.search(r"\.(py|md|toml|txt|ya?ml|json|cfg|sh)$|^\.ci/", name)
+        if re.search(r"\.(py|md|toml|txt|ya?ml|json|cfg|sh|cff|lock)$|^\.ci/", name)
         and (ROOT / name).stat().st_size < 1_000_000
     }
     assert not breaches(texts, rules.machine_paths)
@@ -227,6 +232,49 @@ def test_requirement_files_agree_with_the_package() -> None:
     assert requirements("requirements-dask.txt") == EXTRAS["dask"]
     assert requirements("requirements-learn.txt") == EXTRAS["learn"]
     assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers that can be compared."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def test_the_lock_file_pins_every_requirement_within_its_range() -> None:
+    pins = dict(
+        re.match(r"([\w.-]+)==([\d.]+)", line).groups()
+        for line in requirements("requirements.lock")
+    )
+    compare = {">=": operator.ge, "<": operator.lt, "==": operator.eq}
+    for entry in requirements("requirements.txt") + requirements("requirements-dev.txt"):
+        name = re.match(r"[\w-]+", entry).group()
+        if name != "torch":  # its builds differ between platforms
+            bounds = re.findall(r"(>=|<|==)([\d.]+)", entry)
+            assert bounds, entry
+            for sign, bound in bounds:
+                assert compare[sign](numbers(pins[name]), numbers(bound)), (entry, pins[name])
+
+
+def test_the_citation_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [__version__]
+    assert re.findall(r"^cff-version: (\S+)$", text, re.MULTILINE) == ["1.2.0"]
+
+
+def test_the_oldest_python_of_the_package_is_the_first_that_is_tested() -> None:
+    text = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
+    tested = re.findall(r'"([\d.]+)"', re.search(r"python: \[(.*)\]", text)[1])
+    assert f">={tested[0]}" == PROJECT["project"]["requires-python"]
+    assert tested == sorted(tested, key=lambda version: int(version.split(".")[1]))
+    assert len(tested) >= 2
+
+
+def test_contributing_asks_a_question_for_every_room() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([\w./]+?)/?` \| .*\?.*\|$", text, re.MULTILINE)
+    folders = {name.split("/")[1] for name in ENGINE if name.count("/") > 1}
+    rooms = {f"dpcore/{folder}" for folder in folders}
+    assert set(named) == rooms | {"app.py", "pages", "data", "tests", "docs"}
+    assert len(named) == len(set(named))
 
 
 def test_requirement_files_and_extras_that_are_named_exist() -> None:

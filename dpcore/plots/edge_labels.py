@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dpcore.plots.deniability.curves import spread
-from dpcore.plots.style import name_tag, style_of
+from dpcore.plots.mark import Frame
+from dpcore.plots.style import style_of
+from dpcore.plots.traces import coloured, name_beside, spread
 
 _LETTER_PIXELS = 6.3
 _LABEL_PIXELS = 17
@@ -51,28 +52,39 @@ def edge_labels(
         for text in reversed(_lines(end))  # from below
     ]
     shifted = spread([pixel(y) for _, y in lines], _LABEL_PIXELS, pixels)
+    x = edge if logarithm else math.log10(edge)
     return [
-        {
-            "x": edge if logarithm else math.log10(edge),
-            "y": y,
-            "xanchor": "left",
-            "xshift": 6,
-            "yshift": place - pixel(y),
-            "showarrow": False,
-            "align": "left",
-            "text": text,
-        }
+        name_beside(x, y, place - pixel(y), text, align="left")
         for (text, y), place in zip(lines, shifted, strict=True)
     ]
+
+
+def end_labels(ends: Sequence[End], frame: Frame) -> list[dict[str, object]]:
+    """Names at the ends of curves, each on one line beside its own end.
+
+    Args:
+        ends: of all curves, in the units in which the frame ends.
+        frame: of the figure.
+    """
+    ordered = sorted(ends, key=lambda end: end.y)
+    wanted = [frame.pixels_up(end.y) for end in ordered]
+    shifted = spread(wanted, _LABEL_PIXELS, frame.inner)
+    return [
+        name_beside(end.x, end.y, place - pixel, _mark(end) + end.curve, align="left")
+        for end, pixel, place in zip(ordered, wanted, shifted, strict=True)
+    ]
+
+
+def _mark(end: End) -> str:
+    """The mark of a curve in its colour, and a space: how a name begins."""
+    style = style_of(end.mechanism)
+    return coloured(style.glyph, style.colour) + " "
 
 
 def _lines(end: End) -> list[str]:
     """The mark of a curve and its name, which is divided if it is long."""
     first, *rest = _pieces(end.curve)
-    mark = (
-        f'<span style="color:{style_of(end.mechanism).colour}">{name_tag(end.mechanism)[0]}</span>'
-    )
-    return [f"{mark} {first}", *(f"{_INDENT}{piece}" for piece in rest)]
+    return [_mark(end) + first, *(f"{_INDENT}{piece}" for piece in rest)]
 
 
 def _pieces(curve: str) -> list[str]:

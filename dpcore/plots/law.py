@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.plots.layout import axis, base_layout, plain
+import plotly.graph_objects as go
+
+from dpcore.plots.layout import axis, base_layout, plain, probability_text
 from dpcore.plots.style import style_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row an output, most likely first; `error` is a standard error, or a bound on the error where
@@ -25,8 +26,6 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure; the word itself is outlined, the other outputs are filled.
     """
-    import plotly.graph_objects as go
-
     style = style_of(str(table["mechanism"].iloc[0]))
     stays = (table["output"] == table["word"]).tolist()
     labels = [
@@ -61,3 +60,30 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
             yaxis=axis(autorange="reversed", showgrid=False, type="category"),
         ),
     )
+
+
+def law_caption(table: pd.DataFrame, stay: tuple[float, float, float], method: str) -> str:
+    """What the bars of the likely outputs show.
+
+    Args:
+        table: as for `law_figure`.
+        stay: probability that the word stays, with the ends of its interval.
+        method: how the probabilities were found.
+    """
+    word = str(table["word"].iloc[0])
+    best = table.iloc[0]
+    shown = float(table["probability"].sum())
+    how = "exact" if bool(table["exact"].all()) else "estimated"
+    stays = probability_text(*stay)
+    first = (
+        f"“{word}” stays with probability {stays}"
+        if best["output"] == word
+        else f"“{word}” most likely becomes “{best['output']}” "
+        f"({float(best['probability']):.3g}, {float(best['distance']):.3g} away); "
+        f"it stays with probability {stays}"
+    )
+    rest = f"the {len(table)} words shown hold {shown:.1%} of the probability"
+    error = (
+        "" if how == "exact" else f", ± {2 * float(table['error'].max()):.2g} (two standard errors)"
+    )
+    return f"{first}; {rest}. {how.capitalize()}: {method}{error}."

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+"""Names of curves in lines above the figure, where a phone has room for them."""
+LEGEND_CLOSE = {"orientation": "h", "x": 0.0, "y": 1.0, "yanchor": "bottom"}
+"""The same right on top of the figure."""
 _USUAL, _LARGE = 13, 16  # pixels: of the theme (12 to 14), and for a projector
 
 
@@ -39,7 +43,7 @@ def named_layout(height: int, **more: object) -> dict[str, Any]:
         margin={"l": 8, "r": 16, "t": 90, "b": 8},
         dragmode=False,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        legend=LEGEND,
         **more,
     )
 

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import GREY, name_tag, short_name, style_of
+from dpcore.plots.traces import curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
-    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
@@ -41,9 +42,7 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure with the diagonal and one trace a mechanism.
     """
-    import plotly.graph_objects as go
-
-    words, curves, frame = _words(table), _curves(table), _frame(table)
+    words, frame = _words(table), _frame(table)
     traces = [
         go.Scatter(
             x=[0, 1],
@@ -57,20 +56,18 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
     stays = "<br>".join(
         f"{plain(word)} stays: %{{{a}:.3g}}" for word, a in zip(words, "xy", strict=True)
     )
-    for curve in curves:
-        style = style_of(curve.mechanism)
-        traces.append(
-            go.Scatter(
-                x=curve.first.round(5),
-                y=curve.second.round(5),
-                customdata=curve.epsilons,
-                name=name_tag(curve.mechanism),
-                mode="lines+markers",
-                line={"color": style.colour, "dash": style.dash, "width": 2.5},
-                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 12},
-                hovertemplate=f"ε = %{{customdata:.4~g}}<br>{stays}",
-            )
+    traces += [
+        curve(
+            pair.first.round(5),
+            pair.second.round(5),
+            style_of(pair.mechanism),
+            shown=12,
+            customdata=pair.epsilons,
+            name=name_tag(pair.mechanism),
+            hovertemplate=f"ε = %{{customdata:.4~g}}<br>{stays}",
         )
+        for pair in _curves(table)
+    ]
     return go.Figure(
         traces,
         base_layout(
@@ -103,7 +100,7 @@ def pair_mark(table: pd.DataFrame, at: Mapping[str, float]) -> str:
     Returns:
         HTML to stand directly below the figure.
     """
-    places = ((curve, curve.place(at)) for curve in _curves(table))
+    places = ((pair, pair.place(at)) for pair in _curves(table))
     return rings(
         _frame(table),
         [
@@ -117,7 +114,7 @@ def pair_mark(table: pd.DataFrame, at: Mapping[str, float]) -> str:
 def pair_alt(table: pd.DataFrame) -> str:
     """What the figure shows at all ε: it stands still while the sliders move."""
     one, two = _words(table)
-    names = ", ".join(short_name(curve.mechanism) for curve in _curves(table))
+    names = ", ".join(short_name(pair.mechanism) for pair in _curves(table))
     return f"How often “{two}” stays over how often “{one}” stays, one curve a mechanism: {names}."
 
 
@@ -130,20 +127,20 @@ def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:
     """
     one, two = _words(table)
     said, gaps = [], {}
-    for curve in _curves(table):
-        name, here = short_name(curve.mechanism), curve.place(at)
-        apart = np.abs(curve.second - curve.first)
+    for pair in _curves(table):
+        name, here = short_name(pair.mechanism), pair.place(at)
+        apart = np.abs(pair.second - pair.first)
         widest = int(apart.argmax())
         gaps[name] = float(apart[widest])
         now = ""
         if here is not None:
             now = (
-                f"at ε = {number(float(curve.epsilons[here]))} “{one}” stays with probability "
-                f"{curve.said(0, here)}, “{two}” with {curve.said(1, here)}; "
+                f"at ε = {number(float(pair.epsilons[here]))} “{one}” stays with probability "
+                f"{pair.said(0, here)}, “{two}” with {pair.said(1, here)}; "
             )
         said.append(
             f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
-            f"(at ε = {number(float(curve.epsilons[widest]))})."
+            f"(at ε = {number(float(pair.epsilons[widest]))})."
         )
     return " ".join([_verdict(gaps, one, two), *said])
 

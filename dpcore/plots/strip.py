@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import SCALES, name_tag, style_of
+from dpcore.plots.style import INK, SCALES, name_tag, style_of, tint
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "mechanism",
@@ -30,7 +31,6 @@ the Euclidean distance of the output from the word, `exact` whether the two ends
 _ROW_PIXELS = 44
 _PANEL_PIXELS = 84
 _SHARES = (0.5, 0.28)  # of the colour in pieces that stand side by side
-_INK = "#1B2229"
 
 
 def strip_figure(
@@ -46,8 +46,6 @@ def strip_figure(
         A figure. Pieces in which the word stays are white, the others are filled in two alternating
         tints of the mechanism's colour.
     """
-    import plotly.graph_objects as go
-
     groups = [m for m in EpsilonMeaning if m in ranges and (table["meaning"] == m).any()]
     counts = [table.loc[table["meaning"] == m, "mechanism"].nunique() for m in groups]
     height = sum(counts) * _ROW_PIXELS + len(groups) * _PANEL_PIXELS
@@ -81,8 +79,6 @@ def strip_figure(
 def _bars(
     key: str, rows: pd.DataFrame, ends: tuple[float, float], logarithmic: bool, suffix: str
 ) -> go.Bar:
-    import plotly.graph_objects as go
-
     style = style_of(key)
     inside = rows[(rows["to_epsilon"] > ends[0]) & (rows["from_epsilon"] < ends[1])]
     start = inside["from_epsilon"].clip(lower=ends[0])
@@ -112,16 +108,36 @@ def _bars(
             "distance %{customdata[2]:.3g}<extra></extra>"
         ),
         marker={
-            "color": [_tint(style.colour, share) for share in shares],
+            "color": [tint(style.colour, share) for share in shares],
             "line": {"color": style.colour, "width": 1},
         },
-        insidetextfont={"color": _INK},
+        insidetextfont={"color": INK},
         xaxis=f"x{suffix}",
         yaxis=f"y{suffix}",
     )
 
 
-def _tint(colour: str, share: float) -> str:
-    """A share of the colour, the rest almost white: legible under dark ink on both themes."""
-    mixed = [round(share * int(colour[i : i + 2], 16) + (1 - share) * 247) for i in (1, 3, 5)]
-    return "#" + "".join(f"{part:02X}" for part in mixed)
+def strip_caption(table: pd.DataFrame) -> str:
+    """What the ε-strip shows: from which ε on the word stays, for each mechanism.
+
+    Args:
+        table: the columns `COLUMNS`, of one word.
+    """
+    word = str(table["word"].iloc[0])
+    said = []
+    for _, rows in table.groupby("mechanism", sort=False):
+        title = str(rows["title"].iloc[0])
+        last = rows.iloc[-1]
+        others = rows.loc[rows["output"] != word, "output"].nunique()
+        if last["output"] == word:
+            start = float(last["from_epsilon"])
+            said.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
+        else:
+            said.append(f"{title}: never stays in this range, {_others(others)}")
+    return "\n".join([f"What this draw makes of “{word}”:", *said])
+
+
+def _others(count: int) -> str:
+    if count == 0:
+        return "no other word"
+    return "1 other word" if count == 1 else f"{count} other words"

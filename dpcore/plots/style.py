@@ -108,10 +108,20 @@ def style_of(mechanism: str) -> Style:
     return _OTHERS[sum(short.encode()) % len(_OTHERS)]
 
 
+INK = "#1B2229"
+"""Letters on a tint, which is light on both themes."""
+
+
 def faint(colour: str) -> str:
     """A hexadecimal colour as the fill of a band, through which a grid can be seen."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.16)"
+
+
+def tint(colour: str, share: float) -> str:
+    """A share of the colour, the rest almost white: legible under dark ink on both themes."""
+    mixed = [round(share * int(colour[i : i + 2], 16) + (1 - share) * 247) for i in (1, 3, 5)]
+    return "#" + "".join(f"{part:02X}" for part in mixed)
 
 
 @dataclass(frozen=True)

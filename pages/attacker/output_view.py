@@ -15,9 +15,8 @@ from dpcore.plots.attack.captions import (
     worst_sentence,
 )
 from dpcore.plots.attack.icons import icon_caption, icon_figure
-from dpcore.plots.attack.odds import odds_figure
+from dpcore.plots.attack.odds import odds_figure, odds_sentence
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.captions import odds_sentence
 from pages.attacker.believing import LIST, choose_belief
 from pages.attacker.choosing import choose_output, choose_pair
 from pages.attacker.command import posterior_command

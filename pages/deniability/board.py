@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.deniability.captions import curves_alt, curves_caption
-from dpcore.plots.deniability.curves import BANDS, curves_figure, curves_mark
+from dpcore.plots.deniability.curves import (
+    BANDS,
+    curves_alt,
+    curves_caption,
+    curves_figure,
+    curves_mark,
+)
 from dpcore.plots.style import SCALES
 from pages.deniability.comparing import comparison
 from pages.deniability.moving import VIEWS, fragment_of, moved

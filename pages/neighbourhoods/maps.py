@@ -11,8 +11,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.maps import Projection
-from dpcore.plots.maps.captions import map_caption
-from dpcore.plots.maps.maps import chosen_word, map_figure
+from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.neighbourhoods.words import SLOTS, TITLES
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.plots.attack.odds import odds_figure
-from dpcore.plots.captions import law_caption, odds_sentence, strip_caption
-from dpcore.plots.law import law_figure
-from dpcore.plots.strip import strip_figure
+from dpcore.plots.attack.odds import odds_figure, odds_sentence
+from dpcore.plots.law import law_caption, law_figure
+from dpcore.plots.strip import strip_caption, strip_figure
 from pages.rewrite.place import choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure

@@ -15,7 +15,7 @@ from tests.shell import result
 
 pytest.importorskip("torch")
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 UTTERANCE = "show me a train to oslo today"
 
 
@@ -40,7 +40,7 @@ def rewrite(tmp_path, *more):
 
 
 def promised(command):
-    row = re.search(rf"^\| `autoencoder {command}`, adept \| `(.*?)`", README, re.MULTILINE)[1]
+    row = re.search(rf"^\| `autoencoder {command}`, adept \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 

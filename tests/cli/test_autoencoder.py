@@ -12,7 +12,7 @@ from tests.shell import result, run, small_vectors
 
 pytest.importorskip("torch")
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 NOISE = ("--mechanism", "gaussian", "--epsilon", "5")
 
 
@@ -44,7 +44,7 @@ def rewrite(tmp_path, vectors, *more):
 
 
 def promised(command):
-    row = re.search(rf"^\| `autoencoder {command}` \| `(.*?)`", README, re.MULTILINE)[1]
+    row = re.search(rf"^\| `autoencoder {command}` \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 

@@ -156,8 +156,8 @@ def test_the_command_prints_the_record(capsys, vectors, tmp_path):
     assert record["unknown_words"] == "mask"
     assert record["documents"] == 2
     assert record["protected_words"] == 3
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    promised = re.search(r"^\| `privatize` \| `(.*?)`", readme, re.MULTILINE)[1]
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    promised = re.search(r"^\| `privatize` \| `(.*?)`", page, re.MULTILINE)[1]
     assert list(record) == promised.split(", ")
     assert any("label, unchanged" in sentence for sentence in record["released"])
     assert out.read_text(encoding="utf-8").startswith("text,label\n")

@@ -1,6 +1,8 @@
 """The figures and their captions, from small tables with known content."""
 
 import math
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -8,8 +10,12 @@ import pytest
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.plots import law, strip
 from dpcore.plots.attack import odds
-from dpcore.plots.captions import epsilon_reading, law_caption, odds_sentence, strip_caption
+from dpcore.plots.attack.odds import odds_sentence
+from dpcore.plots.captions import epsilon_reading
+from dpcore.plots.law import law_caption
 from dpcore.plots.layout import enlarged, factor_text, number, plain, powers_of_ten
+from dpcore.plots.strip import strip_caption
+from tests.needs import ROOT
 from tests.plots.test_style import contrast
 
 METRIC, LOG = EpsilonMeaning.METRIC, EpsilonMeaning.METRIC_LOG
@@ -249,3 +255,14 @@ def test_large_letters_are_those_of_axes_and_legends() -> None:
     assert all(text.font.size < 16 for text in figure.layout.annotations)  # their room is as it was
     assert figure.layout.height == usual.layout.height
     assert figure.layout.margin == usual.layout.margin
+
+
+def test_words_for_numbers_come_without_the_library_of_charts():
+    """The command line writes numbers as the figures do, and must not wait for Plotly."""
+    program = (
+        "import sys, dpcore.plots.layout, dpcore.plots.captions; print('plotly' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    assert answer.stdout.strip() == "False"

@@ -13,7 +13,6 @@ from dpcore.limits import MAX_MAP_NEIGHBOURS
 from dpcore.measure.maps.maps import DEFAULT_NEIGHBOURS, DEFAULT_PAIR, local_map, vocabulary_map
 from dpcore.measure.maps.table import MOST_MASS, distance_table, mass_table, point_table
 from dpcore.measure.mass import MapMass
-from dpcore.plots.maps.captions import map_caption
 from dpcore.plots.maps.distances import (
     DISTANCE_COLUMNS,
     NOISE_COLUMNS,
@@ -29,6 +28,7 @@ from dpcore.plots.maps.maps import (
     POINT_COLUMNS,
     chosen_word,
     map_base,
+    map_caption,
     map_figure,
 )
 from dpcore.plots.style import faint

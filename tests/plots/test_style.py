@@ -7,7 +7,7 @@ import tomllib
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.plots.attack import icons as attack_icons
-from dpcore.plots.style import _STYLES, GLYPHS, SCALES, style_of
+from dpcore.plots.style import _STYLES, GLYPHS, INK, SCALES, style_of, tint
 from tests.needs import ROOT
 
 
@@ -54,20 +54,22 @@ def grounds() -> list[str]:
 def test_every_colour_that_a_figure_names_stands_out_on_both_themes() -> None:
     """Only grounds, pictures, and what stands on a tile of its own may be lighter or darker."""
     on_its_own_ground = {
-        "attack_icons.py": {"#F0E442", "#1B2229"},  # tiles with a letter in ink
-        "robust_picture.py": {"#FFFFFF", "#101418"},  # the greys of a picture
-        "strip.py": {"#1B2229"},  # ink on a light bar
+        "attack/icons.py": {"#F0E442"},  # tiles with a letter in ink
+        "robust/picture.py": {"#FFFFFF", "#101418"},  # the greys of a picture
+        "style.py": {INK},  # on a light tint
     }
-    for file in (ROOT / "dpcore" / "plots").glob("*.py"):
+    folder = ROOT / "dpcore" / "plots"
+    for file in folder.rglob("*.py"):
+        name = file.relative_to(folder).as_posix()
         named = set(re.findall(r"#[0-9A-Fa-f]{6}", file.read_text(encoding="utf-8")))
-        for colour in named - on_its_own_ground.get(file.name, set()):
+        for colour in named - on_its_own_ground.get(name, set()):
             for ground in grounds():
-                assert contrast(colour, ground) >= 3.0, (file.name, colour, ground)
+                assert contrast(colour, ground) >= 3.0, (name, colour, ground)
 
 
 def test_letters_on_tiles_and_bars_are_legible() -> None:
-    for tint in attack_icons._TINTS:
-        assert contrast(attack_icons._INK, attack_icons._tint(tint)) >= 4.5
+    for colour in attack_icons._TINTS:
+        assert contrast(INK, tint(colour, attack_icons._SHARE)) >= 4.5
 
 
 def test_every_meaning_has_a_scale_and_every_marker_a_glyph() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.attack.words import chance_text, count_text
 from dpcore.plots.layout import axis, base_layout, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row a distinct word, in the order of the text: how often it stands there, how many outputs of
@@ -31,8 +32,6 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure whose x axis is log10 of a factor.
     """
-    import plotly.graph_objects as go
-
     steps = _steps(table)
     total = sum(loss for _, loss in steps)
     bases, base = [], 0.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
@@ -28,8 +29,6 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `COLUMNS`, the rows of an end in order of rank.
     """
-    import plotly.graph_objects as go
-
     traces = []
     for group, (colour, symbol, size) in _LOOKS.items():
         rows = table[table["group"] == group]
@@ -56,7 +55,7 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
             height=380,
             dragmode=False,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("distance to the nearest word"),
             yaxis=axis("probability that it stays", rangemode="tozero"),
         ),

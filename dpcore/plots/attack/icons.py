@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION
+from dpcore.plots.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, tint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 COLUMNS = ("when", "mark", "word", "count")
 """One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`
 how many of the hundred. The rows of a panel stand together, in one order of words."""
@@ -27,7 +27,6 @@ _SIDE = 10
 _HEIGHT, _TITLE = 264, 26
 _TINTS = (BLUE, VERMILION, GREEN, PURPLE, "#F0E442", GREY)
 _SHARE = 0.5  # of the colour; the rest is almost white, so that dark letters are legible
-_INK = "#1B2229"
 _EMPTY = "rgba(122,134,145,0.22)"
 _GAP = 2
 
@@ -44,8 +43,6 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure whose panels are told by their titles.
     """
-    import plotly.graph_objects as go
-
     panels = _panels(table)
     order = list(dict.fromkeys(one.mark for rows in panels.values() for one in rows))
     order = [mark for mark in order if mark != REST]
@@ -87,8 +84,6 @@ def _panels(table: pd.DataFrame) -> dict[str, list[_Row]]:
 
 
 def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
-    import plotly.graph_objects as go
-
     levels: list[int] = []
     marks: list[str] = []
     words: list[str] = []
@@ -101,7 +96,7 @@ def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
         text=_by_rows(marks),
         customdata=_by_rows(words),
         texttemplate="%{text}",
-        textfont={"color": _INK, "size": 13},
+        textfont={"color": INK, "size": 13},
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=_scale(len(order)),
         zmin=-0.5,
@@ -120,16 +115,11 @@ def _by_rows(values: Sequence[object]) -> list[Sequence[object]]:
 
 def _scale(words: int) -> list[list[object]]:
     """A colour for the rest and one for each word, in steps."""
-    colours = [_EMPTY, *(_tint(_TINTS[i % len(_TINTS)]) for i in range(words))]
+    colours = [_EMPTY, *(tint(_TINTS[i % len(_TINTS)], _SHARE) for i in range(words))]
     steps: list[list[object]] = []
     for i, colour in enumerate(colours):
         steps += [[i / len(colours), colour], [(i + 1) / len(colours), colour]]
     return steps
-
-
-def _tint(colour: str) -> str:
-    mixed = [round(_SHARE * int(colour[i : i + 2], 16) + (1 - _SHARE) * 247) for i in (1, 3, 5)]
-    return "#" + "".join(f"{part:02X}" for part in mixed)
 
 
 def _domain(place: int, panels: int) -> tuple[float, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import (
     axis,
     base_layout,
@@ -13,11 +15,11 @@ from dpcore.plots.layout import (
     plain,
     powers_of_ten,
 )
-from dpcore.plots.style import GREY, name_tag, style_of
+from dpcore.plots.style import name_tag, style_of
+from dpcore.plots.traces import rule, upright
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "mechanism",
@@ -107,7 +109,6 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         beyond the axis is drawn as an arrow at its edge.
     """
     import pandas as pd
-    import plotly.graph_objects as go
 
     known = [_length(row) for _, row in table.iterrows()]
     limits = table["log_bound"].clip(lower=0.0) / math.log(10)
@@ -148,15 +149,6 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         },
         hovertemplate="%{y}<br>promised: at most %{text}<extra>bound</extra>",
     )
-    nothing = {
-        "type": "line",
-        "x0": 0,
-        "x1": 0,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"width": 2, "dash": "dot", "color": GREY},
-    }
     label = {
         "x": 0,
         "y": 1,
@@ -172,7 +164,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
             height=104 + 38 * len(table),
             margin={"l": 8, "r": 16, "t": 28, "b": 8},
             dragmode=False,
-            shapes=[nothing],
+            shapes=[rule(2, "dot", **upright(0))],
             annotations=[label],
             xaxis=axis(
                 f"← for “{other}”   (bar: this output; ticks: at most, as promised)   "
@@ -226,3 +218,24 @@ def _length(row: pd.Series) -> float:
 def _bound_text(log_bound: float) -> str:
     beyond = log_bound > _WIDEST * math.log(10)
     return f"{factor_text(log_bound)} times{' (beyond this axis)' if beyond else ''}"
+
+
+def odds_sentence(row: pd.Series) -> str:
+    """One row of the odds table as a sentence.
+
+    Args:
+        row: the columns `COLUMNS`.
+    """
+    output = row["output"]
+    bound = factor_text(float(row["log_bound"]))
+    promised = f"promised: by {bound} at most"
+    if row["status"] == "refuted":
+        promised = f"claimed, but refuted: by {bound} at most"
+    odds = favoured(row)
+    factor = odds_text(odds.ratio, odds.low, odds.high)
+    if factor.startswith("too rare"):
+        return f"{row['title']}: “{output}” is {factor} the odds; {promised}."
+    return (
+        f"{row['title']}: seeing “{output}” multiplies the odds of “{odds.word}” against "
+        f"“{odds.against}” by {factor}; {promised}."
+    )

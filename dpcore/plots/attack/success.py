@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import axis, base_layout, number, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, faint
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
+from dpcore.plots.traces import curve, outline, rule, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""
 
 _LOOKS = (
-    (VERMILION, "solid", "circle"),
-    (BLUE, "dash", "square"),
-    (GREEN, "dot", "diamond"),
-    (GREY, "dashdot", "x"),
+    Style(VERMILION, "solid", "circle"),
+    Style(BLUE, "dash", "square"),
+    Style(GREEN, "dot", "diamond"),
+    Style(GREY, "dashdot", "x"),
 )
 
 _TOPS = (5.0, 10.0, 20.0, 50.0, 100.0)  # ends of the axis: small shares are to be seen as well
@@ -39,31 +40,38 @@ def success_figure(
         meaning: of ε, which the axis is labelled by.
         at: the chosen ε; None for none.
     """
-    import plotly.graph_objects as go
-
     logarithm = meaning is EpsilonMeaning.METRIC_LOG
     traces: list[go.Scatter] = []
-    names = list(dict.fromkeys(table["attacker"].tolist()))
+    names = [str(name) for name in dict.fromkeys(table["attacker"].tolist())]
     for name, look in zip(names, _LOOKS, strict=False):
         rows = table[table["attacker"] == name]
         x = _places(rows["epsilon"].tolist(), logarithm)
-        traces += [_band(x, rows, look[0]), _curve(str(name), x, rows, look)]
+        right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
+        hover = f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
+        traces.append(outline(x, low, high, look.colour))
+        traces.append(
+            curve(
+                x,
+                right,
+                look,
+                shown=16,
+                name=plain(name),
+                customdata=rows["epsilon"].tolist(),
+                hovertemplate=hover,
+            )
+        )
     top = next(one for one in _TOPS if one >= min(100 * table["high"].max(), 100.0))
     shapes = []
     if at is not None:
         (place,) = _places([at], logarithm)
-        line = {"width": 2, "dash": "dot", "color": GREY}
-        shapes.append(
-            {"type": "line", "x0": place, "x1": place, "yref": "paper", "y0": 0, "y1": 1}
-            | {"line": line}
-        )
+        shapes.append(rule(2, "dot", **upright(place)))
     return go.Figure(
         traces,
         base_layout(
             height=320 + 22 * len(names),
             dragmode=False,
             showlegend=len(names) > 1,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             shapes=shapes,
             xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
             yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
@@ -103,36 +111,3 @@ def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:
 
 def _places(epsilons: Sequence[float], logarithm: bool) -> list[float]:
     return [math.log(value) if logarithm else value for value in epsilons]
-
-
-def _band(x: list[float], rows: pd.DataFrame, colour: str) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    low, high = (100 * rows[name] for name in ("low", "high"))
-    return go.Scatter(
-        x=[*x, *reversed(x)],
-        y=[*high.tolist(), *reversed(low.tolist())],
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=faint(colour),
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _curve(name: str, x: list[float], rows: pd.DataFrame, look: tuple[str, str, str]) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    colour, dash, marker = look
-    return go.Scatter(
-        x=x,
-        y=(100 * rows["right"]).tolist(),
-        name=plain(name),
-        mode="lines+markers",
-        line={"color": colour, "dash": dash, "width": 2.5},
-        marker={"symbol": marker, "size": 8, "maxdisplayed": 16},
-        customdata=rows["epsilon"].tolist(),
-        hovertemplate=f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100"
-        "<extra></extra>",
-    )

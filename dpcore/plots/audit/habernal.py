@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plots.layout import axis, base_layout, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, faint
+import plotly.graph_objects as go
+
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
+from dpcore.plots.traces import band, curve
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
 GEOMETRY_COLUMNS = ("shape", "order", "x", "y")
 """Points in the order in which a shape is drawn, in units of C."""
 
-_LOOKS = ((VERMILION, "solid", "circle"), (BLUE, "dash", "square"), (GREEN, "dot", "diamond"))
+_LOOKS = (
+    Style(VERMILION, "solid", "circle"),
+    Style(BLUE, "dash", "square"),
+    Style(GREEN, "dot", "diamond"),
+)
 _CONTROL = "clipped by the L1 norm"
 
 
@@ -30,37 +36,30 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure; the L1-clipped control is one grey line.
     """
-    import plotly.graph_objects as go
-
     figure = go.Figure(
         layout=base_layout(
             height=380,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
             yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
         )
     )
     clipped = table[table["clipping"] == "L2"]
-    for (colour, dash, marker), (name, rows) in zip(
+    for look, (name, rows) in zip(
         _LOOKS, clipped.groupby("distribution", sort=False), strict=False
     ):
         n = rows["dimension"].tolist()
-        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        figure.add_trace(go.Scatter(x=n, y=rows["low"].tolist(), **band))
+        low, high = rows["low"].tolist(), rows["high"].tolist()
+        figure.add_traces(band(n, low, high, look.colour, showlegend=False))
         figure.add_trace(
-            go.Scatter(
-                x=n, y=rows["high"].tolist(), fill="tonexty", fillcolor=faint(colour), **band
-            )
-        )
-        figure.add_trace(
-            go.Scatter(
-                x=n,
-                y=rows["share"].tolist(),
+            curve(
+                n,
+                rows["share"].tolist(),
+                look,
+                width=2,
+                size=5,
                 name=plain(str(name)),
-                mode="lines+markers",
-                line={"color": colour, "dash": dash, "width": 2},
-                marker={"symbol": marker, "size": 5},
                 hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
             )
         )
@@ -110,8 +109,6 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `GEOMETRY_COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     looks: dict[str, dict[str, object]] = {
         "disc": {"line": {"color": BLUE, "width": 2}, "fill": "toself", "fillcolor": faint(BLUE)},
         "covered square": {"line": {"color": GREEN, "width": 2, "dash": "dash"}},
@@ -145,7 +142,7 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
         base_layout(
             height=420,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
             yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
         ),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcore.plots.layout import axis, base_layout, number
+import plotly.graph_objects as go
+
+from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
 _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
@@ -25,8 +26,6 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     Returns:
         A figure; the axis of δ is logarithmic where the claim has a δ that it can show.
     """
-    import plotly.graph_objects as go
-
     claimed = float(table["claimed_epsilon"].iloc[0])
     logarithm = _logarithmic(table)
     least = _FLOOR if logarithm else -1.0
@@ -39,7 +38,7 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         layout=base_layout(
             height=360,
             showlegend=True,
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0.0},
+            legend=LEGEND_CLOSE,
             xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
             yaxis=axis(_DELTA, type="log", exponentformat="power")
             if logarithm

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcore.plots.deniability.curves import spread
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
-from dpcore.plots.style import BLUE, GLYPHS, GREY, VERMILION
+from dpcore.plots.style import BLUE, GLYPHS, GREY, VERMILION, Style
+from dpcore.plots.traces import coloured, curve, name_beside, rule, spread, upright
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 _WORDS = ((BLUE, "circle"), (VERMILION, "diamond"))
 _DASHES = {"truth": "solid", "formula": "dash", "low": "dot"}
@@ -38,8 +39,6 @@ def appendix_figure(
     Returns:
         A figure with three traces that explain the dashes, and three a word.
     """
-    import plotly.graph_objects as go
-
     scale = math.log if logarithm else float
     traces = [
         go.Scatter(
@@ -59,18 +58,15 @@ def appendix_figure(
         for part, dash in _DASHES.items():
             solid = part == "truth"
             traces.append(
-                go.Scatter(
-                    x=x,
-                    y=rows[part].tolist(),
-                    mode="lines+markers",
-                    showlegend=False,
-                    line={"color": colour, "dash": dash, "width": 2.5 if solid else 1.8},
+                curve(
+                    x,
+                    rows[part].tolist(),
                     # The dash says which curve, so the marker must say of which word.
-                    marker={
-                        "symbol": marker if solid else f"{marker}-open",
-                        "size": 8 if solid else 7,
-                        "maxdisplayed": 8 if solid else 5,
-                    },
+                    Style(colour, dash, marker if solid else f"{marker}-open"),
+                    width=2.5 if solid else 1.8,
+                    size=8 if solid else 7,
+                    shown=8 if solid else 5,
+                    showlegend=False,
                     hovertemplate=f"{plain(str(word))}, {_LABELS[part]}: %{{y:.3g}} at "
                     f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}<extra></extra>",
                 )
@@ -80,9 +76,9 @@ def appendix_figure(
     x_axis: dict[str, object] = {"range": [first, last]}
     if not logarithm:
         x_axis = {"range": [math.log10(first), math.log10(last)], "type": "log", "dtick": 1}
-    shapes = [_line(x0=scale(at), x1=scale(at), yref="paper", y0=0, y1=1, dash="dot")]
+    shapes = [rule(1.5, "dot", **upright(scale(at)))]
     if limit is not None:
-        shapes.append(_line(xref="paper", x0=0, x1=1, y0=limit, y1=limit, dash="dash"))
+        shapes.append(rule(1.5, "dash", xref="paper", x0=0, x1=1, y0=limit, y1=limit))
     return go.Figure(
         traces,
         base_layout(
@@ -99,25 +95,18 @@ def appendix_figure(
     )
 
 
-def _line(dash: str, **place: object) -> dict[str, object]:
-    return {"type": "line", "line": {"width": 1.5, "dash": dash, "color": GREY}} | place
-
-
 def _names(ends: list[tuple[str, str, str, float]]) -> list[dict[str, object]]:
     """The words at the ends of their curves, moved apart where they would cover each other."""
     ordered = sorted(ends, key=lambda end: end[3])
     places = spread([end[3] * _PLOT_PIXELS for end in ordered], _LABEL_PIXELS, _PLOT_PIXELS)
     return [
-        {
-            "xref": "paper",
-            "x": 1,
-            "y": y,
-            "xanchor": "left",
-            "xshift": 6,
-            "yshift": place - y * _PLOT_PIXELS,
-            "showarrow": False,
-            "text": f'<span style="color:{colour}">{glyph}</span> {plain(word[:14])}',
-        }
+        name_beside(
+            1,
+            y,
+            place - y * _PLOT_PIXELS,
+            f"{coloured(glyph, colour)} {plain(word[:14])}",
+            xref="paper",
+        )
         for (word, colour, glyph, y), place in zip(ordered, places, strict=True)
     ]
 

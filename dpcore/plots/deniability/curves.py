@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number, plain, whole_ticks
+from dpcore.plots.edge_labels import End, end_labels
+from dpcore.plots.layout import axis, base_layout, number, plain, probability_text, whole_ticks
 from dpcore.plots.mark import Frame, mark
-from dpcore.plots.style import faint, name_tag, short_name, style_of
+from dpcore.plots.style import short_name, style_of
+from dpcore.plots.traces import band as edges
+from dpcore.plots.traces import curve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float32]
@@ -51,13 +55,14 @@ WORD_COLUMNS = ("mechanism", "epsilon", "word", "role", "nw", "sw")
 """One row a mechanism, word and ε, ε ascending within a word: the curves of single words; `role` is
 "word" or "other" of the two that are compared, and empty for any other."""
 
-_LABEL_PIXELS = 17
 _TITLES = {
     "nw": "Nw: chance that a word stays",
     "sw": "Sw: different outputs",
 }
 _ROLES = {"word": "solid", "other": "dot"}
 _MARGIN = 0.03  # beyond both ends of a y axis
+_SAID = ("mean", "mean_low", "mean_high", "q05", "q95", "worst", "worst_word", "method")
+_WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
 
 
 def curves_frame(table: pd.DataFrame, quantity: str, logarithm: bool) -> Frame:
@@ -94,13 +99,11 @@ def curves_figure(
         one of its thin lines and after them those of the compared words; every mean is labelled
         at its end.
     """
-    import plotly.graph_objects as go
-
     frame = curves_frame(table, quantity, logarithm)
     runs = float(table["runs"].max())
     low, high = (0.0, 1.0) if quantity == "nw" else (1.0, runs)
     traces: list[go.Scatter] = []
-    ends: list[tuple[str, float, float]] = []
+    ends: list[End] = []
     for key, rows in table.groupby("mechanism", sort=False):
         style = style_of(str(key))
         x = _places(rows["epsilon"], logarithm)
@@ -108,28 +111,19 @@ def curves_figure(
         if own is not None:
             traces += _thin(own[own["role"] == ""], quantity, logarithm, style.colour)
         under, over = _edges(rows, band, low, high)
-        edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-        traces.append(go.Scatter(x=x, y=under, **edge))
-        fill = faint(style.colour)
-        traces.append(go.Scatter(x=x, y=over, fill="tonexty", fillcolor=fill, **edge))
+        name, hover = short_name(str(key)), f"%{{y:.3g}} at {_hover(logarithm)}"
+        traces += edges(x, under, over, style.colour)
         traces.append(
-            go.Scatter(
-                x=x,
-                y=_small(rows["mean"]),
-                name=short_name(str(key)),
-                mode="lines+markers",
-                line={"color": style.colour, "dash": style.dash, "width": 2.5},
-                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 8},
-                hovertemplate=f"%{{y:.3g}} at {_hover(logarithm)}",
-            )
+            curve(x, _small(rows["mean"]), style, shown=8, name=name, hovertemplate=hover)
         )
         if own is not None:
             traces += _bold(own[own["role"] != ""], quantity, logarithm, str(key))
         last = float(rows["mean"].iloc[-1])
-        ends.append((str(key), frame.x[1], last if quantity == "nw" else math.log10(max(last, 1))))
+        y = last if quantity == "nw" else math.log10(max(last, 1))
+        ends.append(End(name, str(key), frame.x[1], y))
     kind = {} if logarithm else {"type": "log", "dtick": 1}
     y_axis = {"type": "log"} | whole_ticks(high) if quantity == "sw" else {}
-    title = _TITLES[quantity] + ("" if quantity == "nw" else f" in {number(runs)} runs")
+    title = _TITLES[quantity] + _in_runs(quantity, runs)
     return go.Figure(
         traces,
         base_layout(
@@ -194,8 +188,6 @@ def _hover(logarithm: bool) -> str:
 
 def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> list[go.Scatter]:
     """All words of a mechanism in one trace, with gaps between them."""
-    import plotly.graph_objects as go
-
     if rows.empty:
         return []
     gap = np.array([np.nan], dtype=np.float32)
@@ -218,17 +210,16 @@ def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> li
 
 def _bold(rows: pd.DataFrame, quantity: str, logarithm: bool, key: str) -> list[go.Scatter]:
     """The compared words of a mechanism."""
-    import plotly.graph_objects as go
-
     style = style_of(key)
     return [
-        go.Scatter(
-            x=_places(word["epsilon"], logarithm),
-            y=_small(word[quantity]),
+        curve(
+            _places(word["epsilon"], logarithm),
+            _small(word[quantity]),
+            replace(style, dash=_ROLES[str(role)]),
+            width=4.5,
+            size=11,
+            shown=4,
             name=f"{short_name(key)}, {plain(str(name))}",
-            mode="lines+markers",
-            line={"color": style.colour, "dash": _ROLES[str(role)], "width": 4.5},
-            marker={"symbol": style.marker, "size": 11, "maxdisplayed": 4},
             hovertemplate=f"%{{y:.3g}} at {_hover(logarithm)}",
         )
         for (role, name), word in rows.groupby(["role", "word"], sort=False)
@@ -246,39 +237,60 @@ def _edges(
     return under.clip(low, high).tolist(), over.clip(low, high).tolist()
 
 
-def end_labels(ends: list[tuple[str, float, float]], frame: Frame) -> list[dict[str, object]]:
-    """Names at the ends of the curves, moved apart where they would cover each other.
+def curves_alt(table: pd.DataFrame, quantity: str) -> str:
+    """What the curves look like, for who does not see them: their ends and where they halve.
 
     Args:
-        ends: registry key, x and y of the end in units of the axes.
-        frame: of the figure.
+        table: the columns `COLUMNS`.
+        quantity: nw or sw.
     """
-    ordered = sorted(ends, key=lambda end: end[2])
-    wanted = [frame.pixels_up(end[2]) for end in ordered]
-    shifted = spread(wanted, _LABEL_PIXELS, frame.inner)
-    return [
-        {
-            "x": x,
-            "y": y,
-            "xanchor": "left",
-            "xshift": 6,
-            "yshift": place - pixel,
-            "showarrow": False,
-            "align": "left",
-            "text": f'<span style="color:{style_of(key).colour}">{name_tag(key)[0]}</span>'
-            f"{name_tag(key)[1:]}",
-        }
-        for (key, x, y), pixel, place in zip(ordered, wanted, shifted, strict=True)
-    ]
+    runs = float(table["runs"].max())
+    half = 0.5 if quantity == "nw" else runs / 2
+    said = []
+    for key, rows in table.groupby("mechanism", sort=False):
+        first, last = rows.iloc[0], rows.iloc[-1]
+        text = (
+            f"{short_name(str(key))}: mean {first['mean']:.3g} at ε = {number(first['epsilon'])}, "
+            f"{last['mean']:.3g} at {number(last['epsilon'])}"
+        )
+        beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
+        if len(beyond) and len(beyond) < len(rows):
+            sign = "at least" if quantity == "nw" else "less than"
+            text += f", first {sign} {half:g} at {number(beyond['epsilon'].iloc[0])}"
+        said.append(text + ".")
+    return f"{_WHAT[quantity]}{_in_runs(quantity, runs)}, as curves over ε. " + " ".join(said)
 
 
-def spread(places: list[float], gap: float, high: float) -> list[float]:
-    """Ascending places moved as little as needed to stand `gap` apart, none above `high`."""
-    found: list[float] = []
-    for place in places:
-        found.append(max(place, found[-1] + gap) if found else place)
-    limit = high
-    for i in reversed(range(len(found))):
-        found[i] = min(found[i], limit)
-        limit = found[i] - gap
-    return found
+def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float) -> str:
+    """What the curves say at the chosen ε, from the numbers that they are drawn from.
+
+    Args:
+        table: the columns `COLUMNS`.
+        quantity: nw or sw.
+        at_label: the chosen ε in words ("ε = 12").
+        at: the chosen ε.
+    """
+    runs = float(table["runs"].max())
+    what = _WHAT[quantity] + _in_runs(quantity, runs)
+    said = []
+    for key, row in rows_at(table, at, _SAID).items():
+        name = short_name(key)
+        if row is None:
+            said.append(f"{name} is not defined there.")
+            continue
+        ends = row["mean_low"], row["mean_high"]
+        if row["method"] == "exact":
+            mean = f"{row['mean']:.3g} (exact)"
+        elif quantity == "nw":
+            mean = f"{probability_text(row['mean'], *ends)}, interval of 95 %"
+        else:
+            mean = f"{row['mean']:.3g} (± {(ends[1] - ends[0]) / 2:.2g}, two standard errors)"
+        said.append(
+            f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
+            f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
+        )
+    return f"{what}, at {at_label}. " + " ".join(said)
+
+
+def _in_runs(quantity: str, runs: float) -> str:
+    return "" if quantity == "nw" else f" in {number(runs)} runs"

@@ -9,14 +9,15 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+from dpcore.plots.layout import LEGEND, axis, base_layout, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import short_name, style_of
+from dpcore.plots.traces import curve
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -44,34 +45,29 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         quantity: sw or effective; its axis is logarithmic.
         runs: R of Sw.
     """
-    import plotly.graph_objects as go
-
     frame = equal_frame(table, quantity, runs)
     traces = []
     for key, rows in table.groupby("mechanism", sort=False):
-        style = style_of(str(key))
         y = rows[quantity].to_numpy(dtype=np.float32)
         traces.append(
-            go.Scatter(
-                x=rows["nw"].to_numpy(dtype=np.float32),
-                y=np.where(np.isfinite(y), y, np.nan),
+            curve(
+                rows["nw"].to_numpy(dtype=np.float32),
+                np.where(np.isfinite(y), y, np.nan),
+                style_of(str(key)),
+                shown=14,
                 customdata=[f"{value:.4g}" for value in rows["epsilon"]],
                 name=short_name(str(key)),
-                mode="lines+markers",
-                line={"color": style.colour, "dash": style.dash, "width": 2.5},
-                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 14},
                 hovertemplate="%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}",
             )
         )
     title = _TITLES[quantity] + (f" in {number(runs)} runs" if quantity == "sw" else "")
     ticks = whole_ticks(_most(table, quantity, runs))
-    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
     return go.Figure(
         traces,
         base_layout(
             dragmode=False,
             showlegend=True,
-            legend=legend,
+            legend=LEGEND,
             xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
             yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
             **frame.layout,

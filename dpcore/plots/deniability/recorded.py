@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.edge_labels import End, edge_labels, right_margin
 from dpcore.plots.layout import axis, base_layout, number, whole_ticks
-from dpcore.plots.style import faint, style_of
+from dpcore.plots.style import style_of
+from dpcore.plots.traces import band, coloured, curve, whiskers
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = (
     "curve",
@@ -54,21 +56,22 @@ def recorded_figure(
         A figure. A curve has a band, a line and a label at the right edge; open marks with whiskers
         are the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
     """
-    import plotly.graph_objects as go
-
     scale = math.log if logarithm else float
     lines = table[table["layer"] == "line"]
     high = 1.0 if quantity == "nw" else float((lines["mean"] + lines["standard_deviation"]).max())
     traces: list[go.Scatter] = []
     ends: list[End] = []
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         key = str(rows["mechanism"].iloc[0])
         for layer, part in rows.groupby("layer", sort=False):
             x = [scale(value) for value in part["epsilon"].tolist()]
             if layer == "line":
-                traces += _band(go, part, x, key, high)
-                ends.append(End(str(curve), key, x[-1], float(part["mean"].iloc[-1])))
-            traces.append(_marks(go, part, x, str(curve), key, str(layer), logarithm))
+                mean, deviation = part["mean"], part["standard_deviation"]
+                # Cut where it leaves the possible values.
+                under, over = ((mean + s * deviation).clip(0.0, high).tolist() for s in (-1, 1))
+                traces += band(x, under, over, style_of(key).colour)
+                ends.append(End(str(name), key, x[-1], float(part["mean"].iloc[-1])))
+            traces.append(_marks(part, x, str(name), key, str(layer), logarithm))
     span = [scale(table["epsilon"].min()), scale(table["epsilon"].max())]
     x_axis: dict[str, Any] = {"range": span}
     if not logarithm:
@@ -95,53 +98,25 @@ def _title(table: pd.DataFrame, quantity: str) -> str:
     return _TITLES[quantity] + ("" if quantity == "nw" else f" in {number(runs)} runs")
 
 
-def _band(go: Any, rows: pd.DataFrame, x: list[float], key: str, high: float) -> list[go.Scatter]:
-    """Mean ± standard deviation over words, cut where it leaves the possible values."""
-    under = (rows["mean"] - rows["standard_deviation"]).clip(0.0, high).tolist()
-    over = (rows["mean"] + rows["standard_deviation"]).clip(0.0, high).tolist()
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    fill = faint(style_of(key).colour)
-    return [
-        go.Scatter(x=x, y=under, **edge),
-        go.Scatter(x=x, y=over, fill="tonexty", fillcolor=fill, **edge),
-    ]
-
-
 def _marks(
-    go: Any,
     rows: pd.DataFrame,
     x: list[float],
-    curve: str,
+    name: str,
     key: str,
     layer: str,
     logarithm: bool,
 ) -> go.Scatter:
     """The mean of one layer: a line, open marks with whiskers, or the paper's values."""
     style = style_of(key)
-    said = {"line": curve, "protocol": f"{curve}, protocol", "paper": f"{curve}, the paper"}[layer]
-    where = f"%{{y:.3g}} at {'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
-    trace = go.Scatter(
-        x=x,
-        y=rows["mean"].tolist(),
-        name=said,
-        hovertemplate=where,
-        line={"color": style.colour, "dash": style.dash, "width": 2.5},
-        marker={"symbol": style.marker, "size": 8, "maxdisplayed": 8},
-    )
-    if layer == "line":
-        trace.mode = "lines+markers"
-    elif layer == "protocol":
+    after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
+    hover = f"%{{y:.3g}} at {'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
+    mean = rows["mean"].tolist()
+    trace = curve(x, mean, style, shown=8, name=name + after, hovertemplate=hover)
+    if layer == "protocol":
         trace.mode = "markers"
         trace.marker = {"symbol": f"{style.marker}-open", "size": 9, "color": style.colour}
-        trace.error_y = {
-            "type": "data",
-            "array": rows["standard_deviation"].tolist(),
-            "color": style.colour,
-            "thickness": 1,
-            "width": 3,
-        }
-    else:
-        trace.mode = "lines+markers"
+        trace.error_y = whiskers(rows["standard_deviation"].tolist(), None, style.colour)
+    elif layer == "paper":
         trace.line = {"color": style.colour, "dash": "dot", "width": 1}
         trace.marker = {"symbol": f"{style.marker}-open-dot", "size": 10, "color": style.colour}
     return trace
@@ -171,22 +146,19 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `TRADE_COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     traces = []
     annotations = []
     high = float(table["sw"].max())
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         style = style_of(str(rows["mechanism"].iloc[0]))
         traces.append(
-            go.Scatter(
-                x=rows["nw"].tolist(),
-                y=rows["sw"].tolist(),
+            curve(
+                rows["nw"].tolist(),
+                rows["sw"].tolist(),
+                style,
+                shown=10,
                 customdata=rows["epsilon"].tolist(),
-                name=str(curve),
-                mode="lines+markers",
-                line={"color": style.colour, "dash": style.dash, "width": 2.5},
-                marker={"symbol": style.marker, "size": 8, "maxdisplayed": 10},
+                name=str(name),
                 hovertemplate="Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}",
             )
         )
@@ -198,7 +170,7 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
                 "showarrow": False,
                 "yshift": 18,
                 "xanchor": "left",
-                "text": f'<span style="color:{style.colour}">{style.glyph}</span> {curve}',
+                "text": f"{coloured(style.glyph, style.colour)} {name}",
             }
         )
     pad = 0.04 * math.log10(high)
@@ -237,20 +209,20 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str
 
     what = {"nw": "Nw", "sw": "Sw"}[quantity]
     said = [f"Mean {what} ± standard deviation over words (band)."]
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         best = rows[rows["layer"] == "line"]
         first, last = best.iloc[0], best.iloc[-1]
         words = number(float(best["words"].max()))
         said.append(
-            f"{curve}: {first['mean']:.3g} at {at(first['epsilon'])} to {last['mean']:.3g} at "
+            f"{name}: {first['mean']:.3g} at {at(first['epsilon'])} to {last['mean']:.3g} at "
             f"{at(last['epsilon'])} ({words} words, {first['method']})."
         )
-        for layer, name in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
+        for layer, drawn in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
             part = rows[rows["layer"] == layer]
             if len(part):
                 one, other = part.iloc[0], part.iloc[-1]
                 said.append(
-                    f"{curve}, {name}: {one['mean']:.3g} at {at(one['epsilon'])} to "
+                    f"{name}, {drawn}: {one['mean']:.3g} at {at(one['epsilon'])} to "
                     f"{other['mean']:.3g} at {at(other['epsilon'])}."
                 )
     return " ".join(said)
@@ -259,9 +231,9 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str
 def trade_caption(table: pd.DataFrame, level: float = 0.5) -> str:
     """Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
     said = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[(rows["nw"] - level).abs().argmin()]
         said.append(
-            f"{curve}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.4g})."
+            f"{name}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.4g})."
         )
     return " ".join(said)

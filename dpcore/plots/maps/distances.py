@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, number, plain
 from dpcore.plots.maps.maps import COLOURS
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
 """One row a neighbour of a or b; `distance` in the unit of the vectors."""
 
@@ -66,8 +65,6 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         titles: of the mechanisms whose noise `noise_mark` lays over the figure. With any the axis
             is logarithmic and ends at ten times the farthest distance.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
     rows: list[str] = []
     said: list[str] = []

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION, faint
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
 """One row a point; `role` is background, near_a, near_b, centre_a or centre_b."""
@@ -62,8 +63,6 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
         points: the columns `POINT_COLUMNS`.
         projection: umap, densmap or pca, for the note on what distances mean.
     """
-    import plotly.graph_objects as go
-
     centres = points[points["role"].str.startswith("centre")]
     names = {str(row["role"])[-1]: f"“{plain(row['word'])}”" for _, row in centres.iterrows()}
     below = [
@@ -114,8 +113,6 @@ def map_figure(base: MapBase, mass: pd.DataFrame | None = None) -> go.Figure:
         A figure with equal axes without numbers. Each point has its word as `customdata`
         (`chosen_word` reads it from a click).
     """
-    import plotly.graph_objects as go
-
     traces = list(base.below)
     if mass is not None:
         traces += _masses(mass, base.names)
@@ -154,8 +151,6 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
-    import plotly.graph_objects as go
-
     hover = "%{customdata}<extra></extra>"
     if role == "background":
         return go.Scatter(
@@ -208,8 +203,6 @@ def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _centre(row: pd.Series) -> Any:
-    import plotly.graph_objects as go
-
     source = str(row["role"])[-1]
     return go.Scatter(
         x=[float(row["x"])],
@@ -262,3 +255,55 @@ def _labels(
             }
         )
     return labels
+
+
+def map_caption(
+    projection: str,
+    words: int,
+    of: int,
+    kept: float,
+    k: int,
+    density: float,
+    masses: pd.DataFrame | None = None,
+    at: str = "",
+    drawn: pd.DataFrame | None = None,
+) -> str:
+    """What a map shows and what it hides, from the numbers that it is drawn from.
+
+    Args:
+        projection: umap, densmap or pca.
+        words: mapped words.
+        of: words of the lexicon.
+        kept: mean share of the k nearest words that are nearest on the map.
+        k: neighbours compared.
+        density: rank correlation of crowdedness in truth and on the map; NaN if undefined.
+        masses: columns word, on_map (probability that the output is a mapped word); one row an
+            input word.
+        at: mechanism and ε in words.
+        drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
+    """
+    name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
+    said = [
+        f"{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map keeps "
+        f"{kept:{'.0%' if kept >= 0.02 else '.1%'}} among the {k} nearest."
+    ]
+    if not math.isnan(density):
+        said.append(
+            f"Crowded places stay crowded with a rank correlation of {density:.2f} "
+            "(1: all, 0: nothing of it)."
+        )
+    if masses is not None and len(masses):
+        shares = ", ".join(
+            f"{share:.1%} of the outputs of “{word}”"
+            for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
+        )
+        said.append(f"{at}: {shares} fall on words of this map.")
+    if drawn is not None:
+        sources, mass = drawn["source"].to_numpy(), drawn["mass"].to_numpy()
+        held = [f"{mass[sources == one].sum():.1%}" for one in sorted(set(sources.tolist()))]
+        said.append(
+            f"The {len(drawn):,} output words that are drawn hold {' and '.join(held)}."
+            if held
+            else "No output is likely enough to be drawn: the mass is spread over too many words."
+        )
+    return " ".join(said)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, base_layout
 from dpcore.plots.style import BLUE, GREY, VERMILION
 
@@ -11,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    import plotly.graph_objects as go
-
 COLUMNS = ("class", "score", "low", "high")
 """One row a class: its score under the draws, and bounds on its expected score."""
 
@@ -34,8 +34,6 @@ def picture_figure(
         titles: of the two.
         top: what is drawn black; 0 is white, as is what is below.
     """
-    import plotly.graph_objects as go
-
     width = len(clean[0])
     traces = [
         go.Heatmap(
@@ -74,8 +72,6 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
         label: the true class.
         score: what the score is.
     """
-    import plotly.graph_objects as go
-
     values = table["score"]
     first = table["low"].idxmax()
     colours = [

@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, plain
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, faint, style_of
+from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, style_of
+from dpcore.plots.traces import curve, outline
 from dpcore.plots.utility.curves import ticks
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
 """One row a point, x ascending in each curve; `low` and `high` may be missing: no band. With a
@@ -56,8 +58,6 @@ def lines_figure(
         small: whether small values of y matter: its axis is logarithmic then, and bands that reach
             down to 0 are left out.
     """
-    import plotly.graph_objects as go
-
     x_axis: dict[str, object] = {}
     if whole:
         x_axis = {"dtick": max(1, math.ceil(float(table["x"].max()) / _TICKS))}
@@ -73,7 +73,7 @@ def lines_figure(
     for name, usual in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
         rows = table[table["curve"] == name]
         look = _look(rows, usual)
-        traces += _curve(go, str(name), rows, look, drawn[look])
+        traces += _curve(str(name), rows, look, drawn[look])
         drawn[look] += 1
     return go.Figure(
         traces,
@@ -93,36 +93,22 @@ def _look(rows: pd.DataFrame, usual: tuple[str, str, str]) -> tuple[str, str, st
     return style.colour, style.dash, style.marker
 
 
-def _curve(
-    go: Any, name: str, rows: pd.DataFrame, look: tuple[str, str, str], before: int
-) -> list[Any]:
+def _curve(name: str, rows: pd.DataFrame, look: tuple[str, str, str], before: int) -> list[Any]:
     """A curve; one of a look that was drawn before has open, larger marks, seen around those."""
     colour, dash, symbol = look
-    marks = {"symbol": f"{symbol}-open" if before else symbol, "size": _MARK + 4 * before}
     traces = []
     banded = rows.dropna(subset=["low", "high"])
     if len(banded) > 1:
         at = banded["x"].tolist()
-        traces.append(
-            go.Scatter(
-                x=[*at, *reversed(at)],
-                y=[*banded["high"].tolist(), *reversed(banded["low"].tolist())],
-                mode="lines",
-                line={"width": 0},
-                fill="toself",
-                fillcolor=faint(colour),
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
+        traces.append(outline(at, banded["low"].tolist(), banded["high"].tolist(), colour))
     traces.append(
-        go.Scatter(
-            x=rows["x"].tolist(),
-            y=rows["mean"].tolist(),
+        curve(
+            rows["x"].tolist(),
+            rows["mean"].tolist(),
+            Style(colour, dash, f"{symbol}-open" if before else symbol),
+            size=_MARK + 4 * before,
+            shown=_MARKS,
             name=plain(name),
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2.5},
-            marker=marks | {"maxdisplayed": _MARKS},
             hovertemplate=f"{plain(name)}<br>%{{y:.3f}} at %{{x:.4~g}}<extra></extra>",
         )
     )

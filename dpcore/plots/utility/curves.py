@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
-from dpcore.plots.style import GREY, faint, style_of
+from dpcore.plots.style import GREY, style_of
+from dpcore.plots.traces import band, curve
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -74,13 +76,11 @@ def utility_figure(
         axis_title: of the ε axis.
         lines: baselines.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
-    for curve, rows in table.groupby("curve", sort=False):
-        traces += _curve(go, str(curve), rows)
+    for name, rows in table.groupby("curve", sort=False):
+        traces += _curve(str(name), rows)
     span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
-    traces += across(go, span, lines)
+    traces += across(span, lines)
     ends = [math.log10(end) for end in span]
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
     return go.Figure(
@@ -107,7 +107,7 @@ def ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
     return {"tickvals": shown, "ticktext": [number(place) for place in shown]}
 
 
-def across(go: Any, span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
+def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
     """Traces of straight lines from one end of the x axis to the other."""
     return [
         go.Scatter(
@@ -122,45 +122,36 @@ def across(go: Any, span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
     ]
 
 
-def _curve(go: Any, curve: str, rows: pd.DataFrame) -> list[Any]:
+def _curve(name: str, rows: pd.DataFrame) -> list[go.Scatter]:
     """A band, if there is one, and the means."""
     style = style_of(str(rows["mechanism"].iloc[0]))
-    x = rows["epsilon"].tolist()
-    traces = []
-    banded = rows.dropna(subset=["low", "high"])
-    if len(banded) > 1:
-        edge = {
-            "mode": "lines",
-            "line": {"width": 0},
-            "hoverinfo": "skip",
-            "showlegend": False,
-            "legendgroup": curve,
-        }
-        at = banded["epsilon"].tolist()
-        traces += [
-            go.Scatter(x=at, y=banded["low"].tolist(), **edge),
-            go.Scatter(
-                x=at,
-                y=banded["high"].tolist(),
-                fill="tonexty",
-                fillcolor=faint(style.colour),
-                **edge,
-            ),
-        ]
-    trials = int(rows["trials"].max())
-    traces.append(
-        go.Scatter(
-            x=x,
-            y=rows["mean"].tolist(),
-            name=curve,
-            legendgroup=curve,
-            mode="lines+markers",
-            line={"color": style.colour, "dash": style.dash, "width": 2.5},
-            marker={"symbol": style.marker, "size": 8},
-            hovertemplate=f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {trials}",
-        )
-    )
+    traces = banded(rows, "epsilon", style.colour, name)
+    hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
+    means = rows["epsilon"].tolist(), rows["mean"].tolist()
+    traces.append(curve(*means, style, name=name, legendgroup=name, hovertemplate=hover))
     return traces
+
+
+def banded(
+    rows: pd.DataFrame, x: str, colour: str, name: str, floor: float | None = None
+) -> list[go.Scatter]:
+    """The band of the intervals that are known, which a click on its curve's name hides as well.
+
+    Args:
+        rows: of one curve, with the columns `low` and `high`, which may be missing.
+        x: the column of its places.
+        colour: of the curve.
+        name: of the curve.
+        floor: where a logarithmic axis ends; None for no end.
+
+    Returns:
+        Two traces, or none where fewer than two intervals are known.
+    """
+    known = rows.dropna(subset=["low", "high"])
+    if len(known) < 2:
+        return []
+    under, over = (known[end].clip(lower=floor).tolist() for end in ("low", "high"))
+    return band(known[x].tolist(), under, over, colour, showlegend=False, legendgroup=name)
 
 
 def utility_caption(
@@ -175,10 +166,10 @@ def utility_caption(
         trials_of: what is repeated.
     """
     said = []
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         said.append(
-            f"{curve}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
+            f"{name}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
             f"to {last['mean']:.3g} at ε = {number(last['epsilon'])}"
         )
     said += [f"{line.name}: {line.value:.3g}" for line in lines]

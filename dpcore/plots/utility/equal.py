@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
 from dpcore.plots.style import style_of
+from dpcore.plots.traces import curve, whiskers
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
 """One row a curve and ε: mean with its interval (may be missing), and the privacy `x` there."""
@@ -37,12 +39,10 @@ def equal_figure(
         quantity: a key of `dpcore.plots.utility.curves.TITLES`.
         lines: baselines.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
-    for curve, rows in table.groupby("curve", sort=False):
-        traces += _curve(go, str(curve), rows.sort_values("x", kind="stable"))
-    traces += across(go, [float(table["x"].min()), float(table["x"].max())], lines)
+    for name, rows in table.groupby("curve", sort=False):
+        traces.append(_curve(str(name), rows.sort_values("x", kind="stable")))
+    traces += across([float(table["x"].min()), float(table["x"].max())], lines)
     x_axis: dict[str, Any] = {}
     if by == "loss":
         x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
@@ -56,30 +56,19 @@ def equal_figure(
     )
 
 
-def _curve(go: Any, curve: str, rows: pd.DataFrame) -> list[Any]:
+def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
     style = style_of(str(rows["mechanism"].iloc[0]))
     over, under = (rows["high"] - rows["mean"]), (rows["mean"] - rows["low"])
-    return [
-        go.Scatter(
-            x=rows["x"].tolist(),
-            y=rows["mean"].tolist(),
-            customdata=[f"{value:.4g}" for value in rows["epsilon"]],
-            name=curve,
-            mode="lines+markers",
-            line={"color": style.colour, "dash": style.dash, "width": 2.5},
-            marker={"symbol": style.marker, "size": 8},
-            error_y={
-                "type": "data",
-                "array": over.fillna(0.0).tolist(),
-                "arrayminus": under.fillna(0.0).tolist(),
-                "color": style.colour,
-                "thickness": 1,
-                "width": 3,
-            },
-            hovertemplate="%{y:.3f} at %{x:.3g}, ε = %{customdata}",
-        )
-    ]
+    return curve(
+        rows["x"].tolist(),
+        rows["mean"].tolist(),
+        style,
+        customdata=[f"{value:.4g}" for value in rows["epsilon"]],
+        name=name,
+        error_y=whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour),
+        hovertemplate="%{y:.3f} at %{x:.3g}, ε = %{customdata}",
+    )
 
 
 def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()) -> str:
@@ -97,9 +86,9 @@ def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[L
         f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
         f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
     ]
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
-        said.append(f"{curve}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})")
+        said.append(f"{name}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})")
     said += [f"{line.name}: {line.value:.3g}" for line in lines]
     trials = int(table["trials"].max())
     said.append(

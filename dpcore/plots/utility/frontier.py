@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout
 from dpcore.plots.style import GREY, style_of
 from dpcore.plots.utility.curves import Line, across, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row a curve and ε: two numbers, and whether another row is at least as good in both."""
@@ -36,8 +37,6 @@ def frontier_figure(
         lines: baselines of what is useful.
         logarithm: whether the x axis is logarithmic.
     """
-    import plotly.graph_objects as go
-
     traces: list[Any] = []
     best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
     traces.append(
@@ -72,7 +71,7 @@ def frontier_figure(
         )
     span = [float(table["private"].min()), float(table["private"].max())]
     x_axis: dict[str, Any] = {"type": "log"} | ticks(span[0], span[1]) if logarithm else {}
-    traces += across(go, span, lines)
+    traces += across(span, lines)
     return go.Figure(
         traces,
         named_layout(

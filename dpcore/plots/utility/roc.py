@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from dpcore.plots.layout import axis, named_layout, number
-from dpcore.plots.style import GREY, faint, style_of
+from dpcore.plots.style import GREY, style_of
+from dpcore.plots.traces import curve
+from dpcore.plots.utility.curves import banded
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
@@ -26,8 +30,6 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
     Args:
         table: the columns `COLUMNS`.
     """
-    import plotly.graph_objects as go
-
     low = float(table["at"].min())
     traces: list[Any] = [
         go.Scatter(
@@ -41,38 +43,24 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
     ]
     floor = 0.5 * low
     drawn: dict[str, int] = {}
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         mechanism = str(rows["mechanism"].iloc[0])
         style = style_of(mechanism or "baseline")
         dash = _DASHES[drawn.get(mechanism, 0) % len(_DASHES)]
         drawn[mechanism] = drawn.get(mechanism, 0) + 1
-        x = rows["at"].tolist()
-        banded = rows.dropna(subset=["low", "high"])
-        if len(banded) > 1:
-            edge = {
-                "mode": "lines",
-                "line": {"width": 0},
-                "hoverinfo": "skip",
-                "showlegend": False,
-                "legendgroup": str(curve),
-            }
-            at = banded["at"].tolist()
-            under = banded["low"].clip(lower=floor).tolist()
-            over = banded["high"].clip(lower=floor).tolist()
-            fill = faint(style.colour)
-            traces.append(go.Scatter(x=at, y=under, **edge))
-            traces.append(go.Scatter(x=at, y=over, fill="tonexty", fillcolor=fill, **edge))
+        traces += banded(rows, "at", style.colour, str(name), floor)
         traces.append(
-            go.Scatter(
-                x=x,
+            curve(
+                rows["at"].tolist(),
                 # A logarithmic axis has no place for 0: what is below it is drawn at its floor.
-                y=rows["mean"].clip(lower=floor).tolist(),
+                rows["mean"].clip(lower=floor).tolist(),
+                replace(style, dash=dash),
+                width=2,
+                size=7,
+                shown=8,
                 customdata=rows["mean"].tolist(),
-                name=str(curve),
-                legendgroup=str(curve),
-                mode="lines+markers",
-                line={"color": style.colour, "dash": dash, "width": 2},
-                marker={"symbol": style.marker, "size": 7, "maxdisplayed": 8},
+                name=str(name),
+                legendgroup=str(name),
                 hovertemplate="%{customdata:.4f} at %{x:.3g} false positives",
             )
         )
@@ -94,9 +82,9 @@ def roc_caption(table: pd.DataFrame, at: float) -> str:
         at: a false-positive rate of the table.
     """
     said = []
-    for curve, rows in table.groupby("curve", sort=False):
+    for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["at"] - at).abs().argmin())]
-        said.append(f"{curve}: {100 * row['mean']:.3g} %")
+        said.append(f"{name}: {100 * row['mean']:.3g} %")
     return (
         f"When {number(100 * at)} in 100 texts that were not used are wrongly called used, this "
         f"share of those that were used is found (guessing: {number(100 * at)} %): "

@@ -203,10 +203,10 @@ def test_what_to_know_before_it_is_taken_is_computed():
     assert np.all(np.array(more) > lowest)
 
 
-def test_the_summary_and_the_readme_say_how_often_words_of_the_bundled_lexicon_stay():
+def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_stay():
     mechanism = create("truncated-gumbel-repaired", load())
     stays = float(re.search(r"with probability (0\.\d+)", mechanism.caution)[1])
     assert stays > 0.999
     assert "a word nearly always stays" in mechanism.summary
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in readme
+    page = (ROOT / "docs/mechanisms.md").read_text(encoding="utf-8")
+    assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in page

@@ -7,16 +7,17 @@ import re
 import pandas as pd
 import pytest
 
-from dpcore.plots.deniability.captions import curves_alt, curves_caption
 from dpcore.plots.deniability.curves import (
     COLUMNS,
     WORD_COLUMNS,
+    curves_alt,
+    curves_caption,
     curves_figure,
     curves_frame,
     curves_mark,
-    spread,
 )
 from dpcore.plots.style import style_of
+from dpcore.plots.traces import spread
 
 ALONG = "rao-blackwell"
 ROWS = [
