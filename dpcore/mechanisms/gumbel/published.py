@@ -21,12 +21,8 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
 from dpcore.mechanisms.gumbel.draws import choose_among_few, look, look_among_few
-from dpcore.mechanisms.gumbel.fast import grouped_laws
-from dpcore.mechanisms.gumbel.law import (
-    ABSOLUTE_ERROR,
-    laws_from_distances,
-    log_law_from_distances,
-)
+from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
+from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.gumbel.scale import low_reason, lowest_epsilon, scale
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
