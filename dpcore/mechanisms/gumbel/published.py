@@ -2,32 +2,37 @@
 
 K candidates, K a truncated Poisson variable with rate ln n, are the words nearest to w (w itself
 first); to each distance a Gumbel(0, b) variable conditioned to [−Δ, Δ] is added, and the word
-with the smallest sum comes out. Δ and Δ₀ are those of a public vocabulary; the paper computes
-them from the private corpus, which its theorem does not cover.
+with the smallest sum comes out. With Δ the diameter and Δ₀ the separation of the vocabulary,
+
+    α = (ε − 2(1 + ln n)/Δ₀)/3,   b = 2Δ / min{W₀(2αΔ), ln(αΔ₀)}.
+
+b > 0 needs αΔ₀ > 1, that is ε > (5 + 2 ln n)/Δ₀; the published condition, ε > 2(1 + ln n)/Δ₀, only
+makes α > 0. Δ and Δ₀ are those of a public vocabulary; the paper computes them from the private
+corpus, which its theorem does not cover.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from scipy.special import wrightomega
 
+from dpcore.errors import EpsilonError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
-from dpcore.mechanisms.gumbel.draws import choose_among_few, look, look_among_few
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
-from dpcore.mechanisms.gumbel.scale import low_reason, lowest_epsilon, scale
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
-from dpcore.noise.gumbel import truncated_gumbel
+from dpcore.noise.gumbel import truncated_from_uniform, truncated_gumbel
 from dpcore.noise.poisson import poisson_quantile, poisson_weights, truncated_poisson
 
 if TYPE_CHECKING:
@@ -37,6 +42,113 @@ if TYPE_CHECKING:
 _GRID_POINTS = 192
 _GRID_TOP = math.exp(20.0)
 _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower end
+_BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
+
+
+def lowest_epsilon(n: int, separation: float) -> float:
+    """(5 + 2 ln n)/Δ₀: the scale exists for larger ε only."""
+    return (5.0 + 2.0 * math.log(n)) / separation
+
+
+def published_condition(n: int, separation: float) -> float:
+    """2(1 + ln n)/Δ₀: the bound on ε that the paper states."""
+    return 2.0 * (1.0 + math.log(n)) / separation
+
+
+def _low_reason(n: int, separation: float) -> str:
+    """Why ε must be larger than `lowest_epsilon`, with the paper's own number."""
+    return (
+        "(5 + 2 ln n)/Δ₀; the paper's own condition, > "
+        f"{published_condition(n, separation):.6g}, leaves a gap in which its formula gives a "
+        "negative scale"
+    )
+
+
+def scale(epsilon: float, n: int, separation: float, diameter: float) -> float:
+    """b of Algorithm 2, in the units of the distances.
+
+    Args:
+        epsilon: ε > (5 + 2 ln n)/Δ₀.
+        n: words of the vocabulary.
+        separation: Δ₀, the smallest non-zero distance (or a lower bound).
+        diameter: Δ, the largest distance (or an upper bound).
+
+    Raises:
+        EpsilonError: ε is not above the bound, or not finite.
+    """
+    low = lowest_epsilon(n, separation)
+    if not low < epsilon < math.inf:
+        msg = (
+            f"epsilon of truncated-gumbel must be a finite number > {low:.6g} "
+            f"({_low_reason(n, separation)}), got {epsilon:g}"
+        )
+        raise EpsilonError(msg)
+    # αΔ₀ = 1 + excess: nothing cancels just above the bound, and nothing overflows far above it.
+    with np.errstate(over="ignore"):
+        excess = float(np.float64(epsilon - low) * separation / 3.0)
+    if excess < 1e300:
+        log_product = math.log1p(excess)
+    else:
+        log_product = math.log(epsilon) + math.log(separation) - math.log(3.0)
+    # W₀(x) solves w + ln w = ln x, which is Wright's ω at ln x: no huge x is ever formed.
+    lambert = float(wrightomega(log_product + math.log(2.0 * diameter / separation)))
+    return 2.0 * diameter / min(lambert, log_product)
+
+
+def smallest_sums(
+    near: tuple[IntArray, FloatArray],
+    rows: IntArray,
+    counts: IntArray,
+    uniform: FloatArray,
+    scales: Sequence[float],
+    bound: float,
+) -> IntArray:
+    """The candidate with the smallest noisy distance of each draw, at each noise scale.
+
+    Args:
+        near: nearest words and their distances of each distinct input, shape (m, width) each.
+        rows: the distinct input of each draw, shape (k,).
+        counts: its number of candidates, 1..width, shape (k,).
+        uniform: the uniform number behind the noise of each candidate, one draw after the other,
+            shape (Σ counts,).
+        scales: E values of b.
+        bound: truncation bound.
+
+    Returns:
+        Word indices, shape (k, E).
+    """
+    order, distance = near
+    outputs = np.empty((rows.size, len(scales)), dtype=np.int64)
+    begin = np.cumsum(counts) - counts
+    for members, width in _rectangles(counts):
+        missing = np.arange(width) >= counts[members, None]
+        behind = uniform[np.where(missing, 0, begin[members, None] + np.arange(width))]
+        apart = np.where(missing, math.inf, distance[rows[members], :width])
+        nearest = np.empty((members.size, len(scales)), dtype=np.int64)
+        for column, b in enumerate(scales):
+            noisy = truncated_from_uniform(behind, b, bound)
+            noisy += apart
+            noisy.argmin(axis=1, out=nearest[:, column])
+        outputs[members] = order[rows[members, None], nearest]
+    return outputs
+
+
+def _rectangles(counts: IntArray) -> Iterator[tuple[IntArray, int]]:
+    """Draws that share an array of noise, and its width: one padded array for few draws.
+
+    For many, those with the same number of candidates in blocks: padding would double the work.
+    """
+    most = int(counts.max(initial=0))
+    if counts.size * most <= _BLOCK_ENTRIES:
+        yield np.arange(counts.size), most
+        return
+    by_count = np.argsort(counts, kind="stable")
+    ends = np.searchsorted(counts[by_count], np.arange(1, most + 2))
+    for k in range(1, most + 1):
+        members = by_count[ends[k - 1] : ends[k]]
+        step = max(1, _BLOCK_ENTRIES // k)
+        for start in range(0, members.size, step):
+            yield members[start : start + step], k
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,7 +184,9 @@ class TruncatedGumbel(Mechanism):
     def admissible(self) -> EpsilonRange:
         """ε > (5 + 2 ln n)/Δ₀, where the noise scale is positive."""
         n, separation = len(self.lexicon), self._extent.separation
-        return EpsilonRange(low=lowest_epsilon(n, separation), low_reason=low_reason(n, separation))
+        return EpsilonRange(
+            low=lowest_epsilon(n, separation), low_reason=_low_reason(n, separation)
+        )
 
     def noise_scale(self, epsilon: float) -> float:
         """b at ε, in the units of the distances (Algorithm 2, step 1)."""
@@ -119,11 +233,13 @@ class TruncatedGumbel(Mechanism):
         partial = np.flatnonzero(counts < n)
         whole = np.flatnonzero(counts == n)
         if partial.size:
+            # Draws with fewer candidates take their noise first, and of those the earlier one.
+            partial = partial[np.argsort(counts[partial], kind="stable")]
+            few = counts[partial]
             distinct, rows = np.unique(entries[partial], return_inverse=True)
-            near = self.neighbours(distinct, int(counts[partial].max()))
-            outputs[partial] = choose_among_few(
-                rng, near, rows, counts[partial], b, self._extent.diameter
-            )
+            near = self.neighbours(distinct, int(few[-1]))
+            uniform = rng.random(int(few.sum()))
+            outputs[partial] = smallest_sums(near, rows, few, uniform, [b], self.bound)[:, 0]
         if whole.size:
             outputs[whole] = self.among_all(rng, entries[whole], b)
         return outputs
@@ -133,7 +249,7 @@ class TruncatedGumbel(Mechanism):
         outputs = np.empty(entries.size, dtype=np.int64)
         order = np.argsort(entries, kind="stable")
         for part, rows in distance_blocks(self.lexicon.vectors, entries[order]):
-            noisy = truncated_gumbel(rng, rows.shape, b, self._extent.diameter)
+            noisy = truncated_gumbel(rng, rows.shape, b, self.bound)
             noisy += rows
             outputs[order[part]] = noisy.argmin(axis=1)
         return outputs
@@ -176,36 +292,33 @@ class TruncatedGumbel(Mechanism):
         entries = self.check_words(words)
         points = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         scales = [self.noise_scale(float(e)) for e in points]
-        outputs = np.empty((entries.size, points.size), dtype=np.int64)
         n = len(self.lexicon)
-        bound = self._extent.diameter
-        few: list[tuple[int, FloatArray, Ranking]] = []
-        known: dict[int, Ranking] = {}
-        for i, word in enumerate(entries.tolist()):
-            count = int(poisson_quantile(rng.random(1), n)[0])
-            uniform = rng.random(count)
-            if rankings is not None:
-                ranking = rankings[i]
+        counts = np.empty(entries.size, dtype=np.int64)
+        uniform: list[FloatArray] = []
+        for i in range(entries.size):  # draw by draw: one does not depend on those behind it
+            counts[i] = poisson_quantile(rng.random(1), n)[0]
+            uniform.append(rng.random(int(counts[i])))
+        outputs = np.empty((entries.size, points.size), dtype=np.int64)
+        few = np.flatnonzero(counts < n)
+        if few.size:
+            width = int(counts[few].max())
+            distinct, first, rows = np.unique(entries[few], return_index=True, return_inverse=True)
+            if rankings is None:
+                near = self.neighbours(distinct, width)
             else:
-                if word not in known:
-                    known[word] = self._head_ranking(word)
-                ranking = known[word]
-            if count > len(ranking):
-                ranking = rank(self.lexicon.vectors, self.lexicon.vectors[[word]])[0]
-            if count == n:
-                columns = look(ranking.distances[None], uniform[None], scales, bound)
-                outputs[i] = ranking.order[columns[0]]
-            else:
-                few.append((i, uniform, ranking))
-        if few:
-            rows, chosen = look_among_few(few, scales, bound)
-            outputs[rows] = chosen
+                heads = [rankings[i] for i in few[first].tolist()]
+                near = (
+                    np.stack([ranking.order[:width] for ranking in heads]),
+                    np.stack([ranking.distances[:width] for ranking in heads]),
+                )
+            numbers = np.concatenate([uniform[i] for i in few.tolist()])
+            outputs[few] = smallest_sums(near, rows, counts[few], numbers, scales, self.bound)
+        own = np.zeros(1, dtype=np.int64)
+        for i in np.flatnonzero(counts == n).tolist():
+            ranking = self._ranking(int(entries[i])) if rankings is None else rankings[i]
+            near = ranking.order[None], ranking.distances[None]
+            outputs[i] = smallest_sums(near, own, counts[[i]], uniform[i], scales, self.bound)
         return EpsilonPaths.of_grid(entries, points, outputs)
-
-    def _head_ranking(self, word: int) -> Ranking:
-        """The nearest words, more than a Poisson count of candidates is likely to ask for."""
-        order, distance = self.neighbours(np.array([word]), min(64, len(self.lexicon)))
-        return Ranking(order[0], distance[0])
 
     # -- probabilities --------------------------------------------------------------------------
 
@@ -229,8 +342,7 @@ class TruncatedGumbel(Mechanism):
         """
         index = int(self.check_words([word])[0])
         values = self.check_epsilons(epsilons)
-        if ranking is None:
-            ranking = self._ranking(index)
+        ranking = ranking or self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
         place[ranking.order] = np.arange(len(ranking))
@@ -254,17 +366,17 @@ class TruncatedGumbel(Mechanism):
 
         Shapes (E,), (E, m), (E, m); see `grouped_laws`. None where sums need the law itself.
         """
-        found = grouped_laws(ranking.distances, *self._parameters(epsilons))
+        groups = grouped_laws(ranking.distances, *self._parameters(epsilons))
         # Of several words at distance 0 the first may be another one.
         own = int(np.flatnonzero(ranking.order == word)[0])
-        if found is None or not np.all(found[1][:, : own + 1] == 1.0):
+        if groups is None or not np.all(groups[1][:, : own + 1] == 1.0):
             return None
-        return found[0][:, own], *found
+        return groups[0][:, own], *groups
 
     def _parameters(self, epsilons: FloatArray) -> tuple[FloatArray, list[float], float]:
         """P(K = k), the noise scale at each ε, and Δ."""
         scales = [self.noise_scale(e) for e in epsilons.tolist()]
-        return self._weights, scales, self._extent.diameter
+        return self._weights, scales, self.bound
 
     def log_law(
         self,
@@ -292,11 +404,10 @@ class TruncatedGumbel(Mechanism):
         """
         index = int(self.check_words([word])[0])
         b = self.noise_scale(epsilon)
-        if ranking is None:
-            ranking = self._ranking(index)
+        ranking = ranking or self._ranking(index)
         logs = np.empty(len(self.lexicon))
         logs[ranking.order] = log_law_from_distances(
-            ranking.distances, self._weights, b, self._extent.diameter
+            ranking.distances, self._weights, b, self.bound
         )
         return logs if outputs is None else logs[self.check_words(outputs)]
 
