@@ -7,8 +7,9 @@ exact neighbours wider than m
 
 * pairs within the table have their loss at y = w in closed form, which gives a large ε at once;
 * the few of them whose bound exceeds that ε are evaluated at every output;
-* Z of a large vocabulary is first known between two bounds (`normaliser_bounds`), which decide
-  about nearly all pairs; it is computed in float64 for the words of those that are left;
+* Z of a large vocabulary is first known between two bounds from float32 products
+  (`normaliser_bounds`), which decide about nearly all pairs; it is computed in float64 for the
+  words of those that are left;
 * a pair outside the table is as far apart as the last column at least, and its bound there is
   below that ε (if not, its row is computed).
 
@@ -28,13 +29,12 @@ import numpy as np
 
 from dpcore.arrays import largest
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.nearest import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
-from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
@@ -45,13 +45,19 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750
-_PAIRS = 500  # evaluated at a time
+_PAIRS = 500  # evaluated at a time: 500 pairs, 50 outputs and 300 coordinates are 60 MB
 _BOUNDED = 2_048  # words from which on Z is bounded before it is computed
 _SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
 _ROUNDS = 8  # how often
 _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
 _GATHERED = 2**22  # numbers gathered at a time
-_START = 24
+_START = 24  # strengths that the search begins with
+
+_TILE = 512  # words along the side of a float32 product
+_UNIT32 = 2.0**-24
+_DEEPEST32 = 104.0  # exponents beyond give 0 in float32
+_TINY32 = 2.0**-126  # a weight below it may lose all its digits
+_EXP_UNITS = 8.0  # units in the last place that an exponential may be off: NumPy keeps to 3
 _LOSS = "a privacy loss"
 
 
@@ -83,11 +89,10 @@ def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certi
     """
 
     def evaluate(strengths: FloatArray) -> FloatArray:
-        found = repaired_losses(lexicon, strengths, progress)
-        return np.array([loss.epsilon for loss in found])
+        return np.array([loss.epsilon for loss in repaired_losses(lexicon, strengths, progress)])
 
-    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
-    first = min(0.01 / euclidean.extent.separation, 0.1)
+    # The least strength is next to none for the nearest pair: what is left is what K gives away.
+    first = min(0.01 / lexicon.with_metric(Metric.EUCLIDEAN).extent.separation, 0.1)
     return search(evaluate, np.geomspace(first, EPSILONS[-1], _START))
 
 
@@ -106,12 +111,11 @@ def repaired_losses(
     order = np.asarray(table.indices, dtype=np.int64)
     near = _float64_distances(lexicon.vectors, order)
     low, high = _normalisers(euclidean, near, strengths, progress)
-    found = []
-    for done, strength in enumerate(strengths.tolist(), start=1):
-        logs = low[done - 1], high[done - 1]
-        found.append(_Evaluation(lexicon, order, near, strength, logs).run())
-        progress("certifying", done, strengths.size)
-    return found
+    losses = []
+    for log_sums in zip(strengths.tolist(), low, high, strict=True):
+        losses.append(_Evaluation(lexicon, order, near, *log_sums).run())
+        progress("certifying", len(losses), strengths.size)
+    return losses
 
 
 def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatArray:
@@ -154,6 +158,77 @@ def _normalisers(
     return sums.logs, sums.logs
 
 
+def _lengths(vectors: NDArray[np.float32]) -> FloatArray:
+    """Euclidean length of every row, shape (n,)."""
+    parts = np.array_split(vectors, max(1, len(vectors) // _TILE))
+    squares = [np.einsum("ij,ij->i", p, p) for p in (part.astype(np.float64) for part in parts)]
+    return np.asarray(np.sqrt(np.concatenate(squares)))
+
+
+def normaliser_bounds(
+    vectors: NDArray[np.float32],
+    gaps: FloatArray,
+    strengths: FloatArray,
+    progress: Progress = silent,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Lower and upper bounds on ln Σ_y exp(−s·D(w, y)), Euclidean, from float32 products.
+
+    Half of all distances are enough, as D(w, y) = D(y, w). With unit roundoff u = 2⁻²⁴ the computed
+    square of a distance is off by at most
+
+        e = ½·product_error(d + 4)·(‖a‖ + ‖b‖)²:
+
+    the inner product enters twice, and 2‖a‖‖b‖ ≤ ½(‖a‖ + ‖b‖)²; two squared lengths and two
+    additions add at most 4u(‖a‖ + ‖b‖)². A root divides that by D or more, so no exponent is off by
+    more than s·e/D, and D is at least the distance of the nearest other word. The weight of a word
+    for itself is 1, exactly, and is left out of the sums.
+
+    Args:
+        vectors: shape (n, d), float32.
+        gaps: distance of the nearest other word of each, or a lower bound > 0, shape (n,).
+        strengths: s > 0, shape (K,).
+        progress: called with (stage, tiles done, all tiles).
+
+    Returns:
+        Two arrays of shape (K, n); None if float32 squares could over- or underflow.
+    """
+    n, d = vectors.shape
+    long = _lengths(vectors)
+    if not SAFE_LENGTHS[0] < long.max() < SAFE_LENGTHS[1]:
+        return None
+    squares = (long**2).astype(np.float32)
+    sums = np.zeros((strengths.size, n))
+    edges = range(0, n, _TILE)
+    count, done = len(edges) * (len(edges) + 1) // 2, 0
+    for i in edges:
+        rows = slice(i, min(i + _TILE, n))
+        for j in range(i, n, _TILE):
+            columns = slice(j, min(j + _TILE, n))
+            apart = vectors[rows] @ vectors[columns].T
+            apart *= np.float32(-2.0)
+            apart += squares[rows, None]
+            apart += squares[columns]
+            np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart)
+            if i == j:
+                np.fill_diagonal(apart, np.inf)  # the weight of a word for itself
+            weights = np.empty_like(apart)
+            for total, s in zip(sums, strengths.tolist(), strict=True):
+                np.exp(np.multiply(apart, np.float32(-s), out=weights), out=weights)
+                total[rows] += weights.sum(axis=1)
+                if i != j:
+                    total[columns] += weights.sum(axis=0)
+            done += 1
+            progress("normalising", done, count)
+    # No word is longer than the longest: ‖b‖ of the bound need not be that of each neighbour.
+    error = 0.5 * product_error(d + 4) * (long + long.max()) ** 2 / gaps
+    # Root, s in float32 and the product, each of an exponent that leaves a weight; then the
+    # exponential itself and the sum over a tile.
+    rounding = _DEEPEST32 * 4.0 * _UNIT32 + _EXP_UNITS * _UNIT32 + product_error(_TILE)
+    factor = np.exp(np.minimum(np.multiply.outer(strengths, error) + rounding, 600.0))
+    high = np.minimum((sums + n * _TINY32) * factor, n - 1.0)  # no weight is above 1
+    return np.log1p(sums / factor), np.log1p(high)
+
+
 class _Evaluation:
     """One strength: bounds on ln T of the words around every word, and the worst pair."""
 
@@ -163,7 +238,8 @@ class _Evaluation:
         order: IntArray,
         near: FloatArray,
         strength: float,
-        log_sums: tuple[FloatArray, FloatArray],
+        low: FloatArray,
+        high: FloatArray,
     ) -> None:
         n, width = near.shape
         weights = candidate_weights(n)[:width]
@@ -173,10 +249,10 @@ class _Evaluation:
         self.rounded = distance_error(lexicon.dimension) + 8.0 * UNIT
         partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
         self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
-        self.settled = log_sums[0] == log_sums[1]
+        self.settled = low == high
         # One column more: the words behind the heads, which all have the floor.
         self.low, self.high = (np.empty((n, self.heads + 1)) for _ in range(2))
-        self._enter(np.arange(n), *log_sums)
+        self._enter(np.arange(n), low, high)
         self.best, self.pair = 0.0, (0, 0, 0)
 
     def _enter(self, words: IntArray, low: FloatArray, high: FloatArray) -> None:
@@ -199,20 +275,27 @@ class _Evaluation:
         self.settled[todo] = True
 
     def run(self) -> RepairedLoss:
-        """Own outputs, then all outputs of the pairs that could be worse, then far pairs."""
+        """Own outputs, then all outputs of the pairs that could be worse, then far pairs.
+
+        A pair is (w′, place of w in the row of w′), so that T around w′ is looked up by place.
+        """
         width = self.near.shape[1]
-        columns = np.minimum(np.arange(1, width), self.heads)
+        ranks = np.minimum(np.arange(1, width), self.heads)
         gap = self.near[:, 1:] * (1.0 - self.rounded)
         first = self.high[:, 0][self.order[:, 1:]]
-        own = self.s + (first - self.low[:, columns]) / gap
+        # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large
+        # ε at once, with which most other pairs need no look at all.
+        own = self.s + (first - self.low[:, ranks]) / gap
         worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
         others, places = np.divmod(worst, width - 1)
         self._compute(self.order[others, places + 1], others)
+        # No output is worse than s·d + ln T_1(w) − ln τ(w′).
         bound = self.s + (first - self.low[:, -1:]) / gap
         others, places = np.nonzero(bound > self.best)
         words = self.order[others, places + 1]
         self._narrow(words, others)
         self._far()
+        # What two logarithms of T may be off by is worth most between the nearest words.
         nearest = float(self.near[:, 1].min()) * (1.0 - self.rounded)
         slack = 2.0 * _log_error(len(self.near), self.heads)
         slack += _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
@@ -226,12 +309,13 @@ class _Evaluation:
         kind = np.float64 if self.settled.all() else np.float32
         values = self._losses(words, others, kind)[0]
         for turn in range(_ROUNDS):
-            open_ = np.flatnonzero(values > self.best)
-            if not open_.size:
+            undecided = np.flatnonzero(values > self.best)
+            if not undecided.size:
                 return
-            part = open_[np.argsort(-values[open_], kind="stable")[: _SETTLED << turn]]
-            self._compute(words[part], others[part])
-            values[part] = 0.0
+            worst_first = undecided[np.argsort(-values[undecided], kind="stable")]
+            chosen = worst_first[: _SETTLED << turn]
+            self._compute(words[chosen], others[chosen])
+            values[chosen] = 0.0
         worst, value = largest(values, _LOSS)  # so many are alike: its bound is nearly its loss
         self._offer(value, int(words[worst]), int(others[worst]), int(words[worst]))
 
@@ -239,8 +323,8 @@ class _Evaluation:
         """The exact losses of a few pairs at every output."""
         self._settle(np.concatenate((words, others)))
         values, outputs = self._losses(words, others, np.float64)
-        at, value = largest(values, _LOSS)
-        self._offer(value, int(words[at]), int(others[at]), int(outputs[at]))
+        pair, value = largest(values, _LOSS)
+        self._offer(value, int(words[pair]), int(others[pair]), int(outputs[pair]))
 
     def _offer(self, value: float, word: int, other: int, output: int) -> None:
         if value > self.best:
@@ -250,14 +334,11 @@ class _Evaluation:
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
     ) -> tuple[FloatArray, IntArray]:
         """The largest loss of each pair (w, w′) per distance, rounded up, and its output."""
-        found = [
-            self._losses_of(words[start : start + _PAIRS], others[start : start + _PAIRS], kind)
-            for start in range(0, words.size, _PAIRS)
-        ]
-        if not found:
-            return np.empty(0), np.empty(0, dtype=np.int64)
-        values, outputs = zip(*found, strict=True)
-        return np.concatenate(values), np.concatenate(outputs)
+        values, outputs = np.empty(words.size), np.empty(words.size, dtype=np.int64)
+        for start in range(0, words.size, _PAIRS):
+            part = slice(start, start + _PAIRS)
+            values[part], outputs[part] = self._losses_of(words[part], others[part], kind)
+        return values, outputs
 
     def _losses_of(
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
@@ -275,10 +356,11 @@ class _Evaluation:
         )
         difference -= self.vectors[others][:, None]
         away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
-        if kind is np.float32:
+        if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
-        # The rank of an output around w′: how many are nearer; equals count, for a larger loss.
+        # The rank of an output around w′: how many are nearer; equals count, for a larger loss. One
+        # that is no nearer than the last head may lie behind the heads, and gets the floor.
         reach = self.near[others, : self.heads] * (1.0 - self.rounded)
         ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
         ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
@@ -292,9 +374,10 @@ class _Evaluation:
         loss += np.take_along_axis(highest, first, axis=1)
         loss -= np.take_along_axis(self.low[others], ranks, axis=1)
         plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
-        at = loss.argmax(axis=1)
-        most = np.take_along_axis(loss, at[:, None], axis=1)[:, 0]
-        chosen = np.where(plain > most, words, outputs[np.arange(words.size), at])
+        rows_of = np.arange(words.size)
+        worst = loss.argmax(axis=1)
+        most = loss[rows_of, worst]
+        chosen = np.where(plain > most, words, outputs[rows_of, worst])
         return np.maximum(most, plain) / apart, chosen
 
     def _far(self) -> None:
