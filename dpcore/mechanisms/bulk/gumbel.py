@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.mechanisms.gumbel.published import smallest_sums
+from dpcore.mechanisms.gumbel.algorithm import smallest_sums
 from dpcore.noise.inversion import decided, scaled
 from dpcore.noise.poisson import truncated_poisson
 

@@ -7,9 +7,8 @@ exact neighbours wider than m
 
 * pairs within the table have their loss at y = w in closed form, which gives a large ε at once;
 * the few of them whose bound exceeds that ε are evaluated at every output;
-* Z of a large vocabulary is first known between two bounds from float32 products
-  (`normaliser_bounds`), which decide about nearly all pairs; it is computed in float64 for the
-  words of those that are left;
+* Z of a large vocabulary is first known between two bounds (`normaliser_bounds`), which decide
+  about nearly all pairs; it is computed in float64 for the words of those that are left;
 * a pair outside the table is as far apart as the last column at least, and its bound there is
   below that ε (if not, its row is computed).
 
@@ -29,12 +28,13 @@ import numpy as np
 
 from dpcore.arrays import largest
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.lexicon.nearest import SAFE_LENGTHS, product_error
+from dpcore.lexicon.nearest import product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
+from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
@@ -52,12 +52,6 @@ _ROUNDS = 8  # how often
 _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
 _GATHERED = 2**22  # numbers gathered at a time
 _START = 24  # strengths that the search begins with
-
-_TILE = 512  # words along the side of a float32 product
-_UNIT32 = 2.0**-24
-_DEEPEST32 = 104.0  # exponents beyond give 0 in float32
-_TINY32 = 2.0**-126  # a weight below it may lose all its digits
-_EXP_UNITS = 8.0  # units in the last place that an exponential may be off: NumPy keeps to 3
 _LOSS = "a privacy loss"
 
 
@@ -156,77 +150,6 @@ def _normalisers(
     whole = np.full(strengths.size, np.inf)
     sums = log_normalisers(lexicon, Metric.EUCLIDEAN, strengths, whole, progress)
     return sums.logs, sums.logs
-
-
-def _lengths(vectors: NDArray[np.float32]) -> FloatArray:
-    """Euclidean length of every row, shape (n,)."""
-    parts = np.array_split(vectors, max(1, len(vectors) // _TILE))
-    squares = [np.einsum("ij,ij->i", p, p) for p in (part.astype(np.float64) for part in parts)]
-    return np.asarray(np.sqrt(np.concatenate(squares)))
-
-
-def normaliser_bounds(
-    vectors: NDArray[np.float32],
-    gaps: FloatArray,
-    strengths: FloatArray,
-    progress: Progress = silent,
-) -> tuple[FloatArray, FloatArray] | None:
-    """Lower and upper bounds on ln Σ_y exp(−s·D(w, y)), Euclidean, from float32 products.
-
-    Half of all distances are enough, as D(w, y) = D(y, w). With unit roundoff u = 2⁻²⁴ the computed
-    square of a distance is off by at most
-
-        e = ½·product_error(d + 4)·(‖a‖ + ‖b‖)²:
-
-    the inner product enters twice, and 2‖a‖‖b‖ ≤ ½(‖a‖ + ‖b‖)²; two squared lengths and two
-    additions add at most 4u(‖a‖ + ‖b‖)². A root divides that by D or more, so no exponent is off by
-    more than s·e/D, and D is at least the distance of the nearest other word. The weight of a word
-    for itself is 1, exactly, and is left out of the sums.
-
-    Args:
-        vectors: shape (n, d), float32.
-        gaps: distance of the nearest other word of each, or a lower bound > 0, shape (n,).
-        strengths: s > 0, shape (K,).
-        progress: called with (stage, tiles done, all tiles).
-
-    Returns:
-        Two arrays of shape (K, n); None if float32 squares could over- or underflow.
-    """
-    n, d = vectors.shape
-    long = _lengths(vectors)
-    if not SAFE_LENGTHS[0] < long.max() < SAFE_LENGTHS[1]:
-        return None
-    squares = (long**2).astype(np.float32)
-    sums = np.zeros((strengths.size, n))
-    edges = range(0, n, _TILE)
-    count, done = len(edges) * (len(edges) + 1) // 2, 0
-    for i in edges:
-        rows = slice(i, min(i + _TILE, n))
-        for j in range(i, n, _TILE):
-            columns = slice(j, min(j + _TILE, n))
-            apart = vectors[rows] @ vectors[columns].T
-            apart *= np.float32(-2.0)
-            apart += squares[rows, None]
-            apart += squares[columns]
-            np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart)
-            if i == j:
-                np.fill_diagonal(apart, np.inf)  # the weight of a word for itself
-            weights = np.empty_like(apart)
-            for total, s in zip(sums, strengths.tolist(), strict=True):
-                np.exp(np.multiply(apart, np.float32(-s), out=weights), out=weights)
-                total[rows] += weights.sum(axis=1)
-                if i != j:
-                    total[columns] += weights.sum(axis=0)
-            done += 1
-            progress("normalising", done, count)
-    # No word is longer than the longest: ‖b‖ of the bound need not be that of each neighbour.
-    error = 0.5 * product_error(d + 4) * (long + long.max()) ** 2 / gaps
-    # Root, s in float32 and the product, each of an exponent that leaves a weight; then the
-    # exponential itself and the sum over a tile.
-    rounding = _DEEPEST32 * 4.0 * _UNIT32 + _EXP_UNITS * _UNIT32 + product_error(_TILE)
-    factor = np.exp(np.minimum(np.multiply.outer(strengths, error) + rounding, 600.0))
-    high = np.minimum((sums + n * _TINY32) * factor, n - 1.0)  # no weight is above 1
-    return np.log1p(sums / factor), np.log1p(high)
 
 
 class _Evaluation:
@@ -351,11 +274,9 @@ class _Evaluation:
         outputs = self.order[words, : self.heads]
         rows = self.vectors[words].astype(np.float64) - self.vectors[others]
         apart = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        difference = (
-            self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
-        )
-        difference -= self.vectors[others][:, None]
-        away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
+        steps = self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
+        steps -= self.vectors[others][:, None]
+        away = np.sqrt(np.einsum("ijk,ijk->ij", steps, steps)).astype(np.float64)
         if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
@@ -367,17 +288,15 @@ class _Evaluation:
         # And around w, where equals do not count.
         close = self.near[words, : self.heads] * (1.0 - self.rounded)
         highest = self.high[words, : self.heads]
-        first = (
-            self.near[words, None, : self.heads] * (1.0 + self.rounded) < close[:, :, None]
-        ).sum(axis=2)
+        upper = self.near[words, : self.heads] * (1.0 + self.rounded)
+        first = (upper[:, None, :] < close[:, :, None]).sum(axis=2)
         loss = self.s * (away - close)
         loss += np.take_along_axis(highest, first, axis=1)
         loss -= np.take_along_axis(self.low[others], ranks, axis=1)
         plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
-        rows_of = np.arange(words.size)
-        worst = loss.argmax(axis=1)
-        most = loss[rows_of, worst]
-        chosen = np.where(plain > most, words, outputs[rows_of, worst])
+        pair, worst = np.arange(words.size), loss.argmax(axis=1)
+        most = loss[pair, worst]
+        chosen = np.where(plain > most, words, outputs[pair, worst])
         return np.maximum(most, plain) / apart, chosen
 
     def _far(self) -> None:

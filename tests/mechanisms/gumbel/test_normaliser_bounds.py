@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.lexicon.metric import distances
-from dpcore.mechanisms.gumbel.repaired_certificate import normaliser_bounds
+from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
 from tests.mechanisms import lexicons
 
 
