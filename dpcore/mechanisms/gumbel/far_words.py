@@ -32,8 +32,9 @@ _END = np.array([251.0, 897.0, 633.0, 739.0]) / 720.0
 # Derivatives at the first two points of a grid from its first five, to fourth order; at the last
 # two by reflection, with the other sign.
 _EDGE = np.array([[-25.0, 48.0, -36.0, 16.0, -3.0], [-3.0, -10.0, 18.0, -6.0, 1.0]]) / 12.0
-_SMOOTH = 12  # points a bin for an analytic ln S
-_KINKED = 5  # points a bin where ln S has a kink that wanders through the bins
+# Points of a bin: many where ln S is analytic. Where it has a kink, which wanders through the bins
+# as t does, a high degree oscillates about it: few points in many narrow bins.
+_SMOOTH, _KINKED = 12, 5
 # Where the product of the far words is looked at for its end, as parts of the way; it falls
 # first slowly, then ever faster, and an end that is too far costs only cells.
 _STEPS = (np.arange(1, 41) / 40.0) ** 2

@@ -155,7 +155,8 @@ def log_law_from_distances(
     if weights[-1] > 0:
         near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
         logs = math.log(weights[-1]) + _whole(noise, d, near)
-        # Counts k < n that add e^−25 of what the whole vocabulary gives need not be looked at.
+        # Counts k < n that add less than e^−25 of what the whole vocabulary gives the nearest
+        # words need not be looked at.
         smallest = math.exp(max(logs[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
     head = weights[: d.size - 1]
     tails = np.cumsum(head[::-1])[::-1]
@@ -236,7 +237,7 @@ def _whole_panels(
     wanted &= total > -_DEEPEST
     keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
     # At C the product is 0, and its logarithm has no value to interpolate from: what is put there
-    # falls at least as far again.
+    # is twice as deep as the place before, so that the last panels are narrow.
     coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
     edges = noise.panels(low, float(coarse[-1]), points)
     falls = -np.diff(np.interp(edges, coarse, total)) / _FALL

@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 # Where X passes 32 the survival function differs from 1 by e^−32 = 1e-14: integrals begin there,
 # and a kink that lies still lower cannot be seen.
 _FULL_TAIL = 32.0
-# 26 scales further on X has fallen by e^−26 = 5e-12, and so has S: integrals end there.
+# At t = 26b X is e^−26 = 5e-12, and S is no more: integrals end there.
 _DEPTH = 26.0
 _FLATTEST = 1e13  # b/C from which on the law is that of uniform noise
 _STABLE = 0.01  # below this C/b, z is so small that 1 − e^−z and X − e^{−C/b} would cancel
