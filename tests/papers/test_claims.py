@@ -16,8 +16,8 @@ from dpcore.audit.verdict import Condition, Outcome, Verdict, from_json, to_json
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.gumbel.law import log_law_from_distances
-from dpcore.mechanisms.gumbel.scale import lowest_epsilon, scale
+from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
+from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.poisson import poisson_weights
 from dpcore.papers.claims import CLAIMS, all_verdicts, verdict

@@ -21,7 +21,7 @@ from dpcore.attack.output.channel import Channel, FloatArray, Likelihood, Seen
 from dpcore.attack.output.near_words import NearWords
 from dpcore.attack.output.spectrum import spectrum_of
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.gumbel.law import log_few_candidates
+from dpcore.mechanisms.gumbel.log_law import log_few_candidates
 from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 

@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.mechanisms.gumbel.draws import smallest_sums
+from dpcore.mechanisms.gumbel.algorithm import smallest_sums
 from dpcore.noise.inversion import decided, scaled
 from dpcore.noise.poisson import truncated_poisson
 
@@ -123,7 +123,7 @@ class TruncatedGumbelBulk:
         found = list(self._kept.each(distinct.tolist(), self._neighbours, step))
         near = np.stack([order for order, _ in found]), np.stack([row for _, row in found])
         bound = self._mechanism.bound
-        return smallest_sums(near, which, counts, uniform, self._b, bound)
+        return smallest_sums(near, which, counts, uniform, [self._b], bound)[:, 0]
 
     def _widen(self, wanted: int) -> None:
         """Keep more neighbours from now on, if a draw has more candidates than ever."""

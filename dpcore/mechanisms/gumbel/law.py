@@ -1,213 +1,252 @@
-"""The output law of the truncated Gumbel mechanism, by quadrature.
+"""The output law of the truncated Gumbel mechanism in probabilities, many noise scales at a time.
 
-With d_1 ≤ … ≤ d_n the sorted distances, g_j i.i.d. with density f and survival function S, and
-π_k = P(K = k), the output is u_i, the minimiser of d_j + g_j over j ≤ K, with probability
+With d_1 ≤ … ≤ d_n the sorted distances, g_j i.i.d. noise with density f and survival function S,
+and π_k = P(K = k), the output is u_i, the minimiser of d_j + g_j over j ≤ K, with probability
 
     P(u_i) = ∫ f(t − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j) dt.
 
-Probabilities take a fast route (`truncated_gumbel_fast`). Logarithms of probabilities that may
-underflow are integrated here, in log space. The sum over k < n is a backward recursion over the
-candidates that can be seen. The term of the whole vocabulary needs Σ_j ln S(t − d_j) over n words
-and then n integrals: far words are replaced by a few weighted points that keep their moments
-(`far_words`), and their integrals, a smooth function of the distance, are interpolated. The
-integrand has a kink at t = d_j − C for every point; quadrature panels end there as long as it can
-be seen.
+With the hazard g = f/S the factor j = i comes back into the product, which is then the same for
+all i, and with u = t + c (`noise`) every integral begins at the kink u = d_i:
+
+    P(u_i) = ∫ g(u − c − d_i) · Σ_{k ≥ i} π_k Π_{j ≤ k} S(u − c − d_j) du,    u > d_i.
+
+The counts k < n involve a few nearest words only. The term of the whole vocabulary has weight
+π_n ≈ 1/n, so it bears a larger error. Up to the first far word it shares the nodes of the other
+terms; from there on it is computed on a grid (`far_words`), refined until half as many cells would
+do and the probabilities sum to 1. Where that does not succeed, or where logarithms of probabilities
+are wanted that may underflow, `log_law` takes over.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcore.mechanisms.gumbel.far_words import points_for
-from dpcore.mechanisms.gumbel.fast import fast_laws
-from dpcore.mechanisms.gumbel.panels import (
-    LOG_DEPTH,
-    SEEN_DEPTH,
-    TruncatedNoise,
-    divided,
-    log_sum,
-    panel_nodes,
-)
+from dpcore.mechanisms.gumbel.far_words import Grid, far_integrals, whole_ends
+from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
+from dpcore.mechanisms.gumbel.noise import FloatArray, Noise, columns, nodes, noise_of, parts
 from dpcore.noise.gumbel import check_truncated
-
-FloatArray = NDArray[np.float64]
 
 ABSOLUTE_ERROR = 1e-9
 """Bound on the error of a probability of `law_from_distances`, verified by the tests."""
 
-_NEAR = 48  # words that keep their own point, at least
-_NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
-_DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
-_BLOCK = 50_000  # entries of a block of nodes and points
-_COARSE = 48  # panels of the coarse grid
-_FALL = 6.0  # nats by which the product of the survival functions may fall in a panel
+_LEFT_OUT = 4e-12  # mass of the counts that are left out: far below the error of the integrals
+_MOST_CANDIDATES = 80  # ln n is 11 for 50,000 words, and a count of 80 rarer than 1e-12
+_NEAR = 40  # words that are not put on the grid, at least
+# And more in a smaller vocabulary, where K = n is likelier and its term must be more exact: up to
+# 223 words there is no grid at all.
+_NEAR_TIMES_WORDS = 50_000
+_CELL = 0.04  # width of a grid cell in units of b, at most
+_FEWEST, _MOST = 128, 8192  # cells, powers of 2
+_DOUBT = 2e-10  # by how much a probability may change from cells of twice the width
+_ASTRAY = 1e-8  # by how much the sum of the probabilities may differ from 1
+# Where all words are near, the product of all S falls steeply behind the last kink: panels that
+# become wider from there, as parts of what is left.
+_STEEP = np.array([1 / 128, 1 / 32, 1 / 12, 1 / 4])
+_BLOCK = 60_000  # entries of an array of words and nodes, for the processor's cache
 
 
-def _few(noise: TruncatedNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
-    """ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
-    low, high = noise.window(float(d[-1]))
-    edges = noise.panels(low, high, d)
-    t, w = panel_nodes(edges, np.diff(edges) / noise.widest)
-    survival, density = noise.log_parts(t, d)
-    single = np.exp(survival).T.copy()
-    # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
-    rest = np.empty_like(single)
-    rest[-1] = weights[-1]
-    for i in range(d.size - 2, -1, -1):
-        np.multiply(single[i + 1], rest[i + 1], out=rest[i])
-        rest[i] += weights[i]
-    np.log(rest, out=rest)
-    density += rest.T
-    density[:, 1:] += np.cumsum(survival[:, :-1], axis=1)
-    return log_sum(density, w)
+@dataclass(frozen=True, eq=False)
+class CompactLaw:
+    """P(u_i) of near words one by one, and of far words as a function of the distance."""
+
+    near: FloatArray
+    """Probabilities of the nearest words, in the order of their distances."""
+    share: float
+    """P(K = n), the weight of what follows."""
+    far: FloatArray
+    """P(u | K = n) of a word at each point of the grid; empty without far words."""
+    grid: Grid | None
+
+    def dense(self, n: int) -> FloatArray:
+        """P(u_i) of all n words, 0 for those that cannot be seen."""
+        law = np.zeros(n)
+        law[: self.near.size] = self.near
+        if self.grid is not None:
+            far = self.grid.interpolated(self.far)
+            np.maximum(far, 0.0, out=far)  # a cubic may dip below 0 where the law vanishes
+            np.multiply(self.share, far, out=law[self.near.size : self.near.size + far.size])
+        return law
+
+    def grouped(self) -> tuple[FloatArray, FloatArray]:
+        """Probabilities p and multiplicities c: Σ_y φ(P(y)) = Σ c·φ(p) over the seen words.
+
+        The near words come first, with multiplicity 1. Those of far words are no whole numbers:
+        they interpolate φ(P) between the points of the grid.
+        """
+        if self.grid is None:
+            return self.near, np.ones(self.near.size)
+        counts = np.append(np.ones(self.near.size), self.grid.multiplicities)
+        return np.concatenate((self.near, self.share * self.far)), counts
 
 
-def _all(noise: TruncatedNoise, d: FloatArray, near: int) -> FloatArray:
-    """ln P(u_i | K = n), shape (n,)."""
-    points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
-    low, high = noise.window(float(d[-1]))
-    # ln Π S_j on a coarse grid tells where it has fallen too far and where it falls steeply.
-    edges = noise.panels(low, high, points)
-    step = max(1, edges.size // _COARSE)
-    # Without skipping any beyond the last kink: the farthest word lives there.
-    tail = edges[np.searchsorted(edges, points[-1] - noise.bound) if noise.kinked else -1 :]
-    coarse = np.union1d(edges[::step], tail)
-    survival, density = noise.log_parts(coarse[:-1], points)
-    total = np.append(survival @ counts, -math.inf)
-    wanted = total > -SEEN_DEPTH
-    wanted[0] = True
-    farthest = total[:-1] + density[:, -1] - survival[:, -1]
-    wanted[:-1] |= farthest > farthest.max() - SEEN_DEPTH
-    wanted &= total > -_DEEPEST
-    keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
-    coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
-    edges = noise.panels(low, float(coarse[-1]), points)
-    fall = -np.diff(np.interp(edges, coarse, total)) / _FALL
-    pieces = np.maximum(np.ceil(fall), 1.0)
-    edges = divided(edges, pieces.astype(np.int64))
-    fall = np.repeat(fall / pieces, pieces.astype(np.int64))
-    t, w = panel_nodes(edges, np.maximum(np.diff(edges) / noise.widest, fall))
-    live = points < edges[-1] + noise.bound
-    points, counts = points[live], counts[live]
-    logs = np.full(points.size, -math.inf)
-    for block in _blocks(t.size, points.size):
-        survival, density = noise.log_parts(t[block], points)
-        density -= survival
-        density += (survival @ counts)[:, None]
-        logs = np.logaddexp(logs, log_sum(density, w[block]))
-    return _spread(d, near, points, logs)
-
-
-def _blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Rows in blocks that fit the processor's cache."""
-    step = max(1, _BLOCK // columns)
-    for start in range(0, rows, step):
-        yield slice(start, start + step)
-
-
-def _spread(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> FloatArray:
-    """From the points to the words: near words are points themselves."""
-    from scipy.interpolate import CubicSpline
-
-    found = np.full(d.size, -math.inf)
-    exact = min(near, points.size)
-    found[:exact] = logs[:exact]
-    if points.size <= near:
-        return found
-    known = logs > -_DEEPEST
-    x, first = np.unique(points[known], return_index=True)
-    if not x.size:
-        return found
-    last = max(near, int(np.searchsorted(d, x[-1], side="right")))
-    values = logs[known][first]
-    found[near:last] = values if x.size == 1 else CubicSpline(x, values)(d[near:last])
-    return found
-
-
-def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
-    """ln P(u_i and K ≤ m) of the m nearest words, shape (m,); they alone decide it.
-
-    Args:
-        d: their sorted distances, d[0] = 0, shape (m,).
-        weights: P(K = k) for k = 1..m, shape (m,).
-        b: noise scale, > 0.
-        bound: C, > 0.
-    """
-    check_truncated(b, bound)
-    return _few(TruncatedNoise(b, bound), d, weights)
-
-
-def log_law_from_distances(
-    d: FloatArray,
-    weights: FloatArray,
-    b: float,
-    C: float,  # noqa: N803
-) -> FloatArray:
-    """ln P(u_i), shape (n,), in the order of the distances.
-
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        b: noise scale.
-        C: truncation bound, at least d[-1]; ∞ allowed.
-
-    Raises:
-        ParameterError: b or C is not positive.
-    """
-    check_truncated(b, C)
-    noise = TruncatedNoise(b, C)
-    found = np.full(d.size, -math.inf)
-    smallest = 0.0
-    if weights[-1] > 0:
-        near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
-        found = math.log(weights[-1]) + _all(noise, d, near)
-        smallest = math.exp(max(found[: 8 * _NEAR].min() - 25.0, -LOG_DEPTH))
-    head = weights[: d.size - 1]
-    tails = np.cumsum(head[::-1])[::-1]
-    used = int((tails > smallest).sum())
-    if used:
-        found[:used] = np.logaddexp(found[:used], _few(noise, d[:used], head[:used]))
-    return found
-
-
-def law_from_distances(
-    d: FloatArray,
-    weights: FloatArray,
-    b: float,
-    C: float,  # noqa: N803
-) -> FloatArray:
+def law_from_distances(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
     """P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
 
-    Where the fast route does not vouch for that error (for weights that are not those of the
-    mechanism, say) this is the exponential of `log_law_from_distances`.
-
     Args:
         d: sorted distances, d[0] = 0, shape (n,).
         weights: P(K = k) for k = 1..n, shape (n,).
         b: noise scale.
-        C: truncation bound, at least d[-1]; ∞ allowed.
+        bound: C, at least d[-1]; ∞ allowed.
 
     Raises:
         ParameterError: b or C is not positive.
     """
-    return next(laws_from_distances(d, weights, [b], C))
+    return next(laws_from_distances(d, weights, [b], bound))
 
 
 def laws_from_distances(
-    d: FloatArray,
-    weights: FloatArray,
-    scales: Sequence[float],
-    C: float,  # noqa: N803
+    d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
 ) -> Iterator[FloatArray]:
-    """`law_from_distances` at each noise scale, faster than one by one."""
+    """`law_from_distances` at each noise scale, faster than one by one.
+
+    Where `compact_laws` does not vouch for the error (for weights that are not those of the
+    mechanism, say) this is the exponential of `log_law_from_distances`.
+    """
     for b in scales:
-        check_truncated(b, C)
-    for b, law in zip(scales, fast_laws(d, weights, scales, C), strict=True):
+        check_truncated(b, bound)
+    for b, law in zip(scales, compact_laws(d, weights, scales, bound), strict=True):
         if law is None:
-            yield np.exp(log_law_from_distances(d, weights, b, C))
+            yield np.exp(log_law_from_distances(d, weights, b, bound))
         else:
             yield law.dense(d.size)
+
+
+def grouped_laws(
+    d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Probabilities p and multiplicities c, for sums over the law: Σ_y φ(P(y)) = Σ c·φ(p).
+
+    Words near by come first, each by itself; words far away, whose probability is a smooth
+    function of the distance, are taken together, and their multiplicities are no whole numbers.
+    Words that cannot be seen are missing: φ(0) must be 0.
+
+    Args:
+        d: sorted distances, d[0] = 0, shape (n,).
+        weights: P(K = k) for k = 1..n, shape (n,).
+        scales: noise scales b, (E,) of them.
+        bound: C, at least d[-1].
+
+    Returns:
+        Both of shape (E, m), filled up with zeros; None if `compact_laws` does not vouch for a
+        law, and only all words one by one will do.
+    """
+    laws = compact_laws(d, weights, scales, bound)
+    groups = [law.grouped() for law in laws if law is not None]
+    if len(groups) < len(laws):
+        return None
+    table = np.zeros((2, len(groups), max(p.size for p, _ in groups)))
+    for i, (p, counts) in enumerate(groups):
+        table[0, i, : p.size] = p
+        table[1, i, : p.size] = counts
+    return table[0], table[1]
+
+
+def compact_laws(
+    d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
+) -> list[CompactLaw | None]:
+    """The law at each scale; None where its error is not known to be small.
+
+    Args:
+        d: sorted distances, d[0] = 0, shape (n,).
+        weights: P(K = k) for k = 1..n, shape (n,).
+        scales: noise scales b.
+        bound: C, at least d[-1].
+    """
+    candidates = _candidates(weights)
+    if candidates < 0:
+        return [None] * len(scales)
+    near = min(max(_NEAR, candidates, _NEAR_TIMES_WORDS // d.size), d.size)
+    noises = [noise_of(b, bound) for b in scales]
+    share = float(weights[-1])
+    heads = list(_near_integrals(noises, d, weights[:candidates], near))
+    laws: list[CompactLaw | None] = [
+        CompactLaw(few + share * whole, share, d[:0], None) for few, whole in heads
+    ]
+    far = [i for i, noise in enumerate(noises) if near < d.size and d[near] < noise.end]
+    if not (far and share > 0):
+        return laws
+    stops = whole_ends([noises[i] for i in far], d, near)
+    todo = [(i, *_cells(s - float(d[near]), noises[i])) for i, s in zip(far, stops, strict=True)]
+    while todo:
+        shared: dict[tuple[float, int], list[int]] = {}  # which scales have the same grid
+        for i, step, cells in todo:
+            shared.setdefault((step, cells), []).append(i)
+        todo = []
+        for (step, cells), chosen in shared.items():
+            grid = Grid.of(d, near, step, cells)
+            results = far_integrals([noises[i] for i in chosen], d, near, grid)
+            for i, (tail, values, change) in zip(chosen, results, strict=True):
+                few, whole = heads[i][0], heads[i][1] + tail
+                # Two checks that do not know each other: the near words on a coarser grid, and
+                # the sum of all, which the far words enter by their multiplicities.
+                astray = abs(float(whole.sum()) + float(grid.multiplicities @ values) - 1.0)
+                if share * change < _DOUBT and share * astray < _ASTRAY:
+                    laws[i] = CompactLaw(few + share * whole, share, values, grid)
+                elif 4 * cells > _MOST:
+                    laws[i] = None
+                else:
+                    todo.append((i, step / 4.0, 4 * cells))
+    return laws
+
+
+def _candidates(weights: FloatArray) -> int:
+    """How many nearest words the counts below n involve, −1 if too many."""
+    head = weights[: min(_MOST_CANDIDATES, weights.size - 1)]
+    if float(weights[head.size : -1].sum()) > 0.5 * _LEFT_OUT:
+        return -1
+    return int((np.cumsum(head[::-1]) > 0.5 * _LEFT_OUT).sum())
+
+
+def _cells(length: float, noise: Noise) -> tuple[float, int]:
+    """Step and number of cells for this length, at least: a power of 2, so that scales agree."""
+    most = max(length / (_CELL * noise.scale), _FEWEST)
+    cells = 2 ** math.ceil(math.log2(most))
+    return 2.0 ** math.ceil(math.log2(length / cells)), cells
+
+
+def _quadrature(noise: Noise, d: FloatArray, near: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights for the near words: panels end at every kink that can be seen."""
+    first = min(float(d[near]), noise.end) if near < d.size else noise.end
+    kinks = d[1:near] if noise.kinked else d[:0]
+    if near == d.size:
+        kinks = np.append(kinks, d[-1] + (first - d[-1]) * _STEEP)
+    # Beyond the first far word only the counts k < n are integrated here: no kinks are left.
+    ends = [first, noise.end] if first < noise.end else [first]
+    return nodes(noise, np.concatenate(([0.0], kinks[kinks < first], ends)), d[:near])
+
+
+def _near_integrals(
+    noises: Sequence[Noise], d: FloatArray, weights: FloatArray, near: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The terms of K < n, and the integral of K = n up to the first far word, for each noise.
+
+    Both of shape (near,).
+    """
+    rules: dict[tuple[bool, float, float], tuple[FloatArray, FloatArray]] = {}
+    first = float(d[near]) if near < d.size else math.inf
+    candidates = weights.size
+    step = max(1, _BLOCK // (150 * near))  # mostly 100 to 170 nodes a scale
+    for start in range(0, len(noises), step):
+        chosen = []
+        for noise in noises[start : start + step]:
+            key = (noise.kinked, noise.widest, noise.end)  # all that `_quadrature` looks at
+            if key not in rules:
+                rules[key] = _quadrature(noise, d, near)
+            chosen.append(rules[key])
+        places = list(zip(noises[start : start + step], (u for u, _ in chosen), strict=True))
+        survival, hazard = parts(d[:near], places)
+        products = np.cumprod(survival, axis=0, out=survival)
+        whole = products[-1].copy()
+        # Σ_{k ≥ i} π_k Π_{j ≤ k} S_j for every i, from the last candidate backwards.
+        terms = products[:candidates]
+        terms *= weights[:, None]
+        np.cumsum(terms[::-1], axis=0, out=terms[::-1])
+        terms *= hazard[:candidates]
+        for (_, u, part), (_, w) in zip(columns(places), chosen, strict=True):
+            few = np.zeros(near)
+            few[:candidates] = terms[:, part] @ w
+            yield few, hazard[:, part] @ (w * whole[part] * (u < first))

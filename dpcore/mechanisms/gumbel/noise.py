@@ -1,13 +1,18 @@
-"""Survival function and hazard of truncated Gumbel noise as tables, and nodes to integrate them.
+"""Truncated Gumbel noise as tables of S and g = f/S, and the nodes of integrals against it.
 
 Places are u = t + c, where −c is the place below which no survival function differs from 1: all
 integrals of the law start at u = 0, and the word at distance d has its kink at u = d.
+
+With X = e^{−t/b} the noise t is a unit exponential number conditioned to [e^{−C/b}, e^{C/b}], so
+with z = e^{−t/b} − e^{−C/b} and the mass μ = 1 − e^{−z(−C)} of what is kept
+
+    S = (1 − e^{−z})/μ,    f = X·e^{−z}/(b·μ),    g = f/S = X/b·(1/(1 − e^{−z}) − 1).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -15,16 +20,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
-_FULL_TAIL = 32.0  # where e^{−t/b} passes this, S = 1 − e^−32
-_DEPTH = 26.0  # e^−26 is below 6e-12: where integrals end
+# Where X passes 32 the survival function differs from 1 by e^−32 = 1e-14: integrals begin there,
+# and a kink that lies still lower cannot be seen.
+_FULL_TAIL = 32.0
+# At t = 26b X is e^−26 = 5e-12, and S is no more: integrals end there.
+_DEPTH = 26.0
 _FLATTEST = 1e13  # b/C from which on the law is that of uniform noise
-_STABLE = 0.01  # below this C/b, 1 − e^−z would cancel
-_CROWD = 100.0  # words after which panels must be half as wide
-_RULES = [
-    (h, np.polynomial.legendre.leggauss(m))
-    for h, m in ((0.02, 2), (0.12, 4), (0.5, 7), (math.inf, 11))
-]
+_STABLE = 0.01  # below this C/b, z is so small that 1 − e^−z and X − e^{−C/b} would cancel
+_FARTHEST = 600.0  # d/b beyond it would overflow; S at such a word is 1 long before
+_LEAST = 1e-200  # S is never 0, so that it may divide and have a logarithm
+
+# Panels narrower than this part of the widest hold nothing: equal distances make equal kinks.
+_EMPTY = 1e-12
+# Gauss–Legendre rules by how hard a panel is, see `nodes`. Two nodes leave h⁵/4320 of the fourth
+# derivative, 7e-13 at h = 0.02 scales; the others are better still up to their limits, which
+# leaves room for products of many S.
+_RULES = tuple(
+    (limit, *np.polynomial.legendre.leggauss(m))
+    for limit, m in ((0.02, 2), (0.12, 4), (0.5, 7), (math.inf, 11))
+)
+# The product of k survival functions has k times the slope of one: after so many words a panel is
+# twice as hard.
+_CROWD = 100.0
+
+Rules = Sequence[tuple[float, FloatArray, FloatArray]]
+"""Limits of the hardness, ascending, and the nodes and weights on [−1, 1] up to each."""
 
 
 @dataclass(frozen=True)
@@ -66,89 +88,37 @@ class Noise:
 
     @cached_property
     def mass(self) -> float:
-        """The probability that plain Gumbel noise is above −C, given that it is below C."""
+        """μ, the probability that plain Gumbel noise is above −C, given that it is below C."""
         return -math.expm1(-self.most)
 
     @cached_property
     def widest(self) -> float:
-        """Widest panel: at most b and C/2. Scales with visible kinks share a few values."""
+        """Widest panel: at most b and C/2.
+
+        Scales with visible kinks share a few values of it, so that they can share their nodes.
+        """
         if self.kinked:
             return 2.0 * self.bound / max(4, math.ceil(2.0 * self.ratio))
         return min(self.scale, 0.5 * self.bound)
 
+    @cached_property
+    def flat(self) -> bool:
+        """Whether differences would cancel."""
+        return self.ratio < _STABLE
+
     def fill(self, d: FloatArray, u: FloatArray, z: FloatArray) -> None:
         """Put z at u − c − d into an array of shape (m, T)."""
         t = u - self.reach
-        away = np.minimum(d / self.scale, 600.0)
-        # z = e^{(d−t)/b} − e^{−C/b}, f = e^{(d−t)/b − z}/(b·mass), S = (1 − e^−z)/mass.
+        away = np.minimum(d / self.scale, _FARTHEST)
+        # e^{(d−t)/b} is a product of two vectors: m + T exponentials and not m·T.
         if self.flat:
+            # e^{−C/b}·((e^{d/b} − 1)·e^{(C−t)/b} + (e^{(C−t)/b} − 1)): no term is negative.
             np.multiply.outer(np.expm1(away), np.exp((self.bound - t) / self.scale), out=z)
             z += np.expm1((self.bound - t) / self.scale)
             z *= self.lowest
         else:
             np.multiply.outer(np.exp(away), np.exp(-t / self.scale), out=z)
             z -= self.lowest
-
-    @cached_property
-    def flat(self) -> bool:
-        """Whether 1 − e^−z would cancel."""
-        return self.ratio < _STABLE
-
-
-Places = Sequence[tuple[Noise, FloatArray]]
-"""Several noises, each with the places u where it is looked at."""
-
-
-def _unscaled(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
-    """S·mass and z at u − c − d, shape (m, ΣT), also where S is 1."""
-    z = np.empty((d.size, sum(u.size for _, u in places)))
-    survival = np.empty_like(z)
-    end = 0
-    for noise, u in places:
-        part = slice(end, end := end + u.size)
-        noise.fill(d, u, z[:, part])
-    np.exp(np.negative(z, out=survival), out=survival)
-    np.subtract(1.0, survival, out=survival)
-    end = 0
-    for noise, u in places:
-        part = slice(end, end := end + u.size)
-        if noise.flat:
-            survival[:, part] = -np.expm1(-z[:, part])
-    np.maximum(survival, 1e-200 * _columns(places, "mass"), out=survival)
-    return survival, z
-
-
-def _scale(survival: FloatArray, places: Places) -> None:
-    """From S·mass to S."""
-    if any(noise.kinked for noise, _ in places):
-        survival *= 1.0 / _columns(places, "mass")
-        np.minimum(survival, 1.0, out=survival)
-
-
-def survivals(d: FloatArray, places: Places) -> FloatArray:
-    """S at u − c − d, shape (m, ΣT): one group of columns for each noise."""
-    survival, _ = _unscaled(d, places)
-    _scale(survival, places)
-    return survival
-
-
-def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
-    """S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
-    survival, z = _unscaled(d, places)
-    hazard = np.divide(1.0, survival)
-    hazard -= 1.0
-    if any(noise.kinked for noise, _ in places):
-        hazard[z > _columns(places, "most") * (1.0 + 1e-12)] = 0.0
-    z += _columns(places, "lowest")
-    hazard *= z
-    hazard *= 1.0 / _columns(places, "scale")
-    _scale(survival, places)
-    return survival, hazard
-
-
-def _columns(places: Places, name: str) -> FloatArray:
-    """A constant of the noise for every column."""
-    return np.repeat([getattr(noise, name) for noise, _ in places], [u.size for _, u in places])
 
 
 @lru_cache(maxsize=256)
@@ -157,32 +127,87 @@ def noise_of(b: float, bound: float) -> Noise:
     return Noise(min(b, _FLATTEST * bound), bound)
 
 
-def nodes(noise: Noise, edges: FloatArray, words: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gauss–Legendre nodes and weights between ascending edges.
+Places = Sequence[tuple[Noise, FloatArray]]
+"""Several noises, each with the places u where it is looked at."""
 
-    More of them in a wider panel, and where many of these words multiply their S.
-    """
-    width = np.diff(edges)
-    widest = noise.widest
-    pieces = np.maximum(np.ceil(width / widest), 1.0).astype(np.int64)
-    if pieces.max() > 1:
-        first = np.repeat(np.cumsum(pieces) - pieces, pieces)
-        start, width = np.repeat(edges[:-1], pieces), np.repeat(width / pieces, pieces)
-        start = start + width * (np.arange(start.size) - first)
-    else:
-        start = edges[:-1]
+
+def columns(places: Places) -> Iterator[tuple[Noise, FloatArray, slice]]:
+    """Each noise, its places, and its columns in a table of all of them."""
+    end = 0
+    for noise, u in places:
+        yield noise, u, slice(end, end := end + u.size)
+
+
+def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
+    """S and g at u − c − d, shape (m, ΣT): one group of columns for each noise."""
+
+    def each(constants: list[float]) -> FloatArray:
+        """A constant of the noise for every column."""
+        return np.repeat(constants, [u.size for _, u in places])
+
+    z = np.empty((d.size, sum(u.size for _, u in places)))
+    survival = np.empty_like(z)
+    for noise, u, part in columns(places):
+        noise.fill(d, u, z[:, part])
+    np.exp(np.negative(z, out=survival), out=survival)
+    np.subtract(1.0, survival, out=survival)
+    for noise, _, part in columns(places):
+        if noise.flat:
+            survival[:, part] = -np.expm1(-z[:, part])
+    mass = each([noise.mass for noise, _ in places])
+    np.maximum(survival, _LEAST * mass, out=survival)
+    kinked = any(noise.kinked for noise, _ in places)
+    hazard = np.divide(1.0, survival)
+    hazard -= 1.0
+    if kinked:
+        # Left of the kink z is above its value at −C, and the density is 0. At the kink itself it
+        # is not: integrals begin there.
+        hazard[z > each([noise.most for noise, _ in places]) * (1.0 + 1e-12)] = 0.0
+    z += each([noise.lowest for noise, _ in places])
+    hazard *= z
+    hazard *= 1.0 / each([noise.scale for noise, _ in places])
+    if kinked:  # from S·μ to S, 1 left of the kink; without one μ is 1
+        survival *= 1.0 / mass
+        np.minimum(survival, 1.0, out=survival)
+    return survival, hazard
+
+
+# -- panels and nodes ---------------------------------------------------------------------------
+
+
+def divided(edges: FloatArray, pieces: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Starts and widths of panels, the one between edges i and i + 1 cut into pieces[i] equal."""
+    first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+    width = np.repeat(np.diff(edges) / pieces, pieces)
+    return np.repeat(edges[:-1], pieces) + width * (np.arange(first.size) - first), width
+
+
+def gauss(
+    start: FloatArray, width: FloatArray, hardness: FloatArray, rules: Rules
+) -> tuple[FloatArray, FloatArray]:
+    """Gauss–Legendre nodes and weights, the rule of each panel chosen by its hardness."""
     half = 0.5 * width
     middle = start + half
-    relative = width / widest
-    if noise.kinked:
-        relative *= 1.0 + np.searchsorted(words, start, side="right") / _CROWD
     points, weights = [start[:0]], [start[:0]]
-    easier = 1e-12
-    for limit, (x, w) in _RULES:
-        chosen = np.flatnonzero((relative >= easier) & (relative < limit))
+    easier = _EMPTY
+    for limit, x, w in rules:
+        chosen = np.flatnonzero((hardness >= easier) & (hardness < limit))
         easier = limit
         if chosen.size:
-            part = half[chosen]
-            points.append((np.multiply.outer(part, x) + middle[chosen][:, None]).ravel())
-            weights.append(np.multiply.outer(part, w).ravel())
+            points.append((np.multiply.outer(half[chosen], x) + middle[chosen][:, None]).ravel())
+            weights.append(np.multiply.outer(half[chosen], w).ravel())
     return np.concatenate(points), np.concatenate(weights)
+
+
+def nodes(noise: Noise, edges: FloatArray, words: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights between ascending edges.
+
+    More of them in a wider panel, and where many of these words multiply their S: left of its kink
+    the S of a word is 1, so only those to the left of the panel count.
+    """
+    pieces = np.maximum(np.ceil(np.diff(edges) / noise.widest), 1.0).astype(np.int64)
+    start, width = divided(edges, pieces)
+    hardness = width / noise.widest
+    if noise.kinked:
+        hardness *= 1.0 + np.searchsorted(words, start, side="right") / _CROWD
+    return gauss(start, width, hardness, _RULES)

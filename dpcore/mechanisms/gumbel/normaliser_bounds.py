@@ -28,7 +28,7 @@ _TINY = 2.0**-126  # a weight below it may lose all its digits
 _EXP_UNITS = 8.0  # units in the last place that an exponential may be off: NumPy keeps to 3
 
 
-def lengths(vectors: NDArray[np.float32]) -> FloatArray:
+def _lengths(vectors: NDArray[np.float32]) -> FloatArray:
     """Euclidean length of every row, shape (n,)."""
     parts = np.array_split(vectors, max(1, len(vectors) // _TILE))
     squares = [np.einsum("ij,ij->i", p, p) for p in (part.astype(np.float64) for part in parts)]
@@ -53,7 +53,7 @@ def normaliser_bounds(
         Two arrays of shape (K, n); None if float32 squares could over- or underflow.
     """
     n, d = vectors.shape
-    long = lengths(vectors)
+    long = _lengths(vectors)
     if not SAFE_LENGTHS[0] < long.max() < SAFE_LENGTHS[1]:
         return None
     squares = (long**2).astype(np.float32)
@@ -70,7 +70,7 @@ def normaliser_bounds(
             apart += squares[columns]
             np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart)
             if i == j:
-                np.fill_diagonal(apart, np.inf)
+                np.fill_diagonal(apart, np.inf)  # the weight of a word for itself
             weights = np.empty_like(apart)
             for total, s in zip(sums, strengths.tolist(), strict=True):
                 np.exp(np.multiply(apart, np.float32(-s), out=weights), out=weights)
@@ -79,11 +79,11 @@ def normaliser_bounds(
                     total[columns] += weights.sum(axis=0)
             done += 1
             progress("normalising", done, count)
+    # No word is longer than the longest: ‖b‖ of the bound need not be that of each neighbour.
     error = 0.5 * product_error(d + 4) * (long + long.max()) ** 2 / gaps
     # Root, s in float32 and the product, each of an exponent that leaves a weight; then the
     # exponential itself and the sum over a tile.
     rounding = _DEEPEST * 4.0 * _UNIT + _EXP_UNITS * _UNIT + product_error(_TILE)
     factor = np.exp(np.minimum(np.multiply.outer(strengths, error) + rounding, 600.0))
-    low = np.log1p(sums / factor)
-    high = np.log1p(np.minimum((sums + n * _TINY) * factor, n - 1.0))
-    return low, high
+    high = np.minimum((sums + n * _TINY) * factor, n - 1.0)  # no weight is above 1
+    return np.log1p(sums / factor), np.log1p(high)

@@ -1,9 +1,7 @@
 """The truncated Gumbel mechanism (Xu et al. 2021, Algorithms 1 and 2), as published.
 
-K candidates, K a truncated Poisson variable with rate ln n, are the words nearest to w (w itself
-first); to each distance a Gumbel(0, b) variable conditioned to [−Δ, Δ] is added, and the word
-with the smallest sum comes out. Δ and Δ₀ are those of a public vocabulary; the paper computes
-them from the private corpus, which its theorem does not cover.
+`algorithm` says what it does. Δ and Δ₀ are those of a public vocabulary; the paper computes them
+from the private corpus, which its theorem does not cover.
 """
 
 from __future__ import annotations
@@ -20,14 +18,9 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
-from dpcore.mechanisms.gumbel.draws import choose_among_few, look, look_among_few
-from dpcore.mechanisms.gumbel.fast import grouped_laws
-from dpcore.mechanisms.gumbel.law import (
-    ABSOLUTE_ERROR,
-    laws_from_distances,
-    log_law_from_distances,
-)
-from dpcore.mechanisms.gumbel.scale import low_reason, lowest_epsilon, scale
+from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
+from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
+from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
 from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
@@ -123,11 +116,13 @@ class TruncatedGumbel(Mechanism):
         partial = np.flatnonzero(counts < n)
         whole = np.flatnonzero(counts == n)
         if partial.size:
+            # Draws with fewer candidates take their noise first, and of those the earlier one.
+            partial = partial[np.argsort(counts[partial], kind="stable")]
+            few = counts[partial]
             distinct, rows = np.unique(entries[partial], return_inverse=True)
-            near = self.neighbours(distinct, int(counts[partial].max()))
-            outputs[partial] = choose_among_few(
-                rng, near, rows, counts[partial], b, self._extent.diameter
-            )
+            near = self.neighbours(distinct, int(few[-1]))
+            uniform = rng.random(int(few.sum()))
+            outputs[partial] = smallest_sums(near, rows, few, uniform, [b], self.bound)[:, 0]
         if whole.size:
             outputs[whole] = self.among_all(rng, entries[whole], b)
         return outputs
@@ -137,7 +132,7 @@ class TruncatedGumbel(Mechanism):
         outputs = np.empty(entries.size, dtype=np.int64)
         order = np.argsort(entries, kind="stable")
         for part, rows in distance_blocks(self.lexicon.vectors, entries[order]):
-            noisy = truncated_gumbel(rng, rows.shape, b, self._extent.diameter)
+            noisy = truncated_gumbel(rng, rows.shape, b, self.bound)
             noisy += rows
             outputs[order[part]] = noisy.argmin(axis=1)
         return outputs
@@ -180,36 +175,33 @@ class TruncatedGumbel(Mechanism):
         entries = self.check_words(words)
         points = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         scales = [self.noise_scale(float(e)) for e in points]
-        outputs = np.empty((entries.size, points.size), dtype=np.int64)
         n = len(self.lexicon)
-        bound = self._extent.diameter
-        few: list[tuple[int, FloatArray, Ranking]] = []
-        known: dict[int, Ranking] = {}
-        for i, word in enumerate(entries.tolist()):
-            count = int(poisson_quantile(rng.random(1), n)[0])
-            uniform = rng.random(count)
-            if rankings is not None:
-                ranking = rankings[i]
+        counts = np.empty(entries.size, dtype=np.int64)
+        uniform: list[FloatArray] = []
+        for i in range(entries.size):  # draw by draw: one does not depend on those behind it
+            counts[i] = poisson_quantile(rng.random(1), n)[0]
+            uniform.append(rng.random(int(counts[i])))
+        outputs = np.empty((entries.size, points.size), dtype=np.int64)
+        few = np.flatnonzero(counts < n)
+        if few.size:
+            width = int(counts[few].max())
+            distinct, first, rows = np.unique(entries[few], return_index=True, return_inverse=True)
+            if rankings is None:
+                near = self.neighbours(distinct, width)
             else:
-                if word not in known:
-                    known[word] = self._head_ranking(word)
-                ranking = known[word]
-            if count > len(ranking):
-                ranking = rank(self.lexicon.vectors, self.lexicon.vectors[[word]])[0]
-            if count == n:
-                columns = look(ranking.distances[None], uniform[None], scales, bound)
-                outputs[i] = ranking.order[columns[0]]
-            else:
-                few.append((i, uniform, ranking))
-        if few:
-            rows, chosen = look_among_few(few, scales, bound)
-            outputs[rows] = chosen
+                heads = [rankings[i] for i in few[first].tolist()]
+                near = (
+                    np.stack([ranking.order[:width] for ranking in heads]),
+                    np.stack([ranking.distances[:width] for ranking in heads]),
+                )
+            numbers = np.concatenate([uniform[i] for i in few.tolist()])
+            outputs[few] = smallest_sums(near, rows, counts[few], numbers, scales, self.bound)
+        own = np.zeros(1, dtype=np.int64)
+        for i in np.flatnonzero(counts == n).tolist():
+            ranking = self._ranking(int(entries[i])) if rankings is None else rankings[i]
+            near = ranking.order[None], ranking.distances[None]
+            outputs[i] = smallest_sums(near, own, counts[[i]], uniform[i], scales, self.bound)
         return EpsilonPaths.of_grid(entries, points, outputs)
-
-    def _head_ranking(self, word: int) -> Ranking:
-        """The nearest words, more than a Poisson count of candidates is likely to ask for."""
-        order, distance = self.neighbours(np.array([word]), min(64, len(self.lexicon)))
-        return Ranking(order[0], distance[0])
 
     # -- probabilities --------------------------------------------------------------------------
 
@@ -233,8 +225,7 @@ class TruncatedGumbel(Mechanism):
         """
         index = int(self.check_words([word])[0])
         values = self.check_epsilons(epsilons)
-        if ranking is None:
-            ranking = self._ranking(index)
+        ranking = ranking or self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
         place[ranking.order] = np.arange(len(ranking))
@@ -258,17 +249,17 @@ class TruncatedGumbel(Mechanism):
 
         Shapes (E,), (E, m), (E, m); see `grouped_laws`. None where sums need the law itself.
         """
-        found = grouped_laws(ranking.distances, *self._parameters(epsilons))
+        groups = grouped_laws(ranking.distances, *self._parameters(epsilons))
         # Of several words at distance 0 the first may be another one.
         own = int(np.flatnonzero(ranking.order == word)[0])
-        if found is None or not np.all(found[1][:, : own + 1] == 1.0):
+        if groups is None or not np.all(groups[1][:, : own + 1] == 1.0):
             return None
-        return found[0][:, own], *found
+        return groups[0][:, own], *groups
 
     def _parameters(self, epsilons: FloatArray) -> tuple[FloatArray, list[float], float]:
         """P(K = k), the noise scale at each ε, and Δ."""
         scales = [self.noise_scale(e) for e in epsilons.tolist()]
-        return self._weights, scales, self._extent.diameter
+        return self._weights, scales, self.bound
 
     def log_law(
         self,
@@ -296,11 +287,10 @@ class TruncatedGumbel(Mechanism):
         """
         index = int(self.check_words([word])[0])
         b = self.noise_scale(epsilon)
-        if ranking is None:
-            ranking = self._ranking(index)
+        ranking = ranking or self._ranking(index)
         logs = np.empty(len(self.lexicon))
         logs[ranking.order] = log_law_from_distances(
-            ranking.distances, self._weights, b, self._extent.diameter
+            ranking.distances, self._weights, b, self.bound
         )
         return logs if outputs is None else logs[self.check_words(outputs)]
 

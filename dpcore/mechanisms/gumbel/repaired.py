@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dpcore.noise.inversion import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
-_FEW = 64  # candidates that may be padded
+_FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
 _LOOKED_AT = 32  # words whose chance to stay is computed for a caution
 
 
@@ -232,10 +232,9 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         counts = poisson_quantile(rng.random(entries.size), len(self.lexicon))
         distinct, first, which = np.unique(entries, return_index=True, return_inverse=True)
         if rankings is None:
-            vectors = self.lexicon.vectors
-            known = rank(vectors, vectors[distinct])
+            rankings = rank(self.lexicon.vectors, self.lexicon.vectors[distinct])
         else:
-            known = tuple(rankings[i] for i in first.tolist())
+            rankings = [rankings[i] for i in first.tolist()]
         parts = _parts(counts)
         breaks: list[FloatArray] = []
         outputs: list[IntArray] = []
@@ -243,8 +242,9 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
             width = int(counts[part].max())
             noise = standard_gumbel(rng, (part.size, width))
             noise[np.arange(width) >= counts[part][:, None]] = -math.inf
-            orders = np.stack([known[i].order[:width] for i in which[part].tolist()])
-            near = np.stack([known[i].distances[:width] for i in which[part].tolist()])
+            own = [rankings[i] for i in which[part].tolist()]
+            orders = np.stack([ranking.order[:width] for ranking in own])
+            near = np.stack([ranking.distances[:width] for ranking in own])
             # In the order of distance: place j stands for the j-th nearest word.
             places = np.broadcast_to(np.arange(width), near.shape)
             limits, chosen = gumbel_paths(places, near, noise, math.inf)

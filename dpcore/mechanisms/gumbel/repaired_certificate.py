@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = 1e-18  # of the counts behind the heads, as `candidate_weights` has it
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750
-_PAIRS = 500  # evaluated at a time
+_PAIRS = 500  # evaluated at a time: 500 pairs, 50 outputs and 300 coordinates are 60 MB
 _BOUNDED = 2_048  # words from which on Z is bounded before it is computed
 _SETTLED = 16  # pairs whose Z are computed at first, twice as many each time, and
 _ROUNDS = 8  # how often
 _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates underflow
 _GATHERED = 2**22  # numbers gathered at a time
-_START = 24
+_START = 24  # strengths that the search begins with
 _LOSS = "a privacy loss"
 
 
@@ -83,11 +83,10 @@ def repaired_certificate(lexicon: Lexicon, progress: Progress = silent) -> Certi
     """
 
     def evaluate(strengths: FloatArray) -> FloatArray:
-        found = repaired_losses(lexicon, strengths, progress)
-        return np.array([loss.epsilon for loss in found])
+        return np.array([loss.epsilon for loss in repaired_losses(lexicon, strengths, progress)])
 
-    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
-    first = min(0.01 / euclidean.extent.separation, 0.1)
+    # The least strength is next to none for the nearest pair: what is left is what K gives away.
+    first = min(0.01 / lexicon.with_metric(Metric.EUCLIDEAN).extent.separation, 0.1)
     return search(evaluate, np.geomspace(first, EPSILONS[-1], _START))
 
 
@@ -106,12 +105,11 @@ def repaired_losses(
     order = np.asarray(table.indices, dtype=np.int64)
     near = _float64_distances(lexicon.vectors, order)
     low, high = _normalisers(euclidean, near, strengths, progress)
-    found = []
-    for done, strength in enumerate(strengths.tolist(), start=1):
-        logs = low[done - 1], high[done - 1]
-        found.append(_Evaluation(lexicon, order, near, strength, logs).run())
-        progress("certifying", done, strengths.size)
-    return found
+    losses = []
+    for log_sums in zip(strengths.tolist(), low, high, strict=True):
+        losses.append(_Evaluation(lexicon, order, near, *log_sums).run())
+        progress("certifying", len(losses), strengths.size)
+    return losses
 
 
 def _float64_distances(vectors: NDArray[np.float32], order: IntArray) -> FloatArray:
@@ -163,7 +161,8 @@ class _Evaluation:
         order: IntArray,
         near: FloatArray,
         strength: float,
-        log_sums: tuple[FloatArray, FloatArray],
+        low: FloatArray,
+        high: FloatArray,
     ) -> None:
         n, width = near.shape
         weights = candidate_weights(n)[:width]
@@ -173,10 +172,10 @@ class _Evaluation:
         self.rounded = distance_error(lexicon.dimension) + 8.0 * UNIT
         partial = np.cumsum(np.exp(-strength * near[:, : self.heads]), axis=1)
         self.few = np.cumsum((weights / partial)[:, ::-1], axis=1)[:, ::-1]
-        self.settled = log_sums[0] == log_sums[1]
+        self.settled = low == high
         # One column more: the words behind the heads, which all have the floor.
         self.low, self.high = (np.empty((n, self.heads + 1)) for _ in range(2))
-        self._enter(np.arange(n), *log_sums)
+        self._enter(np.arange(n), low, high)
         self.best, self.pair = 0.0, (0, 0, 0)
 
     def _enter(self, words: IntArray, low: FloatArray, high: FloatArray) -> None:
@@ -199,20 +198,27 @@ class _Evaluation:
         self.settled[todo] = True
 
     def run(self) -> RepairedLoss:
-        """Own outputs, then all outputs of the pairs that could be worse, then far pairs."""
+        """Own outputs, then all outputs of the pairs that could be worse, then far pairs.
+
+        A pair is (w′, place of w in the row of w′), so that T around w′ is looked up by place.
+        """
         width = self.near.shape[1]
-        columns = np.minimum(np.arange(1, width), self.heads)
+        ranks = np.minimum(np.arange(1, width), self.heads)
         gap = self.near[:, 1:] * (1.0 - self.rounded)
         first = self.high[:, 0][self.order[:, 1:]]
-        own = self.s + (first - self.low[:, columns]) / gap
+        # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large
+        # ε at once, with which most other pairs need no look at all.
+        own = self.s + (first - self.low[:, ranks]) / gap
         worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
         others, places = np.divmod(worst, width - 1)
         self._compute(self.order[others, places + 1], others)
+        # No output is worse than s·d + ln T_1(w) − ln τ(w′).
         bound = self.s + (first - self.low[:, -1:]) / gap
         others, places = np.nonzero(bound > self.best)
         words = self.order[others, places + 1]
         self._narrow(words, others)
         self._far()
+        # What two logarithms of T may be off by is worth most between the nearest words.
         nearest = float(self.near[:, 1].min()) * (1.0 - self.rounded)
         slack = 2.0 * _log_error(len(self.near), self.heads)
         slack += _LEFT_OUT * float(np.exp(-self.low[:, -1].min()))
@@ -226,12 +232,13 @@ class _Evaluation:
         kind = np.float64 if self.settled.all() else np.float32
         values = self._losses(words, others, kind)[0]
         for turn in range(_ROUNDS):
-            open_ = np.flatnonzero(values > self.best)
-            if not open_.size:
+            undecided = np.flatnonzero(values > self.best)
+            if not undecided.size:
                 return
-            part = open_[np.argsort(-values[open_], kind="stable")[: _SETTLED << turn]]
-            self._compute(words[part], others[part])
-            values[part] = 0.0
+            worst_first = undecided[np.argsort(-values[undecided], kind="stable")]
+            chosen = worst_first[: _SETTLED << turn]
+            self._compute(words[chosen], others[chosen])
+            values[chosen] = 0.0
         worst, value = largest(values, _LOSS)  # so many are alike: its bound is nearly its loss
         self._offer(value, int(words[worst]), int(others[worst]), int(words[worst]))
 
@@ -239,8 +246,8 @@ class _Evaluation:
         """The exact losses of a few pairs at every output."""
         self._settle(np.concatenate((words, others)))
         values, outputs = self._losses(words, others, np.float64)
-        at, value = largest(values, _LOSS)
-        self._offer(value, int(words[at]), int(others[at]), int(outputs[at]))
+        pair, value = largest(values, _LOSS)
+        self._offer(value, int(words[pair]), int(others[pair]), int(outputs[pair]))
 
     def _offer(self, value: float, word: int, other: int, output: int) -> None:
         if value > self.best:
@@ -250,14 +257,11 @@ class _Evaluation:
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
     ) -> tuple[FloatArray, IntArray]:
         """The largest loss of each pair (w, w′) per distance, rounded up, and its output."""
-        found = [
-            self._losses_of(words[start : start + _PAIRS], others[start : start + _PAIRS], kind)
-            for start in range(0, words.size, _PAIRS)
-        ]
-        if not found:
-            return np.empty(0), np.empty(0, dtype=np.int64)
-        values, outputs = zip(*found, strict=True)
-        return np.concatenate(values), np.concatenate(outputs)
+        values, outputs = np.empty(words.size), np.empty(words.size, dtype=np.int64)
+        for start in range(0, words.size, _PAIRS):
+            part = slice(start, start + _PAIRS)
+            values[part], outputs[part] = self._losses_of(words[part], others[part], kind)
+        return values, outputs
 
     def _losses_of(
         self, words: IntArray, others: IntArray, kind: type[np.floating[Any]]
@@ -270,31 +274,29 @@ class _Evaluation:
         outputs = self.order[words, : self.heads]
         rows = self.vectors[words].astype(np.float64) - self.vectors[others]
         apart = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        difference = (
-            self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
-        )
-        difference -= self.vectors[others][:, None]
-        away = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)).astype(np.float64)
-        if kind is np.float32:
+        steps = self.vectors[outputs.ravel()].astype(kind, copy=False).reshape(*outputs.shape, -1)
+        steps -= self.vectors[others][:, None]
+        away = np.sqrt(np.einsum("ijk,ijk->ij", steps, steps)).astype(np.float64)
+        if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
-        # The rank of an output around w′: how many are nearer; equals count, for a larger loss.
+        # The rank of an output around w′: how many are nearer; equals count, for a larger loss. One
+        # that is no nearer than the last head may lie behind the heads, and gets the floor.
         reach = self.near[others, : self.heads] * (1.0 - self.rounded)
         ranks = (reach[:, None, :] <= away[:, :, None]).sum(axis=2) - 1
         ranks = np.where(outputs == others[:, None], 0, ranks + (ranks == self.heads - 1))
         # And around w, where equals do not count.
         close = self.near[words, : self.heads] * (1.0 - self.rounded)
         highest = self.high[words, : self.heads]
-        first = (
-            self.near[words, None, : self.heads] * (1.0 + self.rounded) < close[:, :, None]
-        ).sum(axis=2)
+        upper = self.near[words, : self.heads] * (1.0 + self.rounded)
+        first = (upper[:, None, :] < close[:, :, None]).sum(axis=2)
         loss = self.s * (away - close)
         loss += np.take_along_axis(highest, first, axis=1)
         loss -= np.take_along_axis(self.low[others], ranks, axis=1)
         plain = self.s * apart + self.high[words, -1] - self.low[others, -1]
-        at = loss.argmax(axis=1)
-        most = np.take_along_axis(loss, at[:, None], axis=1)[:, 0]
-        chosen = np.where(plain > most, words, outputs[np.arange(words.size), at])
+        pair, worst = np.arange(words.size), loss.argmax(axis=1)
+        most = loss[pair, worst]
+        chosen = np.where(plain > most, words, outputs[pair, worst])
         return np.maximum(most, plain) / apart, chosen
 
     def _far(self) -> None:

@@ -50,11 +50,11 @@ def proved_strength(epsilon: float, n: int, separation: float) -> float:
     exponent = math.log(2.0) + target - float(np.logaddexp(surplus, root))
     if not exponent > 0:
         return 0.0
-    found = exponent / separation
+    strength = exponent / separation
     # Rounding must not promise more than the formula.
-    while float(proved_epsilon(np.array(found), n, separation)) > epsilon:
-        found = float(np.nextafter(found, 0.0))
-    return found
+    while float(proved_epsilon(np.array(strength), n, separation)) > epsilon:
+        strength = float(np.nextafter(strength, 0.0))
+    return strength
 
 
 def lowest_proved_epsilon(n: int, separation: float) -> float:
@@ -78,11 +78,11 @@ def law_of(near: FloatArray, distances: FloatArray, strengths: FloatArray) -> Fl
         distances: of all words, shape (n,).
         strengths: s = 1/b, shape (E,).
     """
-    found = np.exp(-np.multiply.outer(strengths, distances))
-    tails, whole = _factors(found, near.size)
-    found[:, : near.size] *= tails
-    found[:, near.size :] *= whole
-    return found
+    laws = np.exp(-np.multiply.outer(strengths, distances))
+    tails, whole = _factors(laws, near.size)
+    laws[:, : near.size] *= tails
+    laws[:, near.size :] *= whole
+    return laws
 
 
 def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> FloatArray:
@@ -95,12 +95,16 @@ def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> Floa
     return exponents
 
 
-def _factors(found: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """T_i of the first words, shape (E, size), and that of all others, shape (E, 1)."""
-    n = found.shape[1]
+def _factors(terms: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """T_i of the first words, shape (E, size), and that of all others, shape (E, 1).
+
+    From the terms e^{−s·d_j} of all words, shape (E, n).
+    """
+    n = terms.shape[1]
     weights = candidate_weights(n)[:size]
-    partial = np.cumsum(found[:, :size], axis=1)
-    whole = whole_vocabulary_weight(n) / found.sum(axis=1)[:, None]
+    partial = np.cumsum(terms[:, :size], axis=1)
+    whole = whole_vocabulary_weight(n) / terms.sum(axis=1)[:, None]
+    # Σ_{k ≥ i} from the last count backwards: the small terms first.
     few = (weights / partial)[:, ::-1]
     return np.cumsum(few, axis=1)[:, ::-1] + whole, whole
 

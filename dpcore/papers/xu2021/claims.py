@@ -18,9 +18,9 @@ from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.mechanisms.gumbel.scale import lowest_epsilon, published_condition, scale
 from dpcore.noise.poisson import poisson_weights
 
 if TYPE_CHECKING:

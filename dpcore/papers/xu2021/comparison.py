@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.measure.counting import expected_distinct
-from dpcore.mechanisms.gumbel.scale import lowest_epsilon, published_condition
+from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition
 from dpcore.noise.poisson import poisson_weights
 from dpcore.papers.reported import LARGEST_SW, PUBLISHED_BOUND
 from dpcore.papers.row import Row, rounded, signed

@@ -7,15 +7,15 @@ import pytest
 
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.gumbel.far_words import points_for
-from dpcore.mechanisms.gumbel.fast import fast_laws, grouped_laws
-from dpcore.mechanisms.gumbel.grid import Grid
+from dpcore.mechanisms.gumbel.far_words import Grid, points_for
 from dpcore.mechanisms.gumbel.law import (
     ABSOLUTE_ERROR,
+    compact_laws,
+    grouped_laws,
     law_from_distances,
     laws_from_distances,
-    log_law_from_distances,
 )
+from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.noise.poisson import poisson_weights
 from tests.mechanisms import lexicons
@@ -112,11 +112,11 @@ def test_large_vocabularies_keep_the_stated_error(rng, n, shape, ratio):
 
 
 @pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
-def test_the_fast_route_vouches_for_every_useful_scale(rng, shape):
+def test_the_compact_law_vouches_for_every_useful_scale(rng, shape):
     d, bound = spread_distances(20_000, shape, rng())
     weights = poisson_weights(20_000)
     for ratio in (1e-9, 0.01, 1.0, 2.2, 3.1, 3.47, 5.0, 9.0, 20.0):
-        found = fast_laws(d, weights, [bound / ratio], bound)[0]
+        found = compact_laws(d, weights, [bound / ratio], bound)[0]
         assert found is not None
         law = found.dense(d.size)
         assert law.sum() == pytest.approx(1.0, abs=2e-8)
@@ -160,7 +160,7 @@ def test_sums_over_the_grouped_law_are_those_over_the_law(rng, shape, n):
             assert shown == pytest.approx(plain, abs=runs * max(unseen, 1e-9))
 
 
-def test_a_grouped_law_is_not_offered_where_the_fast_route_does_not_vouch(rng):
+def test_a_grouped_law_is_not_offered_where_the_compact_law_does_not_vouch(rng):
     d, bound = spread_distances(300, "outliers", rng())
     assert grouped_laws(d, np.eye(300)[200], [bound / 5.0], bound) is None
 
@@ -174,11 +174,11 @@ def test_multiplicities_keep_polynomial_moments(rng):
             assert grid.multiplicities @ x**k == pytest.approx((words**k).sum(), abs=1e-8)
 
 
-def test_the_slow_route_takes_over_where_the_fast_one_does_not_vouch(rng):
+def test_the_slow_route_takes_over_where_the_compact_law_does_not_vouch(rng):
     d, bound = spread_distances(300, "outliers", rng())
     weights = np.eye(300)[200]  # candidates by the hundred
     b = bound / 5.0
-    assert fast_laws(d, weights, [b], bound) == [None]
+    assert compact_laws(d, weights, [b], bound) == [None]
     law = law_from_distances(d, weights, b, bound)
     nearest = law_from_distances(d[:201], np.eye(201)[200], b, bound)
     np.testing.assert_allclose(law, np.append(nearest, np.zeros(99)), atol=ABSOLUTE_ERROR)

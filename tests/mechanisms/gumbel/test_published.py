@@ -11,8 +11,8 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.mechanisms.gumbel.scale import lowest_epsilon, published_condition, scale
 from dpcore.noise.gumbel import truncated_from_uniform
 from dpcore.noise.poisson import poisson_quantile
 from tests.chance import assert_law

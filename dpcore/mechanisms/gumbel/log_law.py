@@ -1,0 +1,264 @@
+"""Logarithms of the truncated Gumbel law, also where the probability underflows.
+
+The integrals of `law` in log space, over t. The sum over k < n is a backward recursion over the
+candidates that can be seen. The term of the whole vocabulary needs Σ_j ln S(t − d_j) over n words
+and then n integrals: far words are replaced by a few weighted points that keep their moments, and
+their integrals, a smooth function of the distance, are interpolated. The integrand has a kink at
+t = d_j − C for every point; quadrature panels end there as long as it can be seen.
+
+A uniform grid as in `far_words` would not do: at a far word the product of all survival functions
+falls by thousands of nats within a cell, and panels must become narrower just there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcore.mechanisms.gumbel.far_words import points_for
+from dpcore.mechanisms.gumbel.noise import FloatArray, IntArray, divided, gauss
+from dpcore.noise.gumbel import check_truncated, log1mexp
+
+_SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: an integrand that small does nothing
+_LOG_DEPTH = 700.0  # e^−700 is next to underflow
+_DEEPEST = 40_000.0  # log-probabilities below minus this come out as −∞
+_FULL_TAIL = 60.0  # where e^{−t/b} passes this, no survival function differs from 1
+_MERGED = 1e-12  # kinks closer than this part of the widest panel are one kink
+_STABLE = 30.0  # beyond this C/b, e^{−C/b} is nothing beside e^{−t/b}
+
+_NEAR = 48  # words that keep their own point, at least
+_NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
+
+_BLOCK = 50_000  # entries of a block of nodes and points, for the processor's cache
+_COARSE = 48  # panels of the coarse grid
+_FALL = 6.0  # nats by which the product of the survival functions may fall in a panel
+# Gauss–Legendre rules by how hard a panel is: its width as a part of the widest, or its fall as a
+# part of `_FALL`. Fewer nodes than for probabilities: an error of 1e-6 of a probability is 1e-6
+# in its logarithm.
+_RULES = tuple(
+    (limit, *np.polynomial.legendre.leggauss(m)) for limit, m in ((0.05, 3), (0.3, 5), (9.9, 8))
+)
+
+
+@dataclass(frozen=True)
+class _LogNoise:
+    """Gumbel(0, b) on [−C, C]."""
+
+    scale: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        """C/b."""
+        return self.bound / self.scale
+
+    @property
+    def kinked(self) -> bool:
+        """Whether the jump of the density at −C, of size e^{−e^{C/b}}, can be seen."""
+        return self.ratio < math.log(_LOG_DEPTH)
+
+    @property
+    def bins(self) -> int:
+        """Least number of bins of far words: fewer where the kink is faint, 0 without one."""
+        if not self.kinked:
+            return 0
+        return 96 if self.ratio < math.log(8.0) else 24
+
+    @property
+    def widest(self) -> float:
+        """The widest panel."""
+        return min(0.5 * self.scale, 0.25 * self.bound)
+
+    def log_parts(self, t: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ln S(t − d) and ln f(t − d), shape (T, m); see `noise` for the formulas."""
+        b, c = self.scale, self.bound
+        away = np.minimum(d / b, _LOG_DEPTH)
+        if self.ratio < _STABLE:
+            # z = e^{(d−t)/b} − e^{−C/b} as a sum of positive terms: accurate also for b ≫ C.
+            p, q = np.expm1(away), np.expm1((c - t) / b)
+            z = np.multiply.outer(q, p + 1.0)
+            z += p
+            z *= math.exp(-self.ratio)
+            mass = float(log1mexp(np.asarray(2.0 * math.sinh(self.ratio))))
+        else:
+            z = np.multiply.outer(np.exp(-t / b), np.exp(away))
+            mass = 0.0
+        survival = np.log(-np.expm1(-z))
+        survival -= mass
+        density = np.subtract.outer(-t / b, -d / b)
+        density -= z
+        density -= math.log(b) + mass
+        if self.kinked:
+            before = t[:, None] < d - c
+            survival[before] = 0.0
+            density[before] = -math.inf
+        return survival, density
+
+    def panels(self, low: float, high: float, points: FloatArray) -> FloatArray:
+        """Ascending panel ends from low to high, at every kink that can be seen."""
+        kinks = points - self.bound if self.kinked else points[:0]
+        gap = _MERGED * self.widest
+        inside = np.unique(kinks[(kinks > low + gap) & (kinks < high - gap)])
+        if inside.size:
+            inside = inside[np.diff(inside, prepend=-math.inf) > gap]
+        edges = np.concatenate(([low], inside, [high]))
+        return _ends(edges, np.ceil(np.diff(edges) / self.widest).astype(np.int64))
+
+    def window(self, farthest: float) -> tuple[float, float]:
+        """Where an integrand of words up to this distance is not negligible."""
+        low = -self.scale * math.log(_FULL_TAIL)
+        high = farthest + _SEEN_DEPTH * self.scale
+        return max(-self.bound, low), min(self.bound, high)
+
+
+def _ends(edges: FloatArray, pieces: IntArray) -> FloatArray:
+    """Panel ends with panel i cut into pieces[i] equal ones."""
+    return np.append(divided(edges, pieces)[0], edges[-1])
+
+
+def _nodes(edges: FloatArray, hardness: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return gauss(edges[:-1], np.diff(edges), hardness, _RULES)
+
+
+def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
+    """ln Σ_t w_t e^{exponents[t, i]} for each column."""
+    top = exponents.max(axis=0)
+    top[~np.isfinite(top)] = 0.0
+    exponents -= top
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(weights @ np.exp(exponents, out=exponents)) + top)
+
+
+# -- the law ------------------------------------------------------------------------------------
+
+
+def log_law_from_distances(
+    d: FloatArray, weights: FloatArray, b: float, bound: float
+) -> FloatArray:
+    """ln P(u_i), shape (n,), in the order of the distances.
+
+    Args:
+        d: sorted distances, d[0] = 0, shape (n,).
+        weights: P(K = k) for k = 1..n, shape (n,).
+        b: noise scale.
+        bound: C, at least d[-1]; ∞ allowed.
+
+    Raises:
+        ParameterError: b or C is not positive.
+    """
+    check_truncated(b, bound)
+    noise = _LogNoise(b, bound)
+    logs = np.full(d.size, -math.inf)
+    smallest = 0.0
+    if weights[-1] > 0:
+        near = min(d.size, max(_NEAR, _NEAR_TIMES_WORDS // d.size))
+        logs = math.log(weights[-1]) + _whole(noise, d, near)
+        # Counts k < n that add less than e^−25 of what the whole vocabulary gives the nearest
+        # words need not be looked at.
+        smallest = math.exp(max(logs[: 8 * _NEAR].min() - 25.0, -_LOG_DEPTH))
+    head = weights[: d.size - 1]
+    tails = np.cumsum(head[::-1])[::-1]
+    candidates = int((tails > smallest).sum())
+    if candidates:
+        few = _few(noise, d[:candidates], head[:candidates])
+        logs[:candidates] = np.logaddexp(logs[:candidates], few)
+    return logs
+
+
+def log_few_candidates(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
+    """ln P(u_i and K ≤ m) of the m nearest words, shape (m,); they alone decide it.
+
+    Args:
+        d: their sorted distances, d[0] = 0, shape (m,).
+        weights: P(K = k) for k = 1..m, shape (m,).
+        b: noise scale, > 0.
+        bound: C, > 0.
+    """
+    check_truncated(b, bound)
+    return _few(_LogNoise(b, bound), d, weights)
+
+
+def _few(noise: _LogNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
+    """ln of the part of K = 1..m, shape (m,): candidates d and their weights π."""
+    edges = noise.panels(*noise.window(float(d[-1])), d)
+    t, w = _nodes(edges, np.diff(edges) / noise.widest)
+    survival, density = noise.log_parts(t, d)
+    single = np.exp(survival).T.copy()
+    # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
+    rest = np.empty_like(single)
+    rest[-1] = weights[-1]
+    for i in range(d.size - 2, -1, -1):
+        np.multiply(single[i + 1], rest[i + 1], out=rest[i])
+        rest[i] += weights[i]
+    np.log(rest, out=rest)
+    density += rest.T
+    density[:, 1:] += np.cumsum(survival[:, :-1], axis=1)
+    return _log_sum(density, w)
+
+
+def _whole(noise: _LogNoise, d: FloatArray, near: int) -> FloatArray:
+    """ln P(u_i | K = n), shape (n,)."""
+    points, counts = points_for(d, near, 0.5 * noise.scale, noise.bins)
+    edges, falls = _whole_panels(noise, points, counts)
+    t, w = _nodes(edges, np.maximum(np.diff(edges) / noise.widest, falls))
+    live = points < edges[-1] + noise.bound  # the density of the others has not begun
+    points, counts = points[live], counts[live]
+    logs = np.full(points.size, -math.inf)
+    step = max(1, _BLOCK // points.size)
+    for start in range(0, t.size, step):
+        part = slice(start, start + step)
+        survival, density = noise.log_parts(t[part], points)
+        density -= survival
+        density += (survival @ counts)[:, None]
+        logs = np.logaddexp(logs, _log_sum(density, w[part]))
+    return _to_words(d, near, points, logs)
+
+
+def _whole_panels(
+    noise: _LogNoise, points: FloatArray, counts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Panel ends up to where Π S has fallen too far, and the fall within each over `_FALL`."""
+    low, high = noise.window(float(points[-1]))
+    edges = noise.panels(low, high, points)
+    # A coarse look at ln Π S; no panel is skipped beyond the last kink: the farthest word lives
+    # there.
+    tail = edges[np.searchsorted(edges, points[-1] - noise.bound) if noise.kinked else -1 :]
+    coarse = np.union1d(edges[:: max(1, edges.size // _COARSE)], tail)
+    survival, density = noise.log_parts(coarse[:-1], points)
+    total = np.append(survival @ counts, -math.inf)
+    # As far as the nearest word, or the farthest, has an integrand that can be seen, and a
+    # logarithm that is wanted.
+    wanted = total > -_SEEN_DEPTH
+    wanted[0] = True
+    farthest = total[:-1] + density[:, -1] - survival[:, -1]
+    wanted[:-1] |= farthest > farthest.max() - _SEEN_DEPTH
+    wanted &= total > -_DEEPEST
+    keep = max(2, int(np.flatnonzero(wanted)[-1]) + 2)
+    # At C the product is 0, and its logarithm has no value to interpolate from: what is put there
+    # is twice as deep as the place before, so that the last panels are narrow.
+    coarse, total = coarse[:keep], np.maximum(total[:keep], 2.0 * total[keep - 2] - 50.0)
+    edges = noise.panels(low, float(coarse[-1]), points)
+    falls = -np.diff(np.interp(edges, coarse, total)) / _FALL
+    pieces = np.maximum(np.ceil(falls), 1.0)
+    cut = pieces.astype(np.int64)
+    return _ends(edges, cut), np.repeat(falls / pieces, cut)
+
+
+def _to_words(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) -> FloatArray:
+    """From the points to the words: near words are points themselves."""
+    from scipy.interpolate import CubicSpline  # slow to import, and few need logarithms
+
+    words = np.full(d.size, -math.inf)
+    words[: min(near, logs.size)] = logs[:near]
+    if points.size <= near:
+        return words
+    known = logs > -_DEEPEST
+    x, first = np.unique(points[known], return_index=True)
+    if not x.size:
+        return words
+    last = max(near, int(np.searchsorted(d, x[-1], side="right")))
+    values = logs[known][first]
+    words[near:last] = values if x.size == 1 else CubicSpline(x, values)(d[near:last])
+    return words
