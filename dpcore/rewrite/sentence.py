@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcore.errors import EpsilonError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
@@ -17,7 +19,7 @@ from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, encode
+from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, describe, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.path import FloatArray, IntArray
 
 _SEGMENT = 64  # words that share one matrix product
+_LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
 _REMEMBERED = 512  # words whose neighbours a sentence keeps; a longer text asks again
 
 
@@ -63,6 +66,60 @@ class Rewrite:
     def changed(self) -> int:
         """How many tokens have another word in their place."""
         return sum(token.changed for token in self.tokens)
+
+    def __repr__(self) -> str:
+        """One line: the text that came out, not what went in."""
+        return f"Rewrite({self.text!r}, {self.changed} of {len(self.tokens)} changed)"
+
+    def marked(self, before: str = "") -> str:
+        """The text as HTML with the words marked that changed: for looking only.
+
+        What is marked and what is not tells which words are the typed ones.
+
+        Args:
+            before: what stands before it, such as its ε.
+        """
+        from dpcore.display import marked
+
+        written = [token for token in self.tokens if token.output]
+        return marked([(one.before, one.output, one.changed) for one in written], before)
+
+    def _repr_html_(self) -> str:
+        return self.marked()
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """One draw at several ε: for looking only, since two of them together reveal the words.
+
+    Attributes:
+        epsilons: in the order in which they were asked for.
+        rewrites: one for each ε.
+    """
+
+    epsilons: tuple[float, ...]
+    rewrites: tuple[Rewrite, ...]
+
+    def __iter__(self) -> Iterator[Rewrite]:
+        """One rewritten text for each ε."""
+        return iter(self.rewrites)
+
+    def __len__(self) -> int:
+        """Return the number of ε."""
+        return len(self.rewrites)
+
+    def __getitem__(self, number: int) -> Rewrite:
+        """Return the text of the ε with this number."""
+        return self.rewrites[number]
+
+    def __repr__(self) -> str:
+        """A line for each ε."""
+        pairs = zip(self.epsilons, self.rewrites, strict=True)
+        return "\n".join(f"ε = {epsilon:g}: {rewrite.text}" for epsilon, rewrite in pairs)
+
+    def _repr_html_(self) -> str:
+        pairs = zip(self.epsilons, self.rewrites, strict=True)
+        return "".join(rewrite.marked(f"ε = {epsilon:.4g}") for epsilon, rewrite in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +164,27 @@ class Sentence:
         """The mechanism's input at each open slot: an unknown word has a random stand-in."""
         return self.encoding.draw(generator(seed, "unknown word", number))
 
+    def __repr__(self) -> str:
+        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        unknown = len(self.encoding.unknown)
+        return f"Sentence({len(self.tokens)} tokens, {self.protected} protected, {unknown} unknown)"
+
+    def _repr_html_(self) -> str:
+        """The text with the words marked that a mechanism replaces."""
+        from dpcore.display import card, marked
+
+        replaced = {slot.source for slot in self.encoding.open_slots}
+        pieces = [
+            (token.before, token.text, place in replaced) for place, token in enumerate(self.tokens)
+        ]
+        unknown = [self.tokens[place].text for place in self.encoding.unknown]
+        return card(
+            f"{self.protected} protected places (marked)",
+            f"Not in the vocabulary: {', '.join(unknown)}" if unknown else "",
+            describe(self.encoding.policy) if unknown else "",
+            body=[marked(pieces)],
+        )
+
     def write(self, outputs: Sequence[int] | IntArray) -> Rewrite:
         """Put output words (lexicon indices, one for each open slot) into the text."""
         words = [self.lexicon.words[int(i)] for i in outputs]
@@ -150,9 +228,37 @@ class SentenceDraw:
     sentence: Sentence
     paths: EpsilonPaths
 
-    def at(self, epsilon: float) -> Rewrite:
-        """The rewritten sentence at ε: a look-up."""
-        return self.sentence.write(self.paths.at(np.array([epsilon]))[:, 0])
+    @overload
+    def at(self, epsilon: float, /) -> Rewrite: ...
+
+    @overload
+    def at(self, epsilon: float, second: float, /, *more: float) -> Rewrites: ...
+
+    def at(self, *epsilons: float) -> Rewrite | Rewrites:
+        """The rewritten sentence at one ε, or at several: a look-up.
+
+        Raises:
+            EpsilonError: an ε is not a finite number above 0.
+        """
+        for epsilon in epsilons:
+            if not 0 < epsilon < math.inf:
+                raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
+        outputs = self.paths.at(np.array(epsilons, dtype=np.float64))
+        rewrites = tuple(self.sentence.write(column) for column in outputs.T)
+        return rewrites[0] if len(epsilons) == 1 else Rewrites(epsilons, rewrites)
+
+    def __repr__(self) -> str:
+        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        breaks = int(np.isfinite(self.paths.breaks).sum())
+        return f"SentenceDraw({self.sentence.protected} protected places, {breaks} changes in ε)"
+
+    def _repr_html_(self) -> str:
+        """The marked sentence before, amid and after most of its changes."""
+        breaks = self.paths.breaks[np.isfinite(self.paths.breaks)]
+        if not breaks.size:
+            return self.sentence._repr_html_()
+        quantiles = np.quantile(breaks, _LOOKS)
+        return self.at(*(float(f"{epsilon:.3g}") for epsilon in quantiles))._repr_html_()
 
     def pieces(self, slot: int) -> list[Piece]:
         """What one open slot becomes over the whole range of ε."""
