@@ -144,7 +144,7 @@ def test_no_machine_path_and_no_registry_host() -> None:
     texts = {
         name: (ROOT / name).read_text(encoding="utf-8")
         for name in FILES
-        if re.search(r"\.(py|md|toml|txt|ya?ml|json|cfg|sh)$|^\.ci/", name)
+        if re.search(r"\.(pyi?|ipynb|md|toml|txt|ya?ml|json|cfg|sh)$|^\.ci/", name)
         and (ROOT / name).stat().st_size < 1_000_000
     }
     assert not breaches(texts, rules.machine_paths)

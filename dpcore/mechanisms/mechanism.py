@@ -108,19 +108,6 @@ class Mechanism(ABC):
         """Itself: it cannot change, and what it keeps of its lexicon is large."""
         return self
 
-    def _repr_html_(self) -> str:
-        """The card of a mechanism in a notebook: what it does, with which parameters."""
-        from dpcore.display import card
-
-        settings = ", ".join(f"{name} = {value}" for name, value in self.settings().items())
-        return card(
-            self.title,
-            f"{self.summary}.",
-            settings,
-            f"{self.lexicon!r}; {self.source}",
-            self.caution,
-        )
-
     # -- parameters
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -15,11 +15,11 @@ from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import generator
-from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, describe, encode
+from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, describe, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -30,96 +30,6 @@ if TYPE_CHECKING:
 _SEGMENT = 64  # words that share one matrix product
 _LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
 _REMEMBERED = 512  # words whose neighbours a sentence keeps; a longer text asks again
-
-
-@dataclass(frozen=True)
-class TokenRewrite:
-    """One place of the text, before and after.
-
-    Attributes:
-        input: the token as it was read (the part of it, if it was split).
-        output: what is written in its place; "" if it was dropped.
-        changed: whether the word is another one (capital letters aside).
-        in_vocabulary: whether the lexicon holds it; True for released punctuation.
-        role: protected, unknown or released.
-        before: the white space before it.
-        slot: its number among the places that a mechanism fills, or −1.
-    """
-
-    input: str
-    output: str
-    changed: bool
-    in_vocabulary: bool
-    role: Role
-    before: str
-    slot: int
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """A rewritten text: its tokens in order, and the text that they make."""
-
-    tokens: tuple[TokenRewrite, ...]
-    text: str
-
-    @property
-    def changed(self) -> int:
-        """How many tokens have another word in their place."""
-        return sum(token.changed for token in self.tokens)
-
-    def __repr__(self) -> str:
-        """One line: the text that came out, not what went in."""
-        return f"Rewrite({self.text!r}, {self.changed} of {len(self.tokens)} changed)"
-
-    def marked(self, before: str = "") -> str:
-        """The text as HTML with the words marked that changed: for looking only.
-
-        What is marked and what is not tells which words are the typed ones.
-
-        Args:
-            before: what stands before it, such as its ε.
-        """
-        from dpcore.display import marked
-
-        written = [token for token in self.tokens if token.output]
-        return marked([(one.before, one.output, one.changed) for one in written], before)
-
-    def _repr_html_(self) -> str:
-        return self.marked()
-
-
-@dataclass(frozen=True)
-class Rewrites:
-    """One draw at several ε: for looking only, since two of them together reveal the words.
-
-    Attributes:
-        epsilons: in the order in which they were asked for.
-        rewrites: one for each ε.
-    """
-
-    epsilons: tuple[float, ...]
-    rewrites: tuple[Rewrite, ...]
-
-    def __iter__(self) -> Iterator[Rewrite]:
-        """One rewritten text for each ε."""
-        return iter(self.rewrites)
-
-    def __len__(self) -> int:
-        """Return the number of ε."""
-        return len(self.rewrites)
-
-    def __getitem__(self, number: int) -> Rewrite:
-        """Return the text of the ε with this number."""
-        return self.rewrites[number]
-
-    def __repr__(self) -> str:
-        """A line for each ε."""
-        pairs = zip(self.epsilons, self.rewrites, strict=True)
-        return "\n".join(f"ε = {epsilon:g}: {rewrite.text}" for epsilon, rewrite in pairs)
-
-    def _repr_html_(self) -> str:
-        pairs = zip(self.epsilons, self.rewrites, strict=True)
-        return "".join(rewrite.marked(f"ε = {epsilon:.4g}") for epsilon, rewrite in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +98,7 @@ class Sentence:
     def write(self, outputs: Sequence[int] | IntArray) -> Rewrite:
         """Put output words (lexicon indices, one for each open slot) into the text."""
         words = [self.lexicon.words[int(i)] for i in outputs]
-        return _rewrite(self, words)
+        return written(self.tokens, self.encoding, self.lexicon, words)
 
 
 def prepare(
@@ -336,44 +246,3 @@ def release(
     if words.size:
         words = mechanism.sample(rng, words, epsilon, index=index)
     return sentence.write(words)
-
-
-def _rewrite(sentence: Sentence, words: list[str]) -> Rewrite:
-    encoding, lexicon = sentence.encoding, sentence.lexicon
-    written = write_slots(encoding, words)
-    parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(sentence.tokens))
-    result: list[TokenRewrite] = []
-    done = 0
-    number = 0
-    for slot, (before, output) in zip(encoding.slots, written, strict=True):
-        result.extend(_dropped(sentence, done, slot.source))
-        done = slot.source + 1
-        text = sentence.tokens[slot.source].text
-        if parts[slot.source] > 1:
-            text = lexicon.words[slot.index] if slot.index >= 0 else slot.text
-        word = words[number] if slot.is_open else None
-        changed = slot.role is Role.UNKNOWN
-        if slot.role is Role.PROTECTED:
-            changed = word != lexicon.words[slot.index]
-        result.append(
-            TokenRewrite(
-                input=text,
-                output=output,
-                changed=changed,
-                in_vocabulary=slot.role is not Role.UNKNOWN,
-                role=slot.role,
-                before=before,
-                slot=number if slot.is_open else -1,
-            )
-        )
-        number += slot.is_open
-    result.extend(_dropped(sentence, done, len(sentence.tokens)))
-    return Rewrite(tuple(result), assemble(encoding, words))
-
-
-def _dropped(sentence: Sentence, start: int, stop: int) -> list[TokenRewrite]:
-    """The tokens from `start` to `stop` that left no slot: unknown words under DROP."""
-    return [
-        TokenRewrite(token.text, "", True, False, Role.UNKNOWN, "", -1)
-        for token in sentence.tokens[start:stop]
-    ]

@@ -13,7 +13,8 @@ from pages.shared.signs import SIGNS
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.sentence import Rewrite, Sentence, SentenceDraw
+    from dpcore.rewrite.rewritten import Rewrite
+    from dpcore.rewrite.sentence import Sentence, SentenceDraw
     from pages.shared.bench import Bench
     from pages.shared.groups import Group
 
