@@ -1,7 +1,55 @@
 """dpcore: the engine of Word Privacy Lab, a laboratory for word-level differential privacy.
 
-Importing the package loads numpy and nothing heavier; the rooms (`dpcore.lexicon`,
-`dpcore.mechanisms`, `dpcore.rewrite`, ...) are imported when they are used.
+    import dpcore as dp
+
+    lex = dp.lexicon()                                  # the bundled words
+    tem = dp.mechanism("tem", lex)
+    tem.replace("doctor", epsilon=5)                    # a word to publish: fresh noise
+    tem.law("doctor", epsilon=5).top(3)                 # what comes out, and how often
+    tem.guarantee(5)                                    # what is promised, and why
+    text = dp.read("The weather was terrible.", lex)
+    dp.release(text, tem, epsilon=20)                   # a text to publish: fresh noise
+    dp.draw(text, tem, seed=1).at(5, 20, 80)            # one noise draw at three ε: for looking
+    dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
+    dp.audit(tem, epsilon=5)                            # is the promise true?
+
+Importing the package loads numpy and nothing heavier: each name is imported when it is first used.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+
 __version__ = "0.2.0"
+
+# Where each name of the front door stands. They are strings because the package itself is the
+# ground of the house: a room may ask it for the version without the rooms above being loaded.
+# `lexicon` and `audit` are rooms that can also be called.
+_FRONT_DOOR = {
+    "audit": "dpcore.audit",
+    "deniability": "dpcore.front:deniability",
+    "draw": "dpcore.rewrite.sentence:draw",
+    "lexicon": "dpcore.lexicon",
+    "map_batch": "dpcore.rewrite.columns:map_batch",
+    "mechanism": "dpcore.front:mechanism",
+    "privatize_column": "dpcore.rewrite.columns:privatize_column",
+    "read": "dpcore.rewrite.sentence:prepare",
+    "release": "dpcore.front:release",
+}
+
+__all__ = [*_FRONT_DOOR]
+
+
+def __getattr__(name: str) -> object:
+    """A name of the front door, imported now (PEP 562)."""
+    if name not in _FRONT_DOOR:
+        raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
+    module, _, member = _FRONT_DOOR[name].partition(":")
+    value = import_module(module)
+    value = getattr(value, member) if member else value
+    globals()[name] = value  # the next look-up does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

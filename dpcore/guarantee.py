@@ -91,7 +91,7 @@ class Rounding:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Guarantee(ABC):
     """A bound on the privacy loss between two words of one lexicon.
 
@@ -150,6 +150,19 @@ class Guarantee(ABC):
         beginning = _BEGINNINGS.get(self.status)
         return sentence if beginning is None else beginning + sentence[0].lower() + sentence[1:]
 
+    def __repr__(self) -> str:
+        """One line: the sentence, its status and its source."""
+        return f"{type(self).__name__}({self.statement} [{self.status}; {self.source}])"
+
+    def _repr_html_(self) -> str:
+        """The card of a guarantee in a notebook: sentence, status with its reason, source."""
+        from dpcore.display import card
+
+        rounding = "" if self.rounding is None else self.rounding.reason
+        return card(
+            self.statement, f"{self.status}: {self.reason}", f"Source: {self.source}", rounding
+        )
+
     def to_dict(self) -> dict[str, object]:
         """JSON form: kind, parameters, status, reason, source and statement."""
         return {
@@ -169,7 +182,7 @@ def _two_texts(tokens: int) -> str:
     return f"For two texts that differ in nothing but their {tokens} {words}, place by place,"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MetricPrivacy(Guarantee):
     """Loss ≤ ε·d(w, w′) for all words, for the named metric d.
 
@@ -212,7 +225,7 @@ class MetricPrivacy(Guarantee):
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PureLocalPrivacy(Guarantee):
     """Loss ≤ ε for every two words, near or far."""
 
@@ -251,7 +264,7 @@ def delta_at_most(log_delta: float) -> str:
     return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.3g}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ApproximateLocalPrivacy(Guarantee):
     """P(S|w) ≤ e^ε P(S|w′) + δ for every two words and every set of outputs.
 

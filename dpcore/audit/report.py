@@ -98,6 +98,32 @@ class AuditReport:
         a_number(self.delta_true, "the true δ")
         a_number(self.error, "the error of the true ε")
 
+    def __repr__(self) -> str:
+        """One line: what was claimed, what is true, and what is known."""
+        return f"AuditReport({self.label}: {self._figures})"
+
+    @property
+    def _figures(self) -> str:
+        claimed = f"claimed ε = {self.claimed_epsilon:.6g}"
+        if self.claimed_log_delta > -math.inf:
+            claimed += f" with δ = e^{self.claimed_log_delta:.6g}"
+        if not math.isfinite(self.epsilon_effective):
+            return f"{claimed}, no ε is true"
+        sign = "=" if self.sampler is None else "≤"
+        true = f"true ε {sign} {self.epsilon_effective:.6g}"
+        return f"{claimed}, {true}, δ at the claimed ε = {self.delta_true:.3g}"
+
+    def _repr_html_(self) -> str:
+        """The verdict as a card: the figures, who is least protected, the method."""
+        from dpcore.display import card
+
+        least = ""
+        if self.worst is not None:
+            output = "" if self.worst.output is None else f", by the output “{self.worst.output}”"
+            least = f"Least protected: “{self.worst.word}” against “{self.worst.other}”{output}"
+        figures = self._figures[0].upper() + self._figures[1:]
+        return card(f"Audit: {self.label}", figures, least, f"Method: {self.method}")
+
 
 def audit_report(
     mechanism: Mechanism,

@@ -174,16 +174,14 @@ def _distribution(options: argparse.Namespace) -> int:
         check_count(options.top, 1, "--top")
     mechanism = build(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
-    word = mechanism.lexicon.index(options.word)
     law = mechanism.law(
-        word,
-        [epsilon],
+        options.word,
+        epsilon,
         rng=generator(options.seed or 0, "distribution", mechanism.key),
         effort=Effort(directions=options.draws),
     )
     count = options.top or law.outputs.size
     outputs = law.top(count)
-    words = [mechanism.lexicon.words[index] for index, _ in outputs]
     if options.json:
         print_json(
             describe(mechanism)
@@ -193,7 +191,7 @@ def _distribution(options: argparse.Namespace) -> int:
                 "exact": law.exact,
                 "error": law.error,
                 "method": law.method,
-                "words": words,
+                "words": [word for word, _ in outputs],
                 "probabilities": [probability for _, probability in outputs],
                 "guarantee": mechanism.guarantee(epsilon).to_dict(),
             }
@@ -201,8 +199,8 @@ def _distribution(options: argparse.Namespace) -> int:
         return 0
     kind = "exact" if law.exact else f"estimated, standard error up to {law.error:.2g}"
     print(f"{mechanism.title}, ε = {epsilon:g}, {options.word!r}: {law.method} ({kind})")
-    for output, (_, probability) in list(zip(words, outputs, strict=True))[: options.top or 20]:
-        print(f"{probability:10.6f}  {output}")
+    for word, probability in outputs[: options.top or 20]:
+        print(f"{probability:10.6f}  {word}")
     return 0
 
 

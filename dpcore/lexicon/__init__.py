@@ -5,3 +5,38 @@ The main names live in the modules `lexicon` (`Lexicon`), `metric` (`Metric`, `d
 (`ApproximateIndex`) and `catalogue` (`load`, `available`); they are imported from there, so that
 importing the package stays light.
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+
+
+class _CallableRoom(ModuleType):
+    """This package, which is also a name of the front door: `dpcore.lexicon()` loads one.
+
+    The name `dpcore.lexicon` can hold one object only, and the import of a package puts the
+    package there, so the package itself answers the call.
+    """
+
+    def __call__(
+        self,
+        name_or_path: str | Path | None = None,
+        *,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Lexicon:
+        """Load a lexicon: `dpcore.lexicon.catalogue.load`."""
+        from dpcore.lexicon.catalogue import load
+
+        return load(name_or_path, limit=limit, progress=progress)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

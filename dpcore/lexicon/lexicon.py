@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
 
 _CLOSE_WORD_POOL = 5_000
+_SHOWN = 8  # words in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +148,25 @@ class Lexicon:
     def __len__(self) -> int:
         """Return the number of words."""
         return len(self.words)
+
+    def __repr__(self) -> str:
+        """One line: the name and the sizes, not the words."""
+        size = f"{len(self):,} words, {self.dimension} dimensions"
+        return f"Lexicon({self.name!r}, {size}, {self.metric})"
+
+    def __deepcopy__(self, _memo: object) -> Lexicon:
+        """Itself: what cannot change needs no second copy (30 MB for the bundled words)."""
+        return self
+
+    def _repr_html_(self) -> str:
+        """The card of a lexicon, with its most frequent words."""
+        from dpcore.display import card
+
+        return card(
+            f"Lexicon “{self.name}”",
+            f"{len(self):,} words, {self.dimension} dimensions, {self.metric} metric",
+            f"most frequent: {', '.join(self.words[:_SHOWN])}, …",
+        )
 
     def __contains__(self, word: object) -> bool:
         """Tell whether this word is in the vocabulary, in exactly this spelling."""

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import ParameterError
+from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
 from dpcore.mechanisms.additive.additive import RadialMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from dpcore.measure.counting import FloatArray
     from dpcore.measure.figures import Figures
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 RUNS = 1_000
 """R of the papers."""
+_SHOWN = 6  # values of ε in one line
 
 
 class Method(StrEnum):
@@ -92,6 +95,38 @@ class Deniability:
             for i, name in enumerate(self.selection.names)
             for e, epsilon in enumerate(self.epsilons.tolist())
         ]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a table: one a word and ε, columns as in `rows`.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingPackageError(
+                "a table needs the package pandas; install what the app needs with: "
+                "pip install -r requirements.txt"
+            ) from None
+        return pd.DataFrame(self.rows())
+
+    def __repr__(self) -> str:
+        """One line: what was measured and how."""
+        words = f"{len(self.selection):,} words" if len(self.selection) > 1 else "1 word"
+        epsilons = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons[:_SHOWN])
+        more = ", …" if self.epsilons.size > _SHOWN else ""
+        return f"Deniability({self.mechanism}, {words} at ε = {epsilons}{more}; {self.method})"
+
+    def _repr_html_(self) -> str:
+        """The main columns of `rows` as a table."""
+        from dpcore.display import table
+
+        columns = ("word", "epsilon", "nw", "sw", "effective")
+        return table(
+            ("word", "ε", "Nw", "Sw", "effective number"),
+            [[row[column] for column in columns] for row in self.rows()],
+        )
 
 
 def finite(value: float) -> float | None:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+_BARS = 10  # words of a picture
+_PICTURES = 4  # values of ε shown in a notebook
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Law:
     """P(output | word) at several ε.
 
     Attributes:
+        lexicon: whose words and indices these are.
         word: index of the input word.
         epsilons: the privacy parameters, shape (E,).
         outputs: indices of the m words with a stated probability, shape (m,), ascending.
@@ -47,6 +55,7 @@ class Law:
         draws: N, the directions or draws behind an estimate; 0 if exact.
     """
 
+    lexicon: Lexicon
     word: int
     epsilons: FloatArray
     outputs: IntArray
@@ -56,8 +65,18 @@ class Law:
     method: str
     draws: int = 0
 
-    def probability(self, output: int, at: int = 0) -> float:
-        """P(output | word) at the `at`-th ε; 0 for an output that has none stated."""
+    def probability(self, output: int | str, at: int = 0) -> float:
+        """P(output | word) at the `at`-th ε; 0 for an output that has none stated.
+
+        Args:
+            output: the word that comes out, or its index.
+            at: which ε.
+
+        Raises:
+            UnknownWordError: the word is not in the vocabulary; the message names it.
+        """
+        if isinstance(output, str):
+            output = self.lexicon.index(output)
         column = int(np.searchsorted(self.outputs, output))
         held = column < self.outputs.size and self.outputs[column] == output
         return float(self.probabilities[at, column]) if held else 0.0
@@ -78,16 +97,39 @@ class Law:
         """Nw: the probability that the word stays, shape (E,)."""
         return np.array([self.probability(self.word, e) for e in range(self.epsilons.size)])
 
-    def top(self, count: int, at: int = 0) -> list[tuple[int, float]]:
-        """The most likely outputs at the `at`-th ε with their probabilities, most likely first."""
+    def top(self, count: int, at: int = 0) -> list[tuple[str, float]]:
+        """The most likely words at the `at`-th ε with their probabilities, most likely first."""
         row = self.probabilities[at]
         count = min(count, row.size)
         best = np.argpartition(-row, count - 1)[:count] if count < row.size else np.arange(count)
         best = best[np.lexsort((self.outputs[best], -row[best]))]
-        return [(int(self.outputs[j]), float(row[j])) for j in best if row[j] > 0]
+        names = self.lexicon.words
+        return [(names[self.outputs[j]], float(row[j])) for j in best if row[j] > 0]
 
     def dense(self, vocabulary: int) -> FloatArray:
         """The same law over the whole vocabulary, shape (E, n)."""
         full = np.zeros((self.epsilons.size, vocabulary))
         full[:, self.outputs] = self.probabilities
         return full
+
+    def __repr__(self) -> str:
+        """One line: the word, the first ε and the likeliest outputs there."""
+        likeliest = ", ".join(f"{name} {share:.3g}" for name, share in self.top(3))
+        more = f" and {self.epsilons.size - 1} more" if self.epsilons.size > 1 else ""
+        return (
+            f"Law({self.lexicon.words[self.word]!r} at ε = {self.epsilons[0]:g}{more}: "
+            f"{likeliest}; {self.method})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Bars of the likeliest words, at each of the first few ε."""
+        from dpcore.display import bars, card
+
+        kind = "exact" if self.exact else f"estimated, standard error up to {self.error:.2g}"
+        pictures = [
+            bars(self.top(_BARS, at), caption=f"ε = {epsilon:g}")
+            for at, epsilon in enumerate(self.epsilons[:_PICTURES].tolist())
+        ]
+        left = self.epsilons.size - len(pictures)
+        notes = [f"{self.method} ({kind})"] + ([f"{left:,} more ε are not shown"] if left else [])
+        return card(f"What comes out for “{self.lexicon.words[self.word]}”", *notes, body=pictures)

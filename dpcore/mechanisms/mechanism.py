@@ -15,12 +15,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
@@ -103,6 +104,10 @@ class Mechanism(ABC):
         """What to know before it is taken on this lexicon, with computed numbers; "" if nothing."""
         return ""
 
+    def __deepcopy__(self, _memo: object) -> Self:
+        """Itself: it cannot change, and what it keeps of its lexicon is large."""
+        return self
+
     # -- parameters
 
     @classmethod
@@ -166,15 +171,24 @@ class Mechanism(ABC):
             )
         raise EpsilonError(msg)
 
-    def check_epsilons(self, epsilons: FloatArray | Sequence[float]) -> FloatArray:
+    def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
         """A one-dimensional array of admissible ε, checked one by one."""
         values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         for value in values:
             self.check_epsilon(float(value))
         return values
 
-    def check_words(self, words: IntArray | Sequence[int]) -> IntArray:
-        """Word indices as a one-dimensional int64 array inside the vocabulary."""
+    def check_words(self, words: IntArray | Sequence[int | str] | str) -> IntArray:
+        """Words, or their indices, as a one-dimensional int64 array inside the vocabulary.
+
+        Raises:
+            UnknownWordError: a word is not in the vocabulary; the message names it.
+            ParameterError: an index is outside it.
+        """
+        if isinstance(words, str):
+            words = [words]
+        if not (isinstance(words, np.ndarray) and words.dtype.kind in "iu"):
+            words = [self.lexicon.index(w) if isinstance(w, str) else w for w in words]
         indices = np.atleast_1d(np.asarray(words, dtype=np.int64))
         if not (indices.ndim == 1 and np.all((indices >= 0) & (indices < len(self.lexicon)))):
             msg = f"word indices must lie in 0..{len(self.lexicon) - 1}"
@@ -253,14 +267,51 @@ class Mechanism(ABC):
     @abstractmethod
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
-        """The output distribution of one word at each ε: exact, or an estimate that says so.
+        """The output distribution of one word at one ε or several: exact, or an estimate.
 
-        An estimate needs `rng`; an exact law ignores it.
+        Args:
+            word: the word, or its index.
+            epsilon: one ε, or E of them, shape (E,).
+            rng: of an estimate; None takes `estimating`, the same at every call. An exact law
+                ignores it.
+            ranking: the vocabulary by Euclidean distance from the word, if already known.
+            effort: how hard an estimate works.
+
+        Raises:
+            UnknownWordError: the word is not in the vocabulary; the message names it.
+            EpsilonError: an ε is not admissible.
         """
+
+    # -- what follows from them
+
+    def estimating(self) -> np.random.Generator:
+        """The stream of an estimate for which none was given: the same at every call.
+
+        Who looks twice sees one picture, and laws of two words or two ε share their noise, so
+        that their difference shows more than chance. It protects nothing: releases never use it.
+        """
+        return generator(0, "law", self.key)
+
+    def replace(self, word: int | str, epsilon: float) -> str:
+        """A word to publish in place of this one, with fresh noise from the operating system.
+
+        Nobody can repeat the noise, hence no seed. Each call spends ε again: the promise for k
+        words released in place of one is that of k·ε.
+
+        Args:
+            word: the private word, or its index.
+            epsilon: the privacy parameter, in this mechanism's own meaning.
+
+        Raises:
+            UnknownWordError: the word is not in the vocabulary; the message names it.
+            EpsilonError: ε is not admissible.
+        """
+        output = self.sample(generator(None), self.check_words([word]), epsilon)
+        return self.lexicon.words[int(output[0])]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcore.errors import EpsilonError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import generator
-from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, Role, UnknownWordPolicy, encode
+from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, describe, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -26,43 +28,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.path import FloatArray, IntArray
 
 _SEGMENT = 64  # words that share one matrix product
+_LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
 _REMEMBERED = 512  # words whose neighbours a sentence keeps; a longer text asks again
-
-
-@dataclass(frozen=True)
-class TokenRewrite:
-    """One place of the text, before and after.
-
-    Attributes:
-        input: the token as it was read (the part of it, if it was split).
-        output: what is written in its place; "" if it was dropped.
-        changed: whether the word is another one (capital letters aside).
-        in_vocabulary: whether the lexicon holds it; True for released punctuation.
-        role: protected, unknown or released.
-        before: the white space before it.
-        slot: its number among the places that a mechanism fills, or −1.
-    """
-
-    input: str
-    output: str
-    changed: bool
-    in_vocabulary: bool
-    role: Role
-    before: str
-    slot: int
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """A rewritten text: its tokens in order, and the text that they make."""
-
-    tokens: tuple[TokenRewrite, ...]
-    text: str
-
-    @property
-    def changed(self) -> int:
-        """How many tokens have another word in their place."""
-        return sum(token.changed for token in self.tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +74,31 @@ class Sentence:
         """The mechanism's input at each open slot: an unknown word has a random stand-in."""
         return self.encoding.draw(generator(seed, "unknown word", number))
 
+    def __repr__(self) -> str:
+        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        unknown = len(self.encoding.unknown)
+        return f"Sentence({len(self.tokens)} tokens, {self.protected} protected, {unknown} unknown)"
+
+    def _repr_html_(self) -> str:
+        """The text with the words marked that a mechanism replaces."""
+        from dpcore.display import card, marked
+
+        replaced = {slot.source for slot in self.encoding.open_slots}
+        pieces = [
+            (token.before, token.text, place in replaced) for place, token in enumerate(self.tokens)
+        ]
+        unknown = [self.tokens[place].text for place in self.encoding.unknown]
+        return card(
+            f"{self.protected} protected places (marked)",
+            f"Not in the vocabulary: {', '.join(unknown)}" if unknown else "",
+            describe(self.encoding.policy) if unknown else "",
+            body=[marked(pieces)],
+        )
+
     def write(self, outputs: Sequence[int] | IntArray) -> Rewrite:
         """Put output words (lexicon indices, one for each open slot) into the text."""
         words = [self.lexicon.words[int(i)] for i in outputs]
-        return _rewrite(self, words)
+        return written(self.tokens, self.encoding, self.lexicon, words)
 
 
 def prepare(
@@ -150,9 +138,37 @@ class SentenceDraw:
     sentence: Sentence
     paths: EpsilonPaths
 
-    def at(self, epsilon: float) -> Rewrite:
-        """The rewritten sentence at ε: a look-up."""
-        return self.sentence.write(self.paths.at(np.array([epsilon]))[:, 0])
+    @overload
+    def at(self, epsilon: float, /) -> Rewrite: ...
+
+    @overload
+    def at(self, epsilon: float, second: float, /, *more: float) -> Rewrites: ...
+
+    def at(self, *epsilons: float) -> Rewrite | Rewrites:
+        """The rewritten sentence at one ε, or at several: a look-up.
+
+        Raises:
+            EpsilonError: an ε is not a finite number above 0.
+        """
+        for epsilon in epsilons:
+            if not 0 < epsilon < math.inf:
+                raise EpsilonError(f"epsilon must be a finite number > 0, got {epsilon}")
+        outputs = self.paths.at(np.array(epsilons, dtype=np.float64))
+        rewrites = tuple(self.sentence.write(column) for column in outputs.T)
+        return rewrites[0] if len(epsilons) == 1 else Rewrites(epsilons, rewrites)
+
+    def __repr__(self) -> str:
+        """One line of numbers: what was typed stays out of logs and tracebacks."""
+        breaks = int(np.isfinite(self.paths.breaks).sum())
+        return f"SentenceDraw({self.sentence.protected} protected places, {breaks} changes in ε)"
+
+    def _repr_html_(self) -> str:
+        """The marked sentence before, amid and after most of its changes."""
+        breaks = self.paths.breaks[np.isfinite(self.paths.breaks)]
+        if not breaks.size:
+            return self.sentence._repr_html_()
+        quantiles = np.quantile(breaks, _LOOKS)
+        return self.at(*(float(f"{epsilon:.3g}") for epsilon in quantiles))._repr_html_()
 
     def pieces(self, slot: int) -> list[Piece]:
         """What one open slot becomes over the whole range of ε."""
@@ -230,44 +246,3 @@ def release(
     if words.size:
         words = mechanism.sample(rng, words, epsilon, index=index)
     return sentence.write(words)
-
-
-def _rewrite(sentence: Sentence, words: list[str]) -> Rewrite:
-    encoding, lexicon = sentence.encoding, sentence.lexicon
-    written = write_slots(encoding, words)
-    parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(sentence.tokens))
-    result: list[TokenRewrite] = []
-    done = 0
-    number = 0
-    for slot, (before, output) in zip(encoding.slots, written, strict=True):
-        result.extend(_dropped(sentence, done, slot.source))
-        done = slot.source + 1
-        text = sentence.tokens[slot.source].text
-        if parts[slot.source] > 1:
-            text = lexicon.words[slot.index] if slot.index >= 0 else slot.text
-        word = words[number] if slot.is_open else None
-        changed = slot.role is Role.UNKNOWN
-        if slot.role is Role.PROTECTED:
-            changed = word != lexicon.words[slot.index]
-        result.append(
-            TokenRewrite(
-                input=text,
-                output=output,
-                changed=changed,
-                in_vocabulary=slot.role is not Role.UNKNOWN,
-                role=slot.role,
-                before=before,
-                slot=number if slot.is_open else -1,
-            )
-        )
-        number += slot.is_open
-    result.extend(_dropped(sentence, done, len(sentence.tokens)))
-    return Rewrite(tuple(result), assemble(encoding, words))
-
-
-def _dropped(sentence: Sentence, start: int, stop: int) -> list[TokenRewrite]:
-    """The tokens from `start` to `stop` that left no slot: unknown words under DROP."""
-    return [
-        TokenRewrite(token.text, "", True, False, Role.UNKNOWN, "", -1)
-        for token in sentence.tokens[start:stop]
-    ]

@@ -13,7 +13,8 @@ from pages.shared.signs import SIGNS
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.rewrite.sentence import Rewrite, Sentence, SentenceDraw
+    from dpcore.rewrite.rewritten import Rewrite
+    from dpcore.rewrite.sentence import Sentence, SentenceDraw
     from pages.shared.bench import Bench
     from pages.shared.groups import Group
 
@@ -67,11 +68,10 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
         return entry | {"note": note}
     law, at = bench.law(mechanism, word, epsilon)
     top = law.top(TOP, at)
-    far = bench.distance(word, [index for index, _ in top])
-    words = bench.lexicon.words
+    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
     entry["outputs"] = [
-        [words[index], probability, distance]
-        for (index, probability), distance in zip(top, far, strict=True)
+        [output, probability, distance]
+        for (output, probability), distance in zip(top, far, strict=True)
     ]
     exact = f"exact ({law.method})"
     estimate = f"estimated: {law.method}, standard error up to {law.error:.2g}"

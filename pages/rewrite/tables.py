@@ -96,11 +96,11 @@ def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) ->
     word = bench.word(place)
     law, at = bench.law(mechanism, word, epsilon)
     top = law.top(OUTPUTS_SHOWN, at)
-    far = bench.distance(word, [index for index, _ in top])
-    words = bench.lexicon.words
+    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
+    name = bench.lexicon.words[word]
     rows = [
-        (mechanism.key, words[word], epsilon, words[i], p, law.entry_error(p), distance, law.exact)
-        for (i, p), distance in zip(top, far, strict=True)
+        (mechanism.key, name, epsilon, output, p, law.entry_error(p), distance, law.exact)
+        for (output, p), distance in zip(top, far, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(law_plot.COLUMNS))
 

@@ -37,7 +37,7 @@ def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small):
     shown = maps.local_map(small, [0], 10, "pca")
     absent = int(np.setdiff1d(np.arange(60), shown.words)[-1])
     outputs = np.array(sorted([0, absent]))
-    law = Law(0, np.ones(1), outputs, np.array([[1.0, 1e-30]]), True, 0.0, "closed form")
+    law = Law(small, 0, np.ones(1), outputs, np.array([[1.0, 1e-30]]), True, 0.0, "closed form")
     mass = mass_on_map(law, shown)
     assert mass.outside[0] == 1e-30
     assert mass.on[0, shown.place(0)] == 1.0

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.errors import ParameterError
 from tests.chance import assert_law, assert_law_near, assert_same_law
 from tests.mechanisms.contract import DIRECTIONS, SMALL, dense_law, every_mechanism, make
 
@@ -52,18 +51,18 @@ def test_law_is_a_distribution_at_every_epsilon(key, rng):
         row = law.dense(len(SMALL))[e]
         assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
         assert best[0][1] == row.max()
-        assert all(row[j] == p for j, p in best)
+        assert all(row[SMALL.index(word)] == law.probability(word, e) == p for word, p in best)
 
 
 @every_mechanism
-def test_an_estimated_law_needs_a_generator(key):
+def test_a_law_without_a_generator_is_the_same_at_every_call(key):
     mechanism = make(key)
-    epsilon = [min(2 * mechanism.admissible.low + 0.1, 0.9 * mechanism.admissible.high)]
-    if mechanism.exact_law:
-        assert mechanism.law(0, epsilon).exact
-    else:
-        with pytest.raises(ParameterError, match="random generator"):
-            mechanism.law(0, epsilon)
+    epsilon = min(2 * mechanism.admissible.low + 0.1, 0.9 * mechanism.admissible.high)
+    law = mechanism.law(0, epsilon)
+    again = mechanism.law(SMALL.words[0], [epsilon], rng=mechanism.estimating())
+    assert law.exact is again.exact is type(mechanism).exact_law
+    np.testing.assert_array_equal(law.outputs, again.outputs)
+    np.testing.assert_array_equal(law.probabilities, again.probabilities)
 
 
 # -- limits ---------------------------------------------------------------------------------------

@@ -232,8 +232,8 @@ class RadialMechanism(Mechanism):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
@@ -244,12 +244,10 @@ class RadialMechanism(Mechanism):
 
         P(y|w) = E_u Σ_k [F(t_{k+1}/s) − F(t_k/s)] 1{y_k = y}, F the law of the radius: a smooth
         function of ε from one set of directions. A `bundle` of directions can be shared by the
-        laws of many words; otherwise `rng` draws `effort.directions` of them.
+        laws of many words; otherwise `rng`, or `estimating`, draws `effort.directions` of them.
         """
-        values, effort = self.check_epsilons(epsilons), effort or Effort()
-        if rng is None:
-            msg = f"the law of {self.short} is estimated: give a random generator"
-            raise ParameterError(msg)
+        values, effort = self.check_epsilons(epsilon), effort or Effort()
+        rng = rng or self.estimating()
         words = self.check_words([word])
         known = self.rankings(words, None if ranking is None else [ranking])[0]
         if bundle is None:
@@ -262,7 +260,15 @@ class RadialMechanism(Mechanism):
         outputs, probabilities, error = self._integrate(steps, scales)
         method = f"Rao–Blackwell over {unit.shape[0]} directions"
         return Law(
-            int(words[0]), values, outputs, probabilities, False, error, method, unit.shape[0]
+            self.lexicon,
+            int(words[0]),
+            values,
+            outputs,
+            probabilities,
+            False,
+            error,
+            method,
+            unit.shape[0],
         )
 
     def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:

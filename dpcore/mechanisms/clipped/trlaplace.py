@@ -142,18 +142,16 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
         """Plain Monte Carlo: the same `effort.directions` uniforms at every ε."""
-        values, effort = self.check_epsilons(epsilons), effort or Effort()
-        if rng is None:
-            msg = f"the law of {self.short} is estimated: give a random generator"
-            raise ParameterError(msg)
+        values, effort = self.check_epsilons(epsilon), effort or Effort()
+        rng = rng or self.estimating()
         words = self.check_words([word])
         order = np.argsort(values, kind="stable")
         paths = self.paths(rng, np.repeat(words, effort.directions), epsilons=values[order])
@@ -165,7 +163,17 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         share = counts.reshape(values.size, outputs.size) / effort.directions
         error = float(np.sqrt((share * (1 - share)).max() / (effort.directions - 1)))
         method = f"{effort.directions} draws"
-        return Law(int(words[0]), values, outputs, share, False, error, method, effort.directions)
+        return Law(
+            self.lexicon,
+            int(words[0]),
+            values,
+            outputs,
+            share,
+            False,
+            error,
+            method,
+            effort.directions,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

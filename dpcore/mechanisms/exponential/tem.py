@@ -219,8 +219,8 @@ class TruncatedExponential(Mechanism):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
@@ -229,20 +229,21 @@ class TruncatedExponential(Mechanism):
         """The closed form over the whole vocabulary, at all ε at once.
 
         Args:
-            word: word index.
-            epsilons: ε values, shape (E,).
+            word: the word, or its index.
+            epsilon: one ε, or E of them.
             rng: not needed.
             ranking: of this word, used if the metric is Euclidean.
             effort: not needed.
         """
         index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilons)
+        values = self.check_epsilons(epsilon)
         if ranking is not None and self.metric == Metric.EUCLIDEAN:
             distance = np.empty(len(ranking))
             distance[ranking.order] = ranking.distances
         else:
             distance = self._distances(np.array([index]))[0]
         return Law(
+            lexicon=self.lexicon,
             word=index,
             epsilons=values,
             outputs=np.arange(distance.size),

@@ -91,14 +91,14 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
         effort: Effort | None = None,
     ) -> Law:
         """The closed form over the whole vocabulary, at all ε at once."""
-        values = self.check_epsilons(epsilons)
+        values = self.check_epsilons(epsilon)
         nominal = np.array([self.nominal(float(value)) for value in values])
         return replace(super().law(word, nominal, ranking=ranking), epsilons=values)

@@ -207,8 +207,8 @@ class TruncatedGumbel(Mechanism):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
@@ -217,15 +217,16 @@ class TruncatedGumbel(Mechanism):
         """The exact law over the whole vocabulary, by quadrature.
 
         Args:
-            word: word index.
-            epsilons: ε values, shape (E,).
+            word: the word, or its index.
+            epsilon: one ε, or E of them.
             rng: not needed.
             ranking: of this word, if known.
             effort: not needed.
         """
         index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilons)
-        ranking = ranking or self._ranking(index)
+        values = self.check_epsilons(epsilon)
+        if ranking is None:
+            ranking = self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
         place[ranking.order] = np.arange(len(ranking))
@@ -233,6 +234,7 @@ class TruncatedGumbel(Mechanism):
         for row, law in zip(probabilities, laws, strict=True):
             law.take(place, out=row, mode="clip")  # "raise" would go through a copy
         return Law(
+            lexicon=self.lexicon,
             word=index,
             epsilons=values,
             outputs=np.arange(len(self.lexicon)),

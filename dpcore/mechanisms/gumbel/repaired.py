@@ -263,8 +263,8 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
 
     def law(
         self,
-        word: int,
-        epsilons: FloatArray | Sequence[float],
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
         *,
         rng: np.random.Generator | None = None,
         ranking: Ranking | None = None,
@@ -273,20 +273,21 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         """The closed form over the whole vocabulary.
 
         Args:
-            word: word index.
-            epsilons: ε values, shape (E,).
+            word: the word, or its index.
+            epsilon: one ε, or E of them.
             rng: not needed.
             ranking: of this word, if known.
             effort: not needed.
         """
         index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilons)
+        values = self.check_epsilons(epsilon)
         strengths = np.array([self.strength(float(value)) for value in values])
         ranking = ranking or self._ranking(index)
         probabilities = np.empty((values.size, len(self.lexicon)))
         near = ranking.distances[: self.heads]
         probabilities[:, ranking.order] = law_of(near, ranking.distances, strengths)
         return Law(
+            lexicon=self.lexicon,
             word=index,
             epsilons=values,
             outputs=np.arange(len(self.lexicon)),

@@ -1,0 +1,20 @@
+from dpcore.audit.report import audit_report as audit
+from dpcore.front import deniability, mechanism, release
+from dpcore.lexicon.catalogue import load as lexicon
+from dpcore.rewrite.columns import map_batch, privatize_column
+from dpcore.rewrite.sentence import draw
+from dpcore.rewrite.sentence import prepare as read
+
+__version__: str
+
+__all__ = [
+    "audit",
+    "deniability",
+    "draw",
+    "lexicon",
+    "map_batch",
+    "mechanism",
+    "privatize_column",
+    "read",
+    "release",
+]

@@ -1,0 +1,89 @@
+"""What the front door adds to the engine: noise that nobody can repeat, and words for indices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcore.measure.deniability import measure
+from dpcore.measure.words import Selection, named
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import generator
+from dpcore.rewrite import sentence as sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.deniability import Deniability
+    from dpcore.mechanisms.law import FloatArray
+    from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.rewrite.sentence import Sentence
+
+
+def mechanism(name: str, lexicon: Lexicon, **settings: Any) -> Mechanism:
+    """A mechanism over a lexicon.
+
+    Args:
+        name: short name ("tem", "madlib", "gaussian", …) or versioned key ("tem.v1").
+        lexicon: public words and vectors.
+        settings: parameters of the mechanism, such as `beta=0.01`; the others have their defaults.
+
+    Raises:
+        UnknownMechanismError: there is no such mechanism; the message lists them.
+        ParameterError: it has no such parameter, or a value is not admissible.
+    """
+    return create(name, lexicon, settings)
+
+
+def release(text: Sentence, mechanism: Mechanism, epsilon: float) -> str:
+    """A text to publish: every protected word replaced, with fresh noise.
+
+    The noise comes from the operating system; nobody can repeat it, hence no seed. A text released
+    twice spends ε twice. The result is bare text and does not say which words changed: that would
+    tell which words are the typed ones.
+
+    Args:
+        text: what `dpcore.read` returned.
+        mechanism: over the text's lexicon.
+        epsilon: the privacy parameter of each word, in the mechanism's own meaning;
+            `mechanism.guarantee(epsilon).for_tokens(text.protected)` says what it means for the
+            whole text.
+
+    Raises:
+        EpsilonError: ε is not admissible.
+    """
+    return sentences.release(text, mechanism, epsilon, generator(None)).text
+
+
+def deniability(
+    mechanism: Mechanism,
+    words: str | Sequence[int | str] | Selection,
+    epsilons: float | FloatArray | Sequence[float],
+    **options: Any,
+) -> Deniability:
+    """How deniable words are: Nw, Sw and the effective number of outputs (Feyisetan et al. 2020).
+
+    Nw is the probability that the word stays, Sw the expected number of distinct outputs in `runs`
+    runs, the effective number the inverse Simpson index of the outputs.
+
+    Args:
+        mechanism: over some lexicon.
+        words: one word, several words or their indices, or a selection of `dpcore.measure.words`.
+        epsilons: one ε or several, shape (E,).
+        options: `method`, `runs`, `seed`, `repetitions` and `progress` of
+            `dpcore.measure.deniability.measure`. What is measured protects nothing, so its noise
+            has a fixed seed.
+
+    Raises:
+        UnknownWordError: a word is not in the vocabulary; the message names it.
+        EpsilonError: an ε is not admissible.
+        ParameterError: an option is out of range.
+    """
+    if not isinstance(words, Selection):
+        names = [words] if isinstance(words, str) else words
+        known = mechanism.lexicon.words
+        words = named(
+            mechanism.lexicon,
+            [w if isinstance(w, str) else known[mechanism.check_words([w])[0]] for w in names],
+        )
+    return measure(mechanism, words, mechanism.check_epsilons(epsilons), **options)

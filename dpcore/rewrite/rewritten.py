@@ -1,0 +1,159 @@
+"""A rewritten text, place by place, and how it shows what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.rewrite.assembly import assemble, write_slots
+from dpcore.rewrite.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.rewrite.tokens import Token
+    from dpcore.rewrite.vocabulary import Encoding
+
+
+@dataclass(frozen=True)
+class TokenRewrite:
+    """One place of the text, before and after.
+
+    Attributes:
+        input: the token as it was read (the part of it, if it was split).
+        output: what is written in its place; "" if it was dropped.
+        changed: whether the word is another one (capital letters aside).
+        in_vocabulary: whether the lexicon holds it; True for released punctuation.
+        role: protected, unknown or released.
+        before: the white space before it.
+        slot: its number among the places that a mechanism fills, or −1.
+    """
+
+    input: str
+    output: str
+    changed: bool
+    in_vocabulary: bool
+    role: Role
+    before: str
+    slot: int
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A rewritten text: its tokens in order, and the text that they make."""
+
+    tokens: tuple[TokenRewrite, ...]
+    text: str
+
+    @property
+    def changed(self) -> int:
+        """How many tokens have another word in their place."""
+        return sum(token.changed for token in self.tokens)
+
+    def __repr__(self) -> str:
+        """One line: the text that came out, not what went in."""
+        return f"Rewrite({self.text!r}, {self.changed} of {len(self.tokens)} changed)"
+
+    def marked(self, before: str = "") -> str:
+        """The text as HTML with the words marked that changed: for looking only.
+
+        What is marked and what is not tells which words are the typed ones.
+
+        Args:
+            before: what stands before it, such as its ε.
+        """
+        from dpcore.display import marked
+
+        written = [token for token in self.tokens if token.output]
+        return marked([(one.before, one.output, one.changed) for one in written], before)
+
+    def _repr_html_(self) -> str:
+        return self.marked()
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """One draw at several ε: for looking only, since two of them together reveal the words.
+
+    Attributes:
+        epsilons: in the order in which they were asked for.
+        rewrites: one for each ε.
+    """
+
+    epsilons: tuple[float, ...]
+    rewrites: tuple[Rewrite, ...]
+
+    def __iter__(self) -> Iterator[Rewrite]:
+        """One rewritten text for each ε."""
+        return iter(self.rewrites)
+
+    def __len__(self) -> int:
+        """Return the number of ε."""
+        return len(self.rewrites)
+
+    def __getitem__(self, number: int) -> Rewrite:
+        """Return the text of the ε with this number."""
+        return self.rewrites[number]
+
+    def __repr__(self) -> str:
+        """A line for each ε."""
+        pairs = zip(self.epsilons, self.rewrites, strict=True)
+        return "\n".join(f"ε = {epsilon:g}: {rewrite.text}" for epsilon, rewrite in pairs)
+
+    def _repr_html_(self) -> str:
+        pairs = zip(self.epsilons, self.rewrites, strict=True)
+        return "".join(rewrite.marked(f"ε = {epsilon:.4g}") for epsilon, rewrite in pairs)
+
+
+def written(
+    tokens: Sequence[Token], encoding: Encoding, lexicon: Lexicon, words: Sequence[str]
+) -> Rewrite:
+    """The text with these words in its open slots.
+
+    Args:
+        tokens: of the text.
+        encoding: of the tokens.
+        lexicon: whose indices the encoding holds.
+        words: one output word for each open slot, in order.
+    """
+    texts = write_slots(encoding, words)
+    parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(tokens))
+    result: list[TokenRewrite] = []
+    done = 0
+    number = 0
+    for slot, (before, output) in zip(encoding.slots, texts, strict=True):
+        result.extend(_dropped(tokens, done, slot.source))
+        done = slot.source + 1
+        text = tokens[slot.source].text
+        if parts[slot.source] > 1:
+            text = lexicon.words[slot.index] if slot.index >= 0 else slot.text
+        word = words[number] if slot.is_open else None
+        changed = slot.role is Role.UNKNOWN
+        if slot.role is Role.PROTECTED:
+            changed = word != lexicon.words[slot.index]
+        result.append(
+            TokenRewrite(
+                input=text,
+                output=output,
+                changed=changed,
+                in_vocabulary=slot.role is not Role.UNKNOWN,
+                role=slot.role,
+                before=before,
+                slot=number if slot.is_open else -1,
+            )
+        )
+        number += slot.is_open
+    result.extend(_dropped(tokens, done, len(tokens)))
+    return Rewrite(tuple(result), assemble(encoding, words))
+
+
+def _dropped(tokens: Sequence[Token], start: int, stop: int) -> list[TokenRewrite]:
+    """The tokens from `start` to `stop` that left no slot: unknown words under DROP."""
+    return [
+        TokenRewrite(token.text, "", True, False, Role.UNKNOWN, "", -1)
+        for token in tokens[start:stop]
+    ]
