@@ -36,6 +36,12 @@ EPSILONS = np.geomspace(0.05, 200.0, 9)
 
 
 @pytest.fixture(scope="module")
+def small() -> Lexicon:
+    """60 words in 4 dimensions."""
+    return lexicons.cloud(60, 4)
+
+
+@pytest.fixture(scope="module")
 def glove(data_dir):
     """The first 2,000 rows of GloVe 6B in 50 dimensions."""
     names = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8").split("\n")
