@@ -39,9 +39,9 @@ from typing import TYPE_CHECKING
 from dpcore.errors import StudyError
 from dpcore.lexicon.cache import alone, flush, replacing, sha256_of_file, write_text
 from dpcore.lexicon.damage import FIELDS
+from dpcore.lexicon.shipping import ship
 from dpcore.privatize.scrap import SECRET, drop, scrap_of, sweep
 from dpcore.privatize.sealing import canonical, read_facts, read_sealed, write_sealed
-from dpcore.study.sources import ship
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

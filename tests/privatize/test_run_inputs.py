@@ -11,7 +11,7 @@ from dpcore.jobs import executors
 from dpcore.privatize.files import Columns
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import UnknownWordPolicy
-from tests.study.corpora import KINDS, TEXTS, order, read, twin, write
+from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 
 
 def test_texts_that_are_missing_stay_missing(tmp_path):

@@ -203,7 +203,7 @@ def test_nothing_runs_on_when_the_server_ends(tmp_path, small):
     mark = tmp_path / "pid"
     program = (
         "import sys, time\n"
-        "from dpcore.measure import map_jobs\n"
+        "from dpcore.measure.maps import jobs as map_jobs\n"
         "from tests.mechanisms import lexicons\n"
         f"child = \"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid()));"
         ' time.sleep(600)"\n'
