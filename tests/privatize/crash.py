@@ -139,9 +139,7 @@ def pool(count, start=lambda number: None):
 
     def started(self):
         with self._lock:
-            if self._stopped:
-                raise ValueError("stopped")
-            if self._process is None:
+            if self._process is None and not self._stopped:
                 self._process = spares.pop(0)
             return self._process
 
