@@ -3,12 +3,13 @@
 from streamlit.starlette import App
 
 from pages.shared.gate import guards
+from pages.shared.process import leave_routing_to_app
 
 if __name__ == "__main__":  # run by Streamlit, for a visitor
     from pages.shared.aids import reading_aids
     from pages.shared.contents import CONTENTS
     from pages.shared.frame import open_frame
-    from pages.shared.memory import settle
+    from pages.shared.process import settle
     from pages.shared.warmup import warm_up
 
     page = open_frame()
@@ -19,4 +20,5 @@ if __name__ == "__main__":  # run by Streamlit, for a visitor
     warm_up()
     settle()
 else:  # imported by the server, once
+    leave_routing_to_app()
     app = App(__file__, middleware=guards())

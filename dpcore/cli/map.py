@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +42,6 @@ def register(commands: Commands) -> None:
         metavar="FOLDER",
         help="make the maps that come with the laboratory and write them there",
     )
-    build.add_argument(
-        "--from-stdin",
-        action="store_true",
-        help="for programs: read one JSON object (lexicon, projection, centres, k, seed) from "
-        "standard input, and write progress as JSON lines (stage, done, total)",
-    )
     common_options(build)
     build.set_defaults(handler=_build)
 
@@ -61,12 +53,10 @@ def register(commands: Commands) -> None:
 def _build(options: argparse.Namespace) -> int:
     from dpcore.cli.terminal import progress_bars
     from dpcore.lexicon.catalogue import load
-    from dpcore.measure.maps.store import facts_of
+    from dpcore.measure.maps.store import check_cache, facts_of
 
     if options.bundle is None:
-        _check_cache()
-    if options.from_stdin:
-        return _build_for_program(sys.stdin.read())
+        check_cache()
     if options.k is not None and not options.word:
         raise ParameterError("--k is the number of neighbours of --word, which is not given")
     if options.bundle is not None and options.word:
@@ -80,18 +70,6 @@ def _build(options: argparse.Namespace) -> int:
     bundled = options.bundle is not None
     _show(options, lexicon, [facts_of(one) | {"bundled": bundled} for one in found])
     return 0
-
-
-def _check_cache() -> None:
-    """Refuse to work for minutes on what could not be kept."""
-    from dpcore.lexicon.cache import cache_status
-
-    status = cache_status()
-    if not status.writable:
-        raise ParameterError(
-            f"a map is kept in {status.folder}, but the laboratory {status.reason}; name another "
-            "folder in DPCORE_CACHE"
-        )
 
 
 def _chosen(options: argparse.Namespace, lexicon: Lexicon, progress: Progress) -> list[Map]:
@@ -130,31 +108,6 @@ def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
     except OSError as error:
         raise ParameterError(f"cannot write to {folder}: {error.strerror}") from None
     return [one for _, _, one in made]
-
-
-def _build_for_program(request: str) -> int:
-    from dpcore.lexicon.catalogue import load
-    from dpcore.measure.maps.maps import build_local_map, build_vocabulary_map
-
-    def say(stage: str, done: int, total: int) -> None:
-        print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
-
-    try:
-        asked = json.loads(request)
-        source, projection = str(asked["lexicon"]), str(asked["projection"])
-        centres, k = [int(word) for word in asked["centres"]], int(asked["k"])
-        seed = int(asked["seed"])
-    except (ValueError, KeyError, TypeError):
-        raise ParameterError(
-            "--from-stdin takes one JSON object with lexicon, projection, centres, k and seed"
-        ) from None
-    say("reading", 0, 0)
-    lexicon = load(source)
-    if centres:
-        build_local_map(lexicon, centres, k, projection, seed=seed, progress=say)
-    else:
-        build_vocabulary_map(lexicon, projection, seed=seed, progress=say)
-    return 0
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcore.errors import MissingPackageError, StudyError
+from dpcore.jobs.executors import AHEAD
 from dpcore.jobs.worker import Json, outcome, perform, request, use_one_thread
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 30.0  # seconds for a scheduler to answer, and for a worker to appear
 _LOOK = 5.0  # seconds between two looks at whether there are workers at all
-_AHEAD = 2  # jobs handed out for each worker thread
 
 
 def perform_alone(sent: Json) -> Json:
@@ -142,7 +142,7 @@ class Cluster:
                 sent[future.key] = future, payload
 
         try:
-            send(_AHEAD * self.workers)
+            send(AHEAD * self.workers)
             while sent:
                 for future in self._some([future for future, _ in sent.values()]):
                     _, payload = sent.pop(future.key)
@@ -167,8 +167,7 @@ class Cluster:
         while True:
             try:
                 with self._client.as_current():
-                    found = self._dask.wait(futures, timeout=_LOOK, return_when="FIRST_COMPLETED")
-                return list(found.done)
+                    return list(self._dask.wait(futures, _LOOK, "FIRST_COMPLETED").done)
             except self._dask.CancelledError:
                 raise self._lost() from None
             except TimeoutError:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import subprocess
 import sys
 import threading
+from functools import partial
+from itertools import islice
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from dpcore.errors import ParameterError, StudyError
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How often a job may lose its worker before the run gives up."""
+AHEAD = 2
+"""Jobs handed out for each worker: the next one is there when it is done with one."""
+_PRIORITY = 10  # of 19, the least
 
 
 class Executor(Protocol):
@@ -51,7 +56,7 @@ class Executor(Protocol):
 
         Args:
             function: `module:function`, of one JSON object, returning one.
-            payloads: asked for one by one, from the thread of the caller or another.
+            payloads: asked for one by one, from the thread of the caller.
 
         Yields:
             A payload and its result, in any order.
@@ -82,43 +87,131 @@ class Serial:
         """See `Executor.run`."""
         for payload in payloads:
             # Through JSON as everywhere, so that a run does not depend on where it is.
-            asked = request(function, payload, heard=self._listen is not None)
-            sent = json.loads(json.dumps(asked))
-            yield payload, outcome(json.loads(json.dumps(perform(sent, self._listen))))
+            line = json.dumps(request(function, payload, heard=self._listen is not None))
+            reply = perform(json.loads(line), self._listen)
+            yield payload, outcome(json.loads(json.dumps(reply)))
+
+
+class Processes:
+    """Several processes of this machine.
+
+    They speak JSON over pipes: nothing is pickled, a worker dies with its parent, and the number
+    of threads is set before any library is loaded. They are started anew and never forked off: a
+    process in which FAISS has run must not be.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        listen: Tell | None = None,
+        *,
+        threads: int = 1,
+        gently: bool = False,
+        attempts: int = ATTEMPTS,
+    ) -> None:
+        """Take a number of processes, and who hears what functions tell.
+
+        Args:
+            workers: how many.
+            listen: called in the middle of jobs, one thread a worker; functions then take a second
+                argument, to call with JSON objects. A job that loses its worker tells it all again.
+            threads: of BLAS and OpenMP in each process.
+            gently: leave other processes their time.
+            attempts: how often a job may lose its worker.
+        """
+        self.workers, self._attempts = _checked(workers), attempts
+        self._make = partial(_Worker, listen, threads, gently)
+        self._pool = [self._make() for _ in range(workers)]
+
+    def __enter__(self) -> Self:
+        """Processes start with their first job."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all processes for good, from any thread, in the middle of their jobs."""
+        for worker in self._pool:
+            worker.stop()
+
+    def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+        """See `Executor.run`."""
+        jobs, under_way = iter(payloads), 0
+        asked: SimpleQueue[Json | None] = SimpleQueue()
+        answered: SimpleQueue[tuple[Json, Json] | BaseException] = SimpleQueue()
+
+        def work(worker: _Worker) -> None:
+            while (payload := asked.get()) is not None:
+                try:
+                    answered.put((payload, worker.do(function, payload, self._attempts)))
+                except BaseException as error:  # raised again by the one who waits
+                    answered.put(error)
+
+        # Threads of a ThreadPoolExecutor would keep the interpreter from ending before their jobs.
+        for worker in self._pool:
+            threading.Thread(target=work, args=(worker,), daemon=True).start()
+        try:
+            for payload in islice(jobs, AHEAD * self.workers):
+                asked.put(payload)
+                under_way += 1
+            while under_way:
+                answer = answered.get()
+                under_way -= 1
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield answer
+                for payload in islice(jobs, 1):
+                    asked.put(payload)
+                    under_way += 1
+        finally:
+            if under_way:  # left early: an error, an interrupt, or enough seen
+                for worker in self._pool:
+                    worker.stop()
+                self._pool = [self._make() for _ in range(self.workers)]
+            for _ in range(self.workers):
+                asked.put(None)
 
 
 class _Worker:
-    """One subprocess with one thread, started when it is first needed."""
+    """One subprocess, started when it is first needed."""
 
-    def __init__(self, listen: Tell | None) -> None:
-        self.listen = listen
+    def __init__(self, listen: Tell | None, threads: int, gently: bool) -> None:
+        self._listen, self._threads, self._gently = listen, str(threads), gently
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._lock = threading.Lock()
 
-    def ask(self, line: str) -> str:
-        """The answer to a request; empty if the process died."""
-        try:
+    def do(self, function: str, payload: Json, attempts: int) -> Json:
+        """The result of a job, on a new process if one dies."""
+        line = json.dumps(request(function, payload, heard=self._listen is not None)) + "\n"
+        for _ in range(attempts):
             process = self._started()
+            if process is None:
+                break
+            if answer := self._answer(process, line):
+                return outcome(json.loads(answer))
+            self._end()
+        often = f" {attempts} times in the same job" if attempts > 1 else ""
+        raise StudyError(
+            f"a worker process died{often} (out of memory?); use fewer workers; what is finished "
+            "is kept"
+        )
+
+    def _answer(self, process: subprocess.Popen[str], line: str) -> str:
+        """The answer to a request; empty if the process died."""
+        with contextlib.suppress(OSError, ValueError):  # a broken pipe, or closed by `stop`
             cast("IO[str]", process.stdin).write(line)
             cast("IO[str]", process.stdin).flush()
-            answer = cast("IO[str]", process.stdout).readline()
-            while self.listen and answer.startswith(TOLD) and answer.endswith("\n"):
-                self.listen(json.loads(answer)["told"])
-                answer = cast("IO[str]", process.stdout).readline()
-        except (OSError, ValueError):  # a broken pipe, or closed by `stop`
-            answer = ""
-        if not answer.endswith("\n"):
-            self._end()
-            return ""
-        return answer
+            while (answer := cast("IO[str]", process.stdout).readline()).endswith("\n"):
+                if not (self._listen and answer.startswith(TOLD)):
+                    return answer
+                self._listen(json.loads(answer)["told"])
+        return ""
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _started(self) -> subprocess.Popen[str] | None:
+        """The process; None once it is stopped for good."""
         with self._lock:
-            if self._stopped:
-                raise ValueError("stopped")
-            if self._process is None:
+            if self._process is None and not self._stopped:
                 path = os.pathsep.join(entry or os.curdir for entry in sys.path)
+                threads = dict.fromkeys((*THREADS, "NUMBA_NUM_THREADS"), self._threads)
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "dpcore.jobs.worker"],
                     stdin=subprocess.PIPE,
@@ -126,130 +219,27 @@ class _Worker:
                     text=True,
                     encoding="utf-8",
                     start_new_session=True,  # Ctrl-C is for the parent
-                    env=os.environ | dict.fromkeys(THREADS, "1") | {"PYTHONPATH": path},
+                    env=os.environ | threads | {"PYTHONPATH": path},
                 )
+                if self._gently:
+                    with contextlib.suppress(OSError, AttributeError):  # Windows has none
+                        os.setpriority(os.PRIO_PROCESS, self._process.pid, _PRIORITY)
             return self._process
 
     def _end(self) -> None:
         with self._lock:
             process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                cast("IO[str]", pipe).close()
+        if process is not None:
+            process.kill()  # a thread that waits for an answer sees its end
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what was written and never read
+                    cast("IO[str]", pipe).close()
 
     def stop(self) -> None:
         """End the process, in the middle of a job if there is one; for good."""
-        with self._lock:
-            self._stopped = True
-            process = self._process
-        if process is not None:
-            process.kill()  # the thread that waits for an answer sees its end
-
-    def close(self) -> None:
-        """Clean up after `stop`, when nobody waits for an answer."""
+        self._stopped = True
         self._end()
-
-
-class Processes:
-    """Several processes of this machine, each with one BLAS and OpenMP thread.
-
-    They speak JSON over pipes: nothing is pickled, a worker dies with its parent, and the number
-    of threads is set before any library is loaded.
-    """
-
-    def __init__(self, workers: int, listen: Tell | None = None) -> None:
-        """Take a number of processes, and who hears what functions tell.
-
-        Args:
-            workers: how many.
-            listen: called in the middle of jobs, one thread a worker; functions then take a second
-                argument, to call with JSON objects. A job that loses its worker tells it all again.
-        """
-        self.workers, self._listen = _checked(workers), listen
-        self._pool = [_Worker(listen) for _ in range(self.workers)]
-
-    def __enter__(self) -> Self:
-        """Processes start with their first job."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End all processes."""
-        for worker in self._pool:
-            worker.stop()
-        for worker in self._pool:
-            worker.close()
-
-    def run(self, function: str, payloads: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-        """See `Executor.run`."""
-        jobs = iter(payloads)
-        lock, stopped = threading.Lock(), threading.Event()
-        done: queue.Queue[tuple[Json, Json] | BaseException | None] = queue.Queue(self.workers)
-
-        def take() -> Json | None:
-            with lock:
-                return None if stopped.is_set() else next(jobs, None)
-
-        def work(worker: _Worker) -> None:
-            try:
-                while (payload := take()) is not None:
-                    done.put((payload, _attempt(worker, function, payload, stopped)))
-            except BaseException as error:  # raised again by the one who waits
-                done.put(error)
-            done.put(None)
-
-        threads = [
-            threading.Thread(target=work, args=(worker,), daemon=True) for worker in self._pool
-        ]
-        for thread in threads:
-            thread.start()
-        running = len(threads)
-        try:
-            while running:
-                found = done.get()
-                if found is None:
-                    running -= 1
-                elif isinstance(found, BaseException):
-                    raise found
-                else:
-                    yield found
-        finally:
-            stopped.set()
-            if running:  # left early: an error, an interrupt, or enough seen
-                self._abandon(threads, done)
-
-    def _abandon(
-        self,
-        threads: list[threading.Thread],
-        done: queue.Queue[tuple[Json, Json] | BaseException | None],
-    ) -> None:
-        """End the jobs that are under way; the next run gets new processes."""
-        for worker in self._pool:
-            worker.stop()
-        while any(thread.is_alive() for thread in threads):
-            with contextlib.suppress(queue.Empty):
-                done.get(timeout=0.05)
-        for worker in self._pool:
-            worker.close()
-        self._pool = [_Worker(self._listen) for _ in range(self.workers)]
-
-
-def _attempt(worker: _Worker, function: str, payload: Json, stopped: threading.Event) -> Json:
-    """The result of a job, on a new process if one dies."""
-    line = json.dumps(request(function, payload, heard=worker.listen is not None)) + "\n"
-    for _ in range(ATTEMPTS):
-        answer = worker.ask(line)
-        if answer:
-            return outcome(json.loads(answer))
-        if stopped.is_set():
-            break
-    raise StudyError(
-        f"a worker process died {ATTEMPTS} times in the same job (out of memory?); use fewer "
-        "workers; what is finished is kept"
-    )
 
 
 def _checked(workers: int) -> int:

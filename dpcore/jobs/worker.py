@@ -1,8 +1,7 @@
 """What a worker does with a job: the same few lines for every kind of executor.
 
 As a program (`python -m dpcore.jobs.worker`) it reads one JSON object a line and answers with
-one a line. It uses one thread and ends at once, in the middle of a job, when its input ends: then
-the parent is gone.
+one a line. It ends at once, in the middle of a job, when its input ends: then the parent is gone.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ import os
 import queue
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,8 @@ Tell = Callable[[Json], None]
 """What a function calls in the middle of its job, to say how far it is."""
 TOLD = '{"told": '
 """How a line of a worker begins that is no answer yet."""
+
+_PULSE = 0.2  # seconds between two reports of how far a stage is
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """What BLAS, OpenMP and so FAISS look at when they are loaded."""
@@ -75,18 +78,13 @@ def outcome(reply: Json) -> Json:
 
 def request(function: str, payload: Json, *, heard: bool = False) -> Json:
     """What `perform` takes."""
-    more = {"heard": True} if heard else {}
-    return {"function": function, "payload": payload, "version": __version__} | more
+    return {"function": function, "payload": payload, "version": __version__, "heard": heard}
 
 
 def _where(error: BaseException) -> str:
     """File and line of the innermost frame."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "an unknown place"
-    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    innermost = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(innermost.filename).name}:{innermost.lineno}"
 
 
 def use_one_thread() -> None:
@@ -97,12 +95,24 @@ def use_one_thread() -> None:
         faiss.omp_set_num_threads(1)
 
 
+def now_and_then(tell: Tell) -> Callable[[str, int, int], None]:
+    """A progress that tells `stage`, `done` and `total`, not more often than a person sees."""
+    told: dict[str, float] = {}
+
+    def progress(stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - told.get(stage, -_PULSE) >= _PULSE:
+            told[stage] = now
+            tell({"stage": stage, "done": done, "total": total})
+
+    return progress
+
+
 def main() -> None:
     """Answer requests until the input ends."""
     # What a library prints must not end up among the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
-    use_one_thread()
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
 
@@ -112,7 +122,7 @@ def main() -> None:
 
     while True:
         reply = perform(
-            json.loads(requests.get()), lambda found: write(f"{TOLD}{json.dumps(found)}}}")
+            json.loads(requests.get()), lambda told: write(f"{TOLD}{json.dumps(told)}}}")
         )
         write(json.dumps(reply))
 

@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,14 +56,10 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DPCORE_CACHE")
     if chosen:
         return Path(chosen)
-    home = Path("~").expanduser()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "word-privacy-lab"
+    from platformdirs import user_cache_path
+
+    # On Windows neither under the name of an author nor in a folder "Cache" of its own.
+    return user_cache_path("word-privacy-lab", appauthor=False, opinion=False)
 
 
 def cache_status() -> CacheStatus:

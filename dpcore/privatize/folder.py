@@ -28,9 +28,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import json
 import os
+import re
 import secrets
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,9 +42,7 @@ from typing import TYPE_CHECKING
 from dpcore.errors import StudyError
 from dpcore.lexicon.cache import alone, flush, replacing, sha256_of_file, write_text
 from dpcore.lexicon.damage import FIELDS
-from dpcore.privatize.scrap import SECRET, drop, scrap_of, sweep
-from dpcore.privatize.sealing import canonical, read_facts, read_sealed, write_sealed
-from dpcore.study.sources import ship
+from dpcore.lexicon.shipping import ship
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 STATE, SPANS, LAWS = "state.json", "spans", "laws"
+SECRET = "secret"  # noqa: S105 - the name of a file
+_SCRAP = re.compile(r"\.scrap-[0-9a-f]{16}")
 _JOINED, _RECORD, _COMPLETE = "joined", "record", "complete.json"
 
 
@@ -84,11 +87,11 @@ def alone_with(out: Path) -> Iterator[None]:
                 f"{out} cannot be kept for one run alone ({error.strerror}): choose an --out in a "
                 "folder that can be written, on a file system with locks"
             ) from None
-        stack.callback(sweep, out)
+        stack.callback(_sweep, out)
         folder = folder_of(out)
         if _is_complete(folder) and not (folder / _JOINED).exists():
-            drop(folder, out)  # killed when all was published
-        sweep(out)
+            _drop(folder, out)  # killed when all was published
+        _sweep(out)
         yield
 
 
@@ -120,7 +123,7 @@ class Run:
     @cached_property
     def settings(self) -> str:
         """SHA-256 of the state."""
-        return hashlib.sha256(canonical(self.state)).hexdigest()
+        return hashlib.sha256(_canonical(self.state)).hexdigest()
 
     def piece(self, kind: str, number: int) -> Path:
         """The file of a span or of some laws; the same name with the end .json is its mark."""
@@ -135,7 +138,7 @@ class Run:
         with replacing(path, lasting=True) as temporary:
             write(temporary)
             facts = facts | self._identity(path) | {"sha256": sha256_of_file(temporary)}
-        write_sealed(_mark(path), self.secret, facts)
+        _write_sealed(_mark(path), self.secret, facts)
 
     def facts(self, path: Path) -> Json | None:
         """What the mark of a piece says; None if the piece is not done.
@@ -147,7 +150,7 @@ class Run:
         if not mark.is_file():
             return None
         with contextlib.suppress(OSError, *FIELDS):
-            facts = read_sealed(mark, self.secret)
+            facts = _read_sealed(mark, self.secret)
             expected = self._identity(path) | {"sha256": sha256_of_file(path)}
             if all(facts[name] == value for name, value in expected.items()):
                 return facts
@@ -221,7 +224,7 @@ class Run:
 
     def drop(self, out: Path) -> None:
         """Delete the folder, in one step as far as any later run can see."""
-        drop(self.folder, out)
+        _drop(self.folder, out)
 
     def _identity(self, path: Path) -> Json:
         place = f"{path.parent.name}/{path.name}"
@@ -241,7 +244,7 @@ def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
         OSError: the folder cannot be written.
     """
     state = state | {"run": secrets.token_hex(8)}
-    scrap = scrap_of(out)
+    scrap = _scrap_of(out)
     scrap.mkdir(mode=0o700)
     handle = os.open(scrap / SECRET, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -250,7 +253,7 @@ def begin(out: Path, state: Json, secret: bytes, lexicon: Lexicon) -> Run:
     for kind in (SPANS, LAWS):
         run.piece(kind, 0).parent.mkdir(parents=True)
     ship(lexicon, scrap)
-    write_sealed(scrap / STATE, secret, state)
+    _write_sealed(scrap / STATE, secret, state)
     os.rename(scrap, folder_of(out))
     return Run(folder_of(out), state, secret)
 
@@ -265,7 +268,7 @@ def resume(folder: Path) -> Run:
         checks = _completed(folder)
         _expect(folder, folder / STATE, checks[STATE])
         with contextlib.suppress(OSError, *FIELDS):
-            return Run(folder, read_facts(folder / STATE), b"")
+            return Run(folder, _read_facts(folder / STATE), b"")
         raise _damaged(folder, STATE)
     try:
         secret = (folder / SECRET).read_bytes()
@@ -274,7 +277,7 @@ def resume(folder: Path) -> Run:
             f"{folder} has lost its secret: delete that folder and begin again"
         ) from None
     with contextlib.suppress(OSError, *FIELDS):
-        state = read_sealed(folder / STATE, secret)
+        state = _read_sealed(folder / STATE, secret)
         str(state["run"])
         return Run(folder, state, secret)
     raise _damaged(folder, f"{STATE} or {SECRET}")
@@ -309,3 +312,70 @@ def _damaged(folder: Path, name: str) -> StudyError:
 
 def _mark(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+# Folders that are being made or deleted, under names that no run takes up.
+
+
+def _scrap_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.scrap-{secrets.token_hex(8)}")
+
+
+def _drop(folder: Path, out: Path) -> None:
+    """Delete a folder, in one step as far as any later run can see."""
+    scrap = _scrap_of(out)
+    os.rename(folder, scrap)
+    _delete(scrap)
+
+
+def _delete(scrap: Path) -> None:
+    """Delete what was renamed; what cannot be deleted now is deleted by the next run."""
+    (scrap / SECRET).unlink(missing_ok=True)  # before anything that may take long
+    shutil.rmtree(scrap, ignore_errors=True)
+
+
+def _sweep(out: Path) -> None:
+    """Delete what a killed run had begun to make or to delete."""
+    with os.scandir(out.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(out.name)]
+    for name in names:
+        if _SCRAP.fullmatch(name[len(out.name) :]):
+            _delete(out.with_name(name))
+
+
+# Small files of facts, each with an HMAC: only who knows the secret can have written them.
+
+
+def _canonical(facts: Json) -> bytes:
+    """The bytes that stand for facts, in whatever order they were written."""
+    return json.dumps(facts, sort_keys=True).encode()
+
+
+def _seal(secret: bytes, facts: Json) -> str:
+    """HMAC-SHA256 of facts under a key of its own, made from the secret."""
+    key = hmac.digest(secret, b"seal", "sha256")
+    return hmac.new(key, _canonical(facts), "sha256").hexdigest()
+
+
+def _write_sealed(path: Path, secret: bytes, facts: Json) -> None:
+    """Write facts with their seal, whole and lasting."""
+    sealed = {"seal": _seal(secret, facts), "facts": facts}
+    write_text(path, json.dumps(sealed, ensure_ascii=False, indent=1) + "\n", lasting=True)
+
+
+def _read_facts(path: Path) -> Json:
+    """The facts of a sealed file, not checked: when the secret has gone."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))["facts"])
+
+
+def _read_sealed(path: Path, secret: bytes) -> Json:
+    """The facts of a sealed file.
+
+    Raises:
+        ValueError: as all of `FIELDS`: they are not what was sealed with this secret.
+    """
+    facts = _read_facts(path)
+    seal = json.loads(path.read_text(encoding="utf-8"))["seal"]
+    if not hmac.compare_digest(str(seal).encode(), _seal(secret, facts).encode()):
+        raise ValueError("another seal")
+    return facts

@@ -2,11 +2,11 @@
 
 The corpus is read through and checked, then cut into spans; each is rewritten by a worker into a
 file of its own, and at the end these are joined. Until then they lie in a folder beside the output
-with what a later run needs to go on (`privatize_folder`): what was asked for, and the run's secret,
-32 bytes from the operating system that key the noise of every document. The secret never leaves
-that folder, which only its owner can read, and goes before the output appears. Whoever has both the
-secret and the output can take the noise away, so a folder that is not finished is as private as the
-original.
+with what a later run needs to go on (`dpcore.privatize.folder`): what was asked for, and the run's
+secret, 32 bytes from the operating system that key the noise of every document. The secret never
+leaves that folder, which only its owner can read, and goes before the output appears. Whoever has
+both the secret and the output can take the noise away, so a folder that is not finished is as
+private as the original.
 """
 
 from __future__ import annotations

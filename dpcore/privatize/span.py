@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import DpcoreError, InputError, LexiconError, StudyError
+from dpcore.lexicon.shipping import open_lexicon, shipped
 from dpcore.privatize.files import Columns, Span, format_named
 from dpcore.privatize.folder import LAWS, SPANS, Run, resume
-from dpcore.study.sources import open_lexicon, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,12 +6,12 @@ file, and nothing of them is left when the worker ends.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import ParameterError
+from dpcore.jobs.worker import now_and_then
 from dpcore.learn.classifiers import learner_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
@@ -20,7 +20,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-from dpcore.study.live_course import VALUES, WORDS
+from dpcore.study.live_jobs import VALUES, WORDS
 from dpcore.study.plan import Arm, Cell, Plan, canonical
 from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
@@ -36,7 +36,6 @@ JOB = "dpcore.study.live:perform"
 TEST_SHARE = 0.3
 _COMPARED = 30  # test texts whose rewriting is compared
 _EXAMPLES = 5  # of each mechanism and ε
-_PULSE_SECONDS = 0.2  # between two reports of how far a part is
 
 
 @dataclass(frozen=True)
@@ -167,23 +166,10 @@ def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
     cell = Cell.from_json(job["cell"])
     examples: list[dict[str, Any]] = []
     carried = Carried(LabelledTexts.of(job["texts"], job["labels"]))
-    found = measure(cell, carried, examples, _sometimes(tell) if tell else silent)
+    found = measure(cell, carried, examples, now_and_then(tell) if tell else silent)
     own: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
     own |= {"data": "", "seed": cell.seed}
     return {"rows": [own | one for one in found], "examples": examples}
-
-
-def _sometimes(tell: Tell) -> Progress:
-    """Tell of progress, not more often than a person sees."""
-    told: dict[str, float] = {}
-
-    def progress(stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - told.get(stage, 0.0) > _PULSE_SECONDS:
-            told[stage] = now
-            tell({"stage": stage, "done": done, "total": total})
-
-    return progress
 
 
 def measure(
@@ -199,7 +185,7 @@ def measure(
         carried: the texts, and where lexicons and mechanisms are from.
         examples: of the first trial, filled with texts that a classifier of the clean texts gets
             right and one of the private texts wrong.
-        progress: called with (stage, done, total), a stage of `dpcore.study.live_course`.
+        progress: called with (stage, done, total), a stage of `dpcore.study.live_jobs`.
     """
     name = str(cell.option("labelling"))
     parts = carried.texts.split(TEST_SHARE, cell.shared_generator("split"))

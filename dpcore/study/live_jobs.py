@@ -1,95 +1,57 @@
-"""Live runs for the pages: each in a process of its own, a few at a time, with partial results.
+"""Live runs for the pages, in the background: how far each is, and what is there already.
 
-The process starts with the first cell and ends with the last, or as soon as the run is stopped; it
-has one thread and a low priority, so that the pages stay quick. A run that nobody holds any more
-stops by itself. Only the rows, and a few texts to look at, come back; nothing is kept in a file.
+Only the rows, and a few texts to look at, come back; nothing is kept in a file.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import threading
 import time
-import weakref
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import DpcoreError
-from dpcore.jobs.executors import Processes
-from dpcore.jobs.turns import Turns, waiting
+from dpcore.jobs.background import Background, Job
 from dpcore.limits import MAX_LIVE_RUNS
-from dpcore.study.live_course import Course
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dpcore.jobs.executors import Executor
-    from dpcore.jobs.worker import Json, Tell
+    from dpcore.jobs.worker import Tell
     from dpcore.study.live import Live
     from dpcore.study.rows import Row
 
-_GENTLY = "dpcore.study.live_jobs:perform_gently"
-_PRIORITY = 10  # of 19
-_PULSE = 0.1  # seconds between two looks at whether a waiting run was stopped
+WORDS, VALUES = "words rewritten", "values of ε begun"
+"""Stages of a part: the noise draw of all its texts, then what is measured of them."""
 
-_turns = Turns(MAX_LIVE_RUNS)
+_STAGES = {WORDS: (0.05, 0.6), VALUES: (0.6, 0.95)}  # which share of a part each is, roughly
+_EARLY = 0.15  # of a part: before that its own pace says nothing of what it will take
+_SHORT = 90.0  # seconds
 
 
-class LiveRun:
-    """A person's run: how far it is, and what is there already."""
-
-    def __init__(self, run: _Run) -> None:
-        self._run = run
-        weakref.finalize(self, run.stop)  # also when the server ends
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended: well, with an error, or stopped."""
-        return self._run.ended.is_set()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it was stopped before its end."""
-        return self._run.stopping.is_set()
-
-    @property
-    def error(self) -> str | None:
-        """Why it ended early, in a sentence that can be shown; None if it did not."""
-        return self._run.error
+class LiveRun(Job):
+    """A person's run."""
 
     @property
     def finished(self) -> int:
         """Cells that are done."""
-        return self._run.finished
+        return len(self.results)
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The rows of the cells that are done."""
-        return tuple(self._run.rows)
+        return tuple(row for cell in self.results for row in cell["rows"])
 
     @property
     def examples(self) -> tuple[dict[str, Any], ...]:
         """Texts that were read wrongly (`dpcore.study.live.perform`)."""
-        return tuple(self._run.examples)
-
-    def progress(self) -> tuple[float, str]:
-        """How far it is, from 0 to 1, and a sentence with the time left if that is known."""
-        return self._run.progress()
-
-    def stop(self) -> None:
-        """End it, in the middle of a cell if there is one; what is done stays."""
-        self._run.stop()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until it has ended, at most this long; whether it has."""
-        return self._run.ended.wait(seconds)
+        return tuple(example for cell in self.results for example in cell["examples"])
 
 
-def _one_process(listen: Tell) -> Executor:
-    return Processes(1, listen)
+_RUNS = Background("dpcore.study.live:perform", MAX_LIVE_RUNS, LiveRun)
 
 
-def start(live: Live, executor: Callable[[Tell], Executor] = _one_process) -> LiveRun:
+def start(live: Live, executor: Callable[[Tell], Executor] | None = None) -> LiveRun:
     """Begin a run in the background; it waits while `limits.MAX_LIVE_RUNS` others are at work.
 
     Args:
@@ -97,75 +59,87 @@ def start(live: Live, executor: Callable[[Tell], Executor] = _one_process) -> Li
         executor: given who hears how far a part is, makes what does the work; by default a
             process of its own.
     """
-    run = _Run(live, executor)
-    handle = LiveRun(run)
-    threading.Thread(target=run.work, daemon=True, name="live run").start()
-    return handle
+    jobs = live.jobs()
+    parts = [(job["cell"]["label"], job["cell"]["seed"]) for job in jobs]
+    return _RUNS.start(
+        nullcontext(jobs), lambda: Course(parts, time.monotonic()), executor=executor
+    )
 
 
-def perform_gently(job: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """`dpcore.study.live.perform` in a process that leaves the pages their time."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)  # before the libraries are loaded
-    from dpcore.study.live import perform
+@dataclass
+class Course:
+    """What was heard of a run, and when; all times are seconds of one clock.
 
-    return perform(job, tell)
+    Parts of one mechanism take about the same time in every trial; a mechanism that was not
+    measured yet is taken to need what the others need, by what is known so far.
 
+    Attributes:
+        parts: mechanism ("baseline" without one) and trial of each part, in order.
+        begun: start of the run.
+        done: seconds that each part took that is done.
+    """
 
-class _Run:
-    """The thread that listens to the worker, and what it has heard."""
+    parts: Sequence[tuple[str, int]]
+    begun: float
+    done: list[float] = field(default_factory=list)
+    _stage: tuple[str, int, int] = ("", 0, 0)
+    _entered: float = 0.0
+    _share: float = 0.0
 
-    def __init__(self, live: Live, executor: Callable[[Tell], Executor]) -> None:
-        self.rows: list[Row] = []
-        self.examples: list[dict[str, Any]] = []
-        self.finished = 0
-        self.error: str | None = None
-        self.ended, self.stopping = threading.Event(), threading.Event()
-        self._jobs, self._executor = live.jobs(), executor(self._hear)
-        self._parts = [(job["cell"]["label"], job["cell"]["seed"]) for job in self._jobs]
-        self._course: Course | None = None
-        self._turn = _turns.join()
+    def __post_init__(self) -> None:
+        """The first part begins with the run."""
+        self._entered = self.begun
 
-    def work(self) -> None:
-        try:
-            while not self._turn.wait(_PULSE):
-                if self.stopping.is_set():
-                    return
-            self._work()
-        except DpcoreError as error:
-            if not self.stopping.is_set():  # then the loss of the worker is no news
-                self.error = str(error)
-        except OSError as error:
-            self.error = f"the run cannot be done here ({error.strerror})"
-        finally:
-            self._turn.leave()
-            self._jobs.clear()  # with the texts
-            self.ended.set()
+    def hear(self, stage: str, done: int, total: int) -> None:
+        """Note how far the present part is."""
+        self._stage = (stage, done, total)
 
-    def _work(self) -> None:
-        self._course = Course(self._parts, time.monotonic())
-        if self.stopping.is_set():  # asked after the course is there: `stop` looks the other way
-            return
-        with self._executor as executor:
-            for _, found in executor.run(_GENTLY, iter(self._jobs)):
-                self.rows += found["rows"]
-                self.examples += found["examples"]
-                self.finished += 1
-                self._course.finish_part(time.monotonic())
-                if self.stopping.is_set():
-                    return
+    def finish_part(self, now: float) -> None:
+        """Note that the present part is done."""
+        self.done.append(now - self._entered)
+        self._entered, self._stage = now, ("", 0, 0)
 
-    def stop(self) -> None:
-        if not self.ended.is_set():
-            self.stopping.set()
-            if self._course is not None:
-                self._executor.__exit__(None, None, None)  # ends the worker under its job
+    def progress(self, now: float) -> tuple[float, str]:
+        """Share of the run from 0 to 1, which never falls, and a sentence."""
+        number, total = len(self.done), len(self.parts)
+        if number == total:
+            return 1.0, f"All {total} parts done after {now - self.begun:.0f} s"
+        spent, left = now - self.begun, self._left(now)
+        if left is not None:
+            self._share = max(self._share, spent / (spent + left) if spent + left > 0 else 0.0)
+        name, trial = self.parts[number]
+        said = f"Part {number + 1} of {total} ({name}, trial {trial + 1})"
+        stage, done, among = self._stage
+        said += f": {done:,} of {among:,} {stage}" if stage else ": reading texts"
+        said += f"; {spent:.0f} s"
+        if left is not None:
+            said += (
+                f", about {left:.0f} s left"
+                if left < _SHORT
+                else f", about {left / 60:.0f} min left"
+            )
+        return self._share, said
 
-    def progress(self) -> tuple[float, str]:
-        if self._course is None:
-            return 0.0, waiting(self._turn.before)
-        return self._course.progress(time.monotonic())
+    def _inside(self) -> float:
+        """How far the present part is, from 0 to 1."""
+        stage, done, total = self._stage
+        low, high = _STAGES.get(stage, (0.0, 0.0))
+        return low + (high - low) * done / max(total, 1)
 
-    def _hear(self, found: Json) -> None:
-        if self._course is not None:
-            self._course.hear(found["stage"], found["done"], found["total"])
+    def _left(self, now: float) -> float | None:
+        """Seconds left; None while nothing is known of a mechanism."""
+        number, inside = len(self.done), self._inside()
+        took: dict[str, list[float]] = {}
+        for (name, _), seconds in zip(self.parts, self.done, strict=False):
+            took.setdefault(name, []).append(seconds)
+        name, here = self.parts[number][0], now - self._entered
+        known = {one: sum(all_of) / len(all_of) for one, all_of in took.items()}
+        if inside > _EARLY:
+            pace = here / inside
+            known[name] = 0.5 * (known[name] + pace) if name in known else pace
+        mechanisms = [seconds for one, seconds in known.items() if one != self.parts[0][0]]
+        if not mechanisms:
+            return None
+        usual = sum(mechanisms) / len(mechanisms)
+        later = sum(known.get(one, usual) for one, _ in self.parts[number + 1 :])
+        return max(known.get(name, usual) - here, 0.0) + later

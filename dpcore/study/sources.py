@@ -1,8 +1,7 @@
 """What the cells of a plan read: paths and fingerprints, never the matrices themselves.
 
-A worker opens a path once, checks the fingerprint, and keeps what it opened while it lives; the
-vectors of a lexicon are mapped into memory, so that all workers of a machine share one copy. The
-workers of a cluster need the same paths, on a file system that they share.
+A worker opens a path once, checks it, and keeps what it opened while it lives
+(`dpcore.lexicon.shipping`).
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.errors import LexiconError, StudyError
+from dpcore.errors import StudyError
 from dpcore.lexicon.cache import sha256_of_file
+from dpcore.lexicon.shipping import Place, open_lexicon, ship
 from dpcore.study.plan import BASELINE, canonical
 
 if TYPE_CHECKING:
@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell, Plan
 
-_LEXICONS = "lexicons"
-_KEPT = 4  # lexicons, mechanisms and checked files that a worker keeps open
-
-
-@dataclass(frozen=True)
-class Place:
-    """A path, and the SHA-256 of what must be there (of a lexicon: its fingerprint)."""
-
-    path: str
-    fingerprint: str
+_KEPT = 4  # mechanisms and checked files that a worker keeps open
 
 
 @dataclass(frozen=True)
@@ -114,48 +105,8 @@ def gather(
     )
 
 
-def ship(lexicon: Lexicon, folder: Path) -> Place:
-    """Write a lexicon as float32 rows that a worker maps, if it is not there yet.
-
-    Raises:
-        StudyError: the folder cannot be written.
-    """
-    from dpcore.lexicon.stored import read_manifest, write_stored
-
-    place = shipped(folder, lexicon.fingerprint)
-    try:
-        read_manifest(Path(place.path))
-    except LexiconError:
-        try:
-            write_stored(lexicon, Path(place.path), {"metric": lexicon.metric.value})
-        except LexiconError as error:
-            raise StudyError(str(error)) from None
-    return place
-
-
-def shipped(folder: Path, fingerprint: str) -> Place:
-    """Where `ship` writes a lexicon."""
-    return Place(str(folder.resolve() / _LEXICONS / fingerprint), fingerprint)
-
-
 def _of_file(path: Path) -> Place:
     return Place(str(path.resolve()), sha256_of_file(path))
-
-
-@lru_cache(maxsize=_KEPT)
-def open_lexicon(place: Place) -> Lexicon:
-    """A lexicon that `ship` wrote, mapped and checked; once in each process.
-
-    Raises:
-        LexiconError: it is not there, or is another one.
-    """
-    from dpcore.lexicon.stored import read_manifest, read_stored
-
-    folder = Path(place.path)
-    lexicon = read_stored(folder).with_metric(str(read_manifest(folder).facts["metric"]))
-    if lexicon.fingerprint != place.fingerprint:
-        raise LexiconError(f"the lexicon in {folder} is another one than the run began with")
-    return lexicon
 
 
 @lru_cache(maxsize=_KEPT)

@@ -5,11 +5,8 @@ import streamlit as st
 from pages.attacker.board import board
 from pages.shared import link
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
-
-require_frame()
 
 st.title("What does the attacker know now?", anchor=False)
 st.markdown(

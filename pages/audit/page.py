@@ -8,12 +8,9 @@ from pages.audit.board import chosen_claim, overview
 from pages.audit.detail import detail
 from pages.audit.store import recorded_verdicts
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.sidebar import choose_lexicon
-
-require_frame()
 
 st.title("Is the promise true?", anchor=False)
 st.markdown(

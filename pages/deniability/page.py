@@ -12,13 +12,10 @@ from pages.deniability.measuring import Work
 from pages.deniability.pinning import pin_words, say_unknown
 from pages.deniability.views import Scene
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.presets import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
-
-require_frame()
 
 st.title("Could it have been another word?", anchor=False)
 st.markdown(

@@ -5,11 +5,8 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.lesson.lesson import lesson
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop
-
-require_frame()
 
 st.title("Private words in eight steps", anchor=False)
 st.markdown(

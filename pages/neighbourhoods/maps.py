@@ -164,13 +164,14 @@ def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
     except DpcoreError as error:
         st.session_state[_FAILED] = (identity, str(error))
         return
-    st.session_state[_JOB] = (identity, job)
+    if job is not None:  # else somebody has built it meanwhile
+        st.session_state[_JOB] = (identity, job)
 
 
 def _drop() -> None:
     held = st.session_state.pop(_JOB, None)
     if held is not None:
-        held[1].cancel()
+        held[1].stop()
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
@@ -186,7 +187,7 @@ def _watch() -> None:
         st.session_state.pop(_JOB, None)
         st.rerun()
     share, sentence = job.progress()
-    st.progress(share or 0.0, text=f"{sentence}. PCA is shown meanwhile.")
+    st.progress(share, text=f"{sentence}. PCA is shown meanwhile.")
     st.button(
         "Stop building",
         key="stop_map",

@@ -9,14 +9,11 @@ from pages.neighbourhoods.density import density
 from pages.neighbourhoods.session import bench_for, default_words, shown_words
 from pages.neighbourhoods.words import facts, search_boxes
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.pair import write_pair
 from pages.shared.presets import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
-
-require_frame()
 
 st.title("Does your word have company?", anchor=False)
 st.markdown(

@@ -5,14 +5,11 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.rewrite.workbench import workbench
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import text_box
-
-require_frame()
 
 st.title("What is left of your words?", anchor=False)
 st.markdown(

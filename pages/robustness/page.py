@@ -3,9 +3,6 @@
 import streamlit as st
 
 from pages.robustness.views import VIEWS
-from pages.shared.frame import require_frame
-
-require_frame()
 
 st.title("What does a classifier withstand?", anchor=False)
 st.markdown(

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from dpcore.errors import DpcoreError
-from pages.shared.memory import settle
+from pages.shared.process import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

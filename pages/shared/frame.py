@@ -1,8 +1,4 @@
-"""The frame around every page: the list of pages, and the guard against a page without a frame.
-
-Streamlit's older convention runs `pages/x.py` directly when the first session after a start opens
-the link `/x`: `app.py` is then never run. So each page begins by asking for the frame.
-"""
+"""The frame around every page: the list of pages, the menu, and the settings of a link."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.departure import keep_order, mind_links
 from pages.shared.groups import GROUPS
 
-_FLAG, _OPEN, _MOVED = "framed", "open_page", "moved_on"
+_OPEN, _MOVED = "open_page", "moved_on"
 
 TITLE = "Word Privacy Lab"
 
@@ -50,7 +46,6 @@ def page_list() -> list[st.Page]:
 
 def open_frame() -> st.Page:
     """Draw the menu and return the page to run; called by `app.py` alone."""
-    st.session_state[_FLAG] = True
     keep_order()
     mind_links()
     page = st.navigation(page_list(), position="top")
@@ -123,10 +118,3 @@ def _usable(name: str, value: str) -> bool:
         return math.isfinite(float(value))
     except ValueError:
         return True  # no number; whether it is a choice, its field knows
-
-
-def require_frame() -> None:
-    """Start over through `app.py` if this page was reached without it; the link is kept."""
-    if _FLAG not in st.session_state:
-        st.navigation(page_list(), position="top")
-        st.rerun()

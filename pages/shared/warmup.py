@@ -9,9 +9,8 @@ import streamlit as st
 
 from pages.shared import link
 from pages.shared.ahead import look_ahead
-from pages.shared.memory import give_memory_back, settle
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
-from pages.shared.promptness import send_at_once
+from pages.shared.process import give_memory_back, send_at_once, settle
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.uploads import bound_uploads
 

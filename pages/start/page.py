@@ -5,7 +5,6 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.audit.store import recorded_verdicts
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.messages import refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.resources import lexicon_names
@@ -17,7 +16,6 @@ from pages.start.sentence import rewritten_sentence, seed_and_draw, shown_mechan
 from pages.start.verdicts import small_verdicts
 from pages.start.ways import lesson_steps, other_pages
 
-require_frame()
 follow_old_link()
 
 st.title("Could anybody tell what you wrote?", anchor=False)

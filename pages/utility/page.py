@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.shared.footer import footer
-from pages.shared.frame import require_frame
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.recorded import recorded_footer
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
@@ -11,8 +10,6 @@ from pages.utility.linking import choose_one
 from pages.utility.recorded import choose_recorded
 from pages.utility.running import run_of_ones_own
 from pages.utility.views import recorded_views, run_views
-
-require_frame()
 
 RECORDED, OWN = "recorded", "own"
 SOURCES = {RECORDED: "Recorded results", OWN: "A run of your own"}

@@ -1,4 +1,4 @@
-"""A server that is killed and started again: the open tab goes on, and links show the same."""
+"""A fresh server: its first visitor may come by any link; an open tab outlives its server."""
 
 import os
 import signal
@@ -7,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
+from pages.shared.contents import CONTENTS
+from pages.shared.frame import TITLE
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import serve
 from tests.needs import ROOT
@@ -22,6 +25,28 @@ def seen(page: Page) -> tuple[str, list[str]]:
     expect(words.first).to_be_visible(timeout=WAIT_MS)
     slider = page.locator(".st-key-eps_metric").get_by_role("slider")
     return slider.get_attribute("aria-valuetext") or "", words.all_inner_texts()
+
+
+@pytest.mark.parametrize("link", ["/rewrite?eps_metric=7&seed=4", "/audit"])
+def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
+    new_page: Callable[..., tuple[Page, Watch]], tmp_path: Path, link: str
+) -> None:
+    """Not by Streamlit's older router, which finds no page in pages/."""
+    page, watch = new_page()
+    with serve(ROOT / "app.py", tmp_path) as server:
+        open_page(page, server.url + link)
+        expect(page.locator("h1")).to_have_count(1, timeout=WAIT_MS)
+        (content,) = (one for one in CONTENTS if link.startswith(f"/{one.address}"))
+        expect(page).to_have_title(f"{content.title} – {TITLE}")
+        for other in CONTENTS:  # the menu
+            expect(page.get_by_test_id("stTopNavLink").filter(has_text=other.title)).to_be_visible()
+        expect(page.get_by_text("not found")).to_have_count(0)
+        for part in link.partition("?")[2].split("&"):
+            assert part in page.url
+        if "eps_metric" in link:
+            assert "7" in seen(page)[0]
+        assert "Traceback" not in server.printed()
+    assert not watch.page_errors
 
 
 def test_the_open_tab_goes_on_and_a_link_shows_the_same(

@@ -1,7 +1,5 @@
 """The commands `map build` and `map list`."""
 
-import io
-import json
 import re
 
 import pytest
@@ -64,17 +62,6 @@ def test_the_bundled_maps_are_listed_and_there_may_be_none(capsys, vectors):
     assert err.startswith("error: there is no map of lexicon")
 
 
-def test_a_program_asks_on_standard_input_and_hears_progress(capsys, vectors, monkeypatch):
-    request = {"lexicon": vectors, "projection": "pca", "centres": [], "k": 0, "seed": 0}
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
-    code, out, err = run(capsys, "map", "build", "--from-stdin")
-    assert (code, err) == (0, "")
-    lines = [json.loads(line) for line in out.splitlines()]
-    assert all(line.keys() == {"stage", "done", "total"} for line in lines)
-    assert [line["stage"] for line in lines] == ["reading", "neighbours", "preparing", "measuring"]
-    assert len(maps.vocabulary_map(load(vectors), "pca")) == 300
-
-
 WRONG = {
     "an unknown word": (("--word", "doctr"), ".*did you mean 'doctor'.*"),
     "three words": (
@@ -100,18 +87,9 @@ def test_a_wrong_option_is_one_sentence(capsys, vectors, name):
     assert re.fullmatch(f"error: {message}\n", err), err
 
 
-@pytest.mark.parametrize("request_text", ["", "[]", "{}", '{"lexicon": 1}', "no JSON"])
-def test_a_wrong_request_is_one_sentence(capsys, monkeypatch, request_text):
-    monkeypatch.setattr("sys.stdin", io.StringIO(request_text))
-    code, out, err = run(capsys, "map", "build", "--from-stdin")
-    assert (code, out) == (2, "")
-    assert re.fullmatch("error: --from-stdin takes one JSON object .*\n", err)
-
-
 def test_nothing_is_built_that_could_not_be_kept(capsys, vectors, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
-    for options in (("--lexicon", vectors), ("--from-stdin",)):
-        code, out, err = run(capsys, "map", "build", *options)
-        assert (code, out) == (2, "")
-        assert re.fullmatch("error: a map is kept in .* name another folder in .*\n", err), err
+    code, out, err = run(capsys, "map", "build", "--lexicon", vectors)
+    assert (code, out) == (2, "")
+    assert re.fullmatch("error: a map is kept in .* name another folder in .*\n", err), err

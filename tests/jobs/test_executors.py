@@ -118,7 +118,7 @@ def test_closing_a_run_ends_its_jobs(tmp_path):
 def test_workers_die_with_a_parent_that_is_killed(tmp_path):
     mark = tmp_path / "mark"
     program = (
-        "from dpcore.study import executors\n"
+        "from dpcore.jobs import executors\n"
         "with executors.of(2) as pool:\n"
         f"    list(pool.run('{TASKS}:wait', [{{'mark': {str(mark)!r}}}]))\n"
     )

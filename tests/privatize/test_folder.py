@@ -11,13 +11,13 @@ import threading
 import pytest
 
 from dpcore.errors import StudyError
+from dpcore.lexicon.shipping import open_lexicon
 from dpcore.privatize import span as privatize_span
 from dpcore.privatize.folder import alone_with, resume
 from dpcore.privatize.run import privatize
-from dpcore.study.sources import open_lexicon
 from tests.needs import ROOT
+from tests.privatize.corpora import order, read, twin, write
 from tests.shell import small_vectors
-from tests.study.corpora import order, read, twin, write
 
 
 class StopError(Exception):

@@ -17,7 +17,7 @@ from dpcore.privatize.files import Columns, format_of
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from tests.mechanisms import lexicons
-from tests.study.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
+from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
 
 
 @pytest.fixture(scope="module")

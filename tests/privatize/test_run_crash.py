@@ -23,7 +23,7 @@ def runs():
 
     def run(case):
         return subprocess.run(
-            [sys.executable, "-m", "tests.study.crash", *case],
+            [sys.executable, "-m", "tests.privatize.crash", *case],
             cwd=ROOT, capture_output=True, text=True, check=False,
             env=os.environ | dict.fromkeys(THREADS, "1"),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from dpcore.jobs import executors
 from dpcore.privatize.files import Columns
 from dpcore.privatize.run import privatize
 from dpcore.rewrite.policy import UnknownWordPolicy
-from tests.study.corpora import KINDS, TEXTS, order, read, twin, write
+from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 
 
 def test_texts_that_are_missing_stay_missing(tmp_path):
@@ -204,8 +204,8 @@ def test_a_kept_column_releases_nothing_but_its_values(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_has_the_same_limit_of_a_document(tmp_path, monkeypatch, kind):
-    for module in ("corpus", "corpus_text"):
-        monkeypatch.setattr(f"dpcore.study.{module}.MAX_DOCUMENT_BYTES", 400)
+    for module in ("files", "text"):
+        monkeypatch.setattr(f"dpcore.privatize.{module}.MAX_DOCUMENT_BYTES", 400)
     source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
     write(source, ["w1", "é" * 160, "w2"])
     assert privatize(order(source, out))["documents"] == 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpcore.study.live_course import VALUES, WORDS, Course
+from dpcore.study.live_jobs import VALUES, WORDS, Course
 
 PARTS = [(name, trial) for trial in range(2) for name in ("baseline", "madlib", "tem")]
 

@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import CorpusError, StudyError
 from dpcore.limits import MAX_LIVE_RUNS
 from dpcore.study import live_jobs
-from dpcore.study.live_course import WORDS
+from dpcore.study.live_jobs import WORDS
 
 PATIENCE = 60.0
 

@@ -17,7 +17,7 @@ from dpcore.study.experiment_results import bundled_experiments, read_experiment
 from dpcore.study.manifest import MANIFEST
 from dpcore.study.results import bundled_results, read_manifest, read_recorded
 from tests.fuzzing import answered, damaged, distorted, repeated
-from tests.study.corpora import KINDS, order, read, write
+from tests.privatize.corpora import KINDS, order, read, write
 
 READERS = {
     "experiments": (bundled_experiments(), "experiments", read_experiments, read_experiment),

@@ -73,7 +73,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     program = (
         "import json, sys\n"
         "from pathlib import Path\n"
-        "from dpcore.study import executors, runner, plan, sources\n"
+        "from dpcore.jobs import executors\n"
+        "from dpcore.study import runner, plan, sources\n"
         "found = json.loads(sys.stdin.read())\n"
         "task = found['plan'].pop('task')\n"
         "made = plan.Plan.from_json(found['plan'] | {'task': 'dpcore.x:y'})\n"

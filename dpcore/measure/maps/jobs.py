@@ -1,42 +1,42 @@
-"""Building maps for the pages: in a process of its own, shared by all sessions, with progress.
+"""Building maps for the pages: in the background, shared by all sessions that want the same map.
 
-The process is `python -m dpcore map build --from-stdin`. It is started anew and never forked off
-(a process in which FAISS has run must not be), it has one core of two and a low priority, so that
-the pages stay quick, and what it makes appears in the cache whole or not at all. Which words a
-person chose goes to it through its standard input, not through its arguments, which other users of
-the machine could read.
+What is made appears in the cache whole or not at all. Which words a person chose goes to the
+process that builds through its input, not through its arguments, which other users of the machine
+could read.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import json
 import os
-import subprocess
-import sys
 import tempfile
-import threading
 import time
-import weakref
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from dpcore.errors import DpcoreError, ParameterError
-from dpcore.jobs.turns import Turns, waiting
-from dpcore.lexicon.cache import cache_status
+from dpcore.errors import ParameterError, StudyError
+from dpcore.jobs.background import Background, Job
+from dpcore.jobs.executors import Processes
+from dpcore.jobs.worker import now_and_then
+from dpcore.lexicon.cache import cache_folder
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_MAP_JOBS
-from dpcore.measure.maps.maps import DEFAULT_NEIGHBOURS, build_command, check_plan
+from dpcore.measure.maps.maps import (
+    DEFAULT_NEIGHBOURS,
+    build_command,
+    build_local_map,
+    build_vocabulary_map,
+    check_plan,
+)
 from dpcore.measure.maps.model import MapPlan, Projection, plan_of_vocabulary, plan_of_words
-from dpcore.measure.maps.store import recall_map
+from dpcore.measure.maps.store import check_cache, recall_map
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from dpcore.jobs.worker import Json, Tell
     from dpcore.lexicon.lexicon import Lexicon
-
-COMMAND = (sys.executable, "-m", "dpcore", "map", "build", "--from-stdin")
 
 # Where on the way from 0 to 1 a stage begins and ends, as shares of the time that it took for
 # 25,000 words on one core; and what it is called.
@@ -47,51 +47,15 @@ _STAGES = {
     "layout": (0.35, 0.95, "Placing the words"),
     "measuring": (0.95, 1.0, "Measuring what the map keeps"),
 }
-_PULSE = 0.1  # seconds between two looks at whether a waiting map was cancelled
-_PATIENCE = 5.0  # seconds that a stopped process has to end before it is killed
-
-_lock = threading.RLock()  # a job may be forgotten, and so given up, in the middle of anything
-_running: dict[tuple[str, MapPlan], _Run] = {}
-_turns = Turns(MAX_MAP_JOBS)
 
 
-class MapJob:
-    """One session's share in a map that is being built.
+def _process(listen: Tell) -> Processes:
+    # Half of the cores, for the neighbours; and once: a map that ran out of memory would again.
+    threads = max(1, (os.cpu_count() or 1) // 2)
+    return Processes(1, listen, threads=threads, gently=True, attempts=1)
 
-    Several sessions that ask for the same map share one process; it is stopped when all of them
-    have cancelled or gone.
-    """
 
-    def __init__(self, run: _Run) -> None:
-        self._run = run
-        self._left = False
-        run.shares += 1
-        self._give_up = weakref.finalize(self, run.lose)  # also when the session ends
-
-    def progress(self) -> tuple[float | None, str]:
-        """How far it is, 0 to 1 (None: not known), and a sentence with the time left if known."""
-        return self._run.progress()
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended: well, with an error, or cancelled."""
-        return self._left or self._run.ended.is_set()
-
-    @property
-    def error(self) -> str | None:
-        """Why there is no map, in one sentence that can be shown; None if there is one (yet)."""
-        if self._left:
-            return "the map was cancelled"
-        return self._run.error if self._run.ended.is_set() else None
-
-    def cancel(self) -> None:
-        """Give this share up; the process stops if nobody else waits for the map."""
-        self._left = True
-        self._give_up()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until it has ended, at most this long; whether it has."""
-        return self._left or self._run.ended.wait(seconds)
+_MAPS = Background("dpcore.measure.maps.jobs:build", MAX_MAP_JOBS, Job, _process)
 
 
 def start(
@@ -101,11 +65,10 @@ def start(
     k: int = DEFAULT_NEIGHBOURS,
     *,
     seed: int = 0,
-) -> MapJob:
+) -> Job | None:
     """Have a map built: of the whole lexicon, or of the neighbourhood of one or two words.
 
-    At most `limits.MAX_MAP_JOBS` are built at a time, the others wait. A map that is already there
-    gives a job that is done.
+    At most `limits.MAX_MAP_JOBS` are built at a time, the others wait.
 
     Args:
         lexicon: words and vectors.
@@ -113,6 +76,9 @@ def start(
         centres: one or two word indices; none for the whole lexicon.
         k: nearest words of each centre.
         seed: 0 to MAX_SEED.
+
+    Returns:
+        A share in the work, or None if the map is there.
 
     Raises:
         ParameterError: as `dpcore.measure.maps.maps.local_map`, or PCA of a neighbourhood, which
@@ -126,178 +92,83 @@ def start(
     else:
         plan = plan_of_vocabulary(projection, seed)
     check_plan(euclidean, plan)
-    key = (euclidean.fingerprint, plan)
-    with _lock:
-        run = _running.get(key)
-        if run is None or run.stopped:
-            run = _Run(euclidean, plan)
-            if recall_map(plan, euclidean.fingerprint) is not None:
-                run.turn.leave()
-                run.ended.set()
-            else:
-                _running[key] = run
-                threading.Thread(target=run.work, daemon=True, name="map job").start()
-        return MapJob(run)
+    if recall_map(plan, euclidean.fingerprint) is not None:
+        return None
+    return _MAPS.start(_requested(euclidean, plan), _Course, key=(euclidean.fingerprint, plan))
 
 
-class _Run:
-    """One process that builds one map, and the thread that listens to it."""
+@contextmanager
+def _requested(lexicon: Lexicon, plan: MapPlan) -> Iterator[list[Json]]:
+    """The only payload, while the process that builds may need what is handed over with it."""
+    from dpcore.lexicon.catalogue import name_of
+    from dpcore.lexicon.stored import write_stored
 
-    def __init__(self, lexicon: Lexicon, plan: MapPlan) -> None:
-        self.lexicon = lexicon
-        self.plan = plan
-        self.shares = 0
-        self.ended = threading.Event()
-        self.error: str | None = None
-        self._stop = threading.Event()
-        self._process: subprocess.Popen[str] | None = None
-        self.turn = _turns.join()
-        self._said: tuple[str, int, int] = ("waiting", 0, 0)
-        self._since = (time.monotonic(), 0)  # when the stage began to move, and from where
-
-    @property
-    def stopped(self) -> bool:
-        return self._stop.is_set()
-
-    def lose(self) -> None:
-        with _lock:  # nobody joins between the last one's leaving and the stop
-            self.shares -= 1
-            if not self.shares:
-                self.stop()
-
-    def stop(self) -> None:
-        self._stop.set()
-        process = self._process
-        if process is not None:
-            with contextlib.suppress(OSError):
-                process.terminate()
-
-    def progress(self) -> tuple[float | None, str]:
-        stage, done, total = self._said
-        if stage == "waiting":
-            return None, waiting(self.turn.before)
-        first, last, title = _STAGES.get(stage, (0.0, 0.0, "Starting"))
-        if not total:
-            return first or None, title
-        share = min(1.0, done / total)
-        begun, before = self._since
-        said = f"{title}: {done:,} of {total:,}"
-        if done > before:
-            left = (time.monotonic() - begun) / (done - before) * (total - done)
-            said += f", about {max(1, round(left))} s left"
-        return first + share * (last - first), said
-
-    def work(self) -> None:
+    with tempfile.TemporaryDirectory(prefix="map-") as folder:
+        name = name_of(lexicon)
+        if name is None:  # the process cannot load it by name
+            name = str(Path(folder) / "lexicon")
+            write_stored(lexicon, Path(name), {})
         try:
-            self.error = self._work()
-        except DpcoreError as error:
-            self.error = str(error)
-        except OSError as error:
-            self.error = f"the map cannot be built here ({error.strerror})"
-        finally:
-            self.turn.leave()
-            with _lock:
-                key = (self.lexicon.fingerprint, self.plan)
-                if _running.get(key) is self:
-                    del _running[key]
-                self.ended.set()
+            yield [{"lexicon": name, "plan": asdict(plan)}]
+        except StudyError as error:  # no refusal: the process died or failed
+            raise StudyError(
+                f"{error}; try again, or see what it says with: {build_command(lexicon, plan)}"
+            ) from None
 
-    def _work(self) -> str | None:
-        while not self.turn.wait(_PULSE):
-            if self.stopped:
-                return "the map was cancelled"
-        with tempfile.TemporaryDirectory(prefix="map-") as folder:
-            return self._build(Path(folder))
 
-    def _build(self, folder: Path) -> str | None:
-        request = {
-            "lexicon": self._source(folder),
-            "projection": str(self.plan.projection),
-            "centres": list(self.plan.centres),
-            "k": self.plan.neighbours,
-            "seed": self.plan.seed,
-        }
-        self._said = ("starting", 0, 0)
-        with (folder / "errors").open("w+", encoding="utf-8") as errors:
-            code = self._run(json.dumps(request), errors)
-            errors.seek(0)
-            said = [line.strip() for line in errors if line.startswith("error: ")]
-        if self.stopped:
-            return "the map was cancelled"
-        if code == 0:
-            if recall_map(self.plan, self.lexicon.fingerprint) is not None:
-                return None
-            status = cache_status()
-            return f"the map could not be kept in {status.folder}: {status.reason or 'try again'}"
-        if said:
-            return said[-1].removeprefix("error: ")
-        how = f"was killed (signal {-code}; perhaps out of memory)" if code < 0 else "failed"
-        return (
-            f"the process that builds the map {how}; try again, or see what it says with: "
-            + build_command(self.lexicon, self.plan)
-        )
+def build(request: Json, tell: Tell) -> Json:
+    """Build a map and keep it; the job of the process.
 
-    def _source(self, folder: Path) -> str:
-        """How the process finds the lexicon: its name, or a copy of one that has none."""
-        from dpcore.lexicon.catalogue import name_of
-        from dpcore.lexicon.stored import write_stored
+    Args:
+        request: `lexicon`, a name or a folder, and `plan`, the fields of a `MapPlan`.
+        tell: hears a few times a second how far it is.
 
-        name = name_of(self.lexicon)
-        if name is None:
-            name = str(folder / "lexicon")
-            write_stored(self.lexicon, Path(name), {})
-        return name
+    Raises:
+        ParameterError: the map cannot be kept, or as `build_vocabulary_map`.
+        MissingPackageError: as `build_vocabulary_map`.
+    """
+    from dpcore.lexicon.catalogue import load
 
-    def _run(self, request: str, errors: IO[str]) -> int:
-        """Start the process, listen until it ends, and return its exit status."""
-        threads = str(max(1, (os.cpu_count() or 1) // 2))
-        path = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-        limits = dict.fromkeys(
-            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), threads
-        )
-        process = subprocess.Popen(  # noqa: S603 - a fixed command; the request goes to its input
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            encoding="utf-8",
-            env=os.environ | limits | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
-        )
-        self._process = process
-        with process:
-            if self.stopped:  # between the check and the start
-                process.terminate()
-            with contextlib.suppress(OSError, AttributeError):
-                os.setpriority(os.PRIO_PROCESS, process.pid, 10)
-            with contextlib.suppress(OSError):  # it may have ended already
-                cast("IO[str]", process.stdin).write(request)
-                cast("IO[str]", process.stdin).close()
-            for line in cast("IO[str]", process.stdout):
-                self._hear(line)
-            try:
-                return process.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                return process.wait()
+    check_cache()
+    progress = now_and_then(tell)
+    progress("reading", 0, 0)
+    lexicon = load(request["lexicon"])
+    kind = Projection(request["plan"]["projection"])
+    centres = tuple(request["plan"]["centres"])
+    plan = MapPlan(**request["plan"] | {"projection": kind, "centres": centres})
+    if centres:
+        k = plan.neighbours
+        shown = build_local_map(lexicon, centres, k, kind, seed=plan.seed, progress=progress)
+    else:
+        shown = build_vocabulary_map(lexicon, kind, seed=plan.seed, progress=progress)
+    if recall_map(plan, shown.fingerprint) is None:
+        raise ParameterError(f"the map could not be kept in {cache_folder()}: try again")
+    return {}
 
-    def _hear(self, line: str) -> None:
-        try:
-            said: dict[str, Any] = json.loads(line)
-            stage, done, total = str(said["stage"]), int(said["done"]), int(said["total"])
-        except (ValueError, KeyError, TypeError):
-            return
+
+class _Course:
+    """How far a map is."""
+
+    def __init__(self) -> None:
+        self._stage, self._done, self._total = "", 0, 0
+        self._since = (0.0, 0)  # when the stage began to move, and from where
+
+    def hear(self, stage: str, done: int, total: int) -> None:
         # The first round of a layout also compiles it, so the clock starts after it.
-        if stage != self._said[0] or (self._said[1] == 0 and done <= 1):
+        if stage != self._stage or (self._done == 0 and done <= 1):
             self._since = (time.monotonic(), done)
-        self._said = (stage, done, total)
+        self._stage, self._done, self._total = stage, done, total
 
+    def finish_part(self, now: float) -> None:
+        self.hear("measuring", 1, 1)
 
-def _stop_all() -> None:
-    with _lock:
-        runs = list(_running.values())
-    for run in runs:
-        run.stop()
-
-
-atexit.register(_stop_all)
+    def progress(self, now: float) -> tuple[float, str]:
+        first, last, title = _STAGES.get(self._stage, (0.0, 0.0, "Starting"))
+        done, total, (begun, before) = self._done, self._total, self._since
+        if not total:
+            return first, title
+        sentence = f"{title}: {done:,} of {total:,}"
+        if done > before:
+            left = (now - begun) / (done - before) * (total - done)
+            sentence += f", about {max(1, round(left))} s left"
+        return first + min(1.0, done / total) * (last - first), sentence

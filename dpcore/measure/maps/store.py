@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.errors import ParameterError
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import Kept as KeptFile
-from dpcore.lexicon.cache import keep, kinds_kept, recall, replacing, write_text
+from dpcore.lexicon.cache import cache_status, keep, kinds_kept, recall, replacing, write_text
 from dpcore.lexicon.damage import ARRAYS, FIELDS
 from dpcore.measure.maps.model import Map
 
@@ -142,6 +143,20 @@ def _restored(
         )
     except FIELDS:
         return None
+
+
+def check_cache() -> None:
+    """Refuse to work for minutes on a map that could not be kept.
+
+    Raises:
+        ParameterError: the cache folder cannot be written.
+    """
+    status = cache_status()
+    if not status.writable:
+        raise ParameterError(
+            f"a map is kept in {status.folder}, but the laboratory {status.reason}; name another "
+            "folder in DPCORE_CACHE"
+        )
 
 
 def keep_map(plan: MapPlan, shown: Map) -> bool:

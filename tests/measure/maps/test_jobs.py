@@ -1,4 +1,4 @@
-"""Maps in a process of their own: shared, stopped, failed, waiting."""
+"""Maps built in the background: shared, stopped, failed, waiting."""
 
 import gc
 import json
@@ -12,40 +12,35 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import ParameterError
+from dpcore.jobs.background import BACKGROUND
 from dpcore.lexicon.stored import write_stored
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps import maps
 from tests.mechanisms import lexicons
+from tests.needs import ROOT
 
 LONG = 60.0  # seconds that no step here takes; reached only if something hangs
+RUNNING = map_jobs._MAPS.running
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     yield tmp_path / "cache"
-    for run in list(map_jobs._running.values()):
-        run.stop()
+    for run in list(RUNNING.values()):
+        while run.shares:
+            run.lose()
         assert run.ended.wait(LONG)
 
 
 @pytest.fixture
 def instead(monkeypatch):
-    """A function that replaces the program of a job; it finds its request in `request`."""
+    """A function that replaces the building by one of `tests.measure.maps.building`."""
 
-    def replace(program: str) -> None:
-        head = "import json, sys, time\nrequest = json.load(sys.stdin)\n"
-        monkeypatch.setattr(map_jobs, "COMMAND", (sys.executable, "-c", head + program))
+    def replace(name: str) -> None:
+        monkeypatch.setattr(map_jobs._MAPS, "function", f"tests.measure.maps.building:{name}")
 
     return replace
-
-
-def say(stage: str, done: int, total: int) -> str:
-    line = json.dumps({"stage": stage, "done": done, "total": total})
-    return f"print({line!r}, flush=True)\n"
-
-
-SLEEP = "time.sleep(600)\n"
 
 
 def until(condition):
@@ -55,87 +50,99 @@ def until(condition):
         time.sleep(0.01)
 
 
+def prepares(job):
+    until(lambda: job.progress()[1].startswith("Preparing"))
+
+
+def gone(pid):
+    """Whether a process has ended, or waits only to be noticed by its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def test_a_job_builds_the_map_in_another_process(cache, middle):
     job = map_jobs.start(middle, "pca")
     assert job.wait(LONG)
     assert (job.done, job.error) == (True, None)
     shown = maps.vocabulary_map(middle, "pca")
     assert len(shown) == len(middle)
-    again = map_jobs.start(middle, "pca")
-    assert (again.done, again.error) == (True, None)
-    assert not map_jobs._running
+    assert map_jobs.start(middle, "pca") is None
+    assert not RUNNING
 
 
-def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
-    cache, small, instead, tmp_path
-):
-    instead(f"open({str(tmp_path / 'said')!r}, 'w').write(json.dumps(request))\n")
-    job = map_jobs.start(small, "umap", [4, 2], 20, seed=7)
-    assert job.wait(LONG)
-    request = json.loads((tmp_path / "said").read_text())
-    assert request.pop("lexicon").endswith("lexicon")
-    assert request == {"projection": "umap", "centres": [2, 4], "k": 20, "seed": 7}
-    assert "could not be kept" in job.error  # this program kept nothing
+def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(cache, small, instead):
+    instead("note")
+    assert map_jobs.start(small, "umap", [4, 2], 20, seed=7).wait(LONG)
+    request = json.loads((cache / "asked").read_text())
+    assert request["there"]
+    assert not Path(request["lexicon"]).exists()  # when it is no longer needed
+    assert request["plan"] == {
+        "projection": "umap", "centres": [2, 4], "neighbours": 20, "seed": 7
+    }  # fmt: skip
     write_stored(small, cache / "lexicons" / "mine", {})
     assert map_jobs.start(small, "umap").wait(LONG)
-    assert json.loads((tmp_path / "said").read_text())["lexicon"] == "mine"
+    assert json.loads((cache / "asked").read_text())["lexicon"] == "mine"
 
 
-def test_sessions_share_one_process_that_stops_when_all_have_cancelled(small, instead):
-    instead(say("preparing", 0, 0) + SLEEP)
+def test_a_map_around_words_is_built_as_it_was_asked_for(cache, middle):
+    assert map_jobs.start(middle, "umap", [7, 3], 40, seed=2).wait(LONG)
+    assert maps.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)
+
+
+def test_sessions_share_one_process_that_stops_when_all_have_stopped(cache, small, instead):
+    instead("wait")
     jobs = [map_jobs.start(small, "umap") for _ in range(3)]
-    (run,) = map_jobs._running.values()
-    until(lambda: jobs[0].progress()[1].startswith("Preparing"))
-    jobs[0].cancel()
-    jobs[0].cancel()
+    (run,) = RUNNING.values()
+    prepares(jobs[0])
+    pid = int((cache / "pid").read_text())
+    jobs[0].stop()
+    jobs[0].stop()
     assert jobs[0].done
-    assert jobs[0].error == "the map was cancelled"
-    assert not run.stopped
+    assert jobs[0].wait(0)
+    assert not run.ended.is_set()
     assert (jobs[1].done, jobs[1].error) == (False, None)
-    jobs[1].cancel()
-    assert not run.stopped
+    jobs[1].stop()
+    assert not gone(pid)
     del jobs[2]  # a session that went away does not keep the process alive
     gc.collect()
     assert run.ended.wait(LONG)
-    assert run._process.poll() is not None
-    assert not map_jobs._running
+    assert gone(pid)
+    assert not RUNNING
 
 
-def test_a_cancelled_map_can_be_asked_for_again(middle, instead, monkeypatch):
-    command = map_jobs.COMMAND
-    instead(say("preparing", 0, 0) + SLEEP)
+def test_a_stopped_map_can_be_asked_for_again(middle, instead, monkeypatch):
+    building = map_jobs._MAPS.function
+    instead("wait")
     job = map_jobs.start(middle, "pca")
-    until(lambda: job.progress()[1].startswith("Preparing"))
-    job.cancel()
-    monkeypatch.setattr(map_jobs, "COMMAND", command)
+    prepares(job)
+    job.stop()
+    monkeypatch.setattr(map_jobs._MAPS, "function", building)
     again = map_jobs.start(middle, "pca")
     assert again.wait(LONG)
     assert again.error is None
     assert len(maps.vocabulary_map(middle, "pca")) == len(middle)
 
 
-def test_only_one_map_is_built_at_a_time(small, middle, instead):
-    instead(say("preparing", 0, 0) + SLEEP)
+def test_only_one_map_is_built_at_a_time(cache, small, middle, instead):
+    instead("wait")
     first = map_jobs.start(small, "umap")
-    until(lambda: first.progress()[1].startswith("Preparing"))
+    prepares(first)
     second = map_jobs.start(middle, "umap")
-    assert second.progress() == (None, "Waiting: 1 before you")
-    assert second._run._process is None
+    assert second.progress() == (0.0, "Waiting: 1 before you")
     third = map_jobs.start(middle, "densmap")
-    assert third.progress() == (None, "Waiting: 2 before you")
-    third.cancel()
-    assert third._run.ended.wait(LONG)
-    first.cancel()
-    until(lambda: second.progress()[1].startswith("Preparing"))
+    assert third.progress() == (0.0, "Waiting: 2 before you")
+    third.stop()
+    assert third.wait(LONG)
+    before = (cache / "pid").read_text()
+    first.stop()
+    prepares(second)
+    assert (cache / "pid").read_text() != before
 
 
 def test_progress_grows_and_says_the_time_left(small, instead):
-    steps = [
-        ("reading", 0, 0), ("neighbours", 5, 10), ("preparing", 0, 0), ("layout", 0, 500),
-        ("layout", 1, 500), ("layout", 400, 500), ("measuring", 0, 0),
-    ]  # fmt: skip
-    noise = "print('no JSON', flush=True)\nprint('{\"stage\": 3}', flush=True)\n"
-    instead(noise + "".join(say(*step) + "time.sleep(0.15)\n" for step in steps) + SLEEP)
+    instead("go_through")
     job = map_jobs.start(small, "umap")
     seen = []
 
@@ -146,45 +153,49 @@ def test_progress_grows_and_says_the_time_left(small, instead):
         return now[1].startswith("Measuring")
 
     until(told)
-    fractions = [fraction for fraction, _ in seen if fraction is not None]
-    assert fractions == sorted(fractions)
-    assert 0 < fractions[0] < fractions[-1] < 1
+    shares = [share for share, _ in seen]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] < 1
     assert any(re.search(r"400 of 500, about \d+ s left$", text) for _, text in seen)
 
 
+AGAIN = "; try again, or see what it says with: python -m dpcore map build --projection umap"
 FAILURES = {
-    "a refusal": (
-        "print('warning: x', file=sys.stderr)\n"
-        "print('error: too few of them', file=sys.stderr)\nsys.exit(2)\n",
-        "too few of them",
-    ),
-    "a crash": ("raise RuntimeError\n", "the process that builds the map failed; try again"),
-    "a kill": (
-        "import os\nos.kill(os.getpid(), 9)\n",
-        r"was killed \(signal 9; perhaps out of memory\); try again, or see what it says with: "
-        "python -m dpcore map build --projection umap",
-    ),
-    "nothing kept": ("pass\n", "the map could not be kept in .*"),
+    "refuse": "too few of them$",
+    "fail": rf"a worker failed at building\.py:\d+: RuntimeError.*{AGAIN}",
+    "die": rf"a worker process died \(out of memory\?\).*{AGAIN}",
 }
 
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_is_one_sentence(small, instead, name):
-    program, message = FAILURES[name]
-    instead(program)
+    instead(name)
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
-    with pytest.raises(ParameterError, match=message):
-        raise ParameterError(job.error)
+    assert re.match(FAILURES[name], job.error)
     assert "\n" not in job.error
-    assert not map_jobs._running
+    assert not RUNNING
+
+
+def test_what_could_not_be_kept_is_refused_before_or_after(small, cache, monkeypatch):
+    cache.write_text("a file, where a folder should be", encoding="utf-8")
+    job = map_jobs.start(small, "umap")
+    assert job.wait(LONG)
+    assert re.match("a map is kept in .* name another folder in DPCORE_CACHE", job.error)
+    cache.unlink()
+    cache.mkdir()
+    write_stored(small, cache / "lexicons" / "mine", {})
+    monkeypatch.setattr(maps, "keep_map", lambda *_: False)  # the disk is full by now
+    plan = {"projection": "pca", "seed": 0, "centres": [], "neighbours": 0}
+    with pytest.raises(ParameterError, match="the map could not be kept in"):
+        map_jobs.build({"lexicon": "mine", "plan": plan}, lambda told: None)
 
 
 def test_a_program_that_cannot_be_started_is_one_sentence(small, monkeypatch):
-    monkeypatch.setattr(map_jobs, "COMMAND", ("/no/such/program",))
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
-    assert job.error.startswith("the map cannot be built here (No such file")
+    assert job.error.startswith("this cannot be done here (No such file")
 
 
 def test_what_cannot_be_built_is_refused_at_once(small):
@@ -194,33 +205,25 @@ def test_what_cannot_be_built_is_refused_at_once(small):
         map_jobs.start(lexicons.cloud(5, 3), "umap")
     with pytest.raises(ParameterError, match="k must be"):
         map_jobs.start(small, "umap", [1], 60)
-    assert not map_jobs._running
-    assert not [thread for thread in threading.enumerate() if thread.name == "map job"]
+    assert not RUNNING
+    assert not [thread for thread in threading.enumerate() if thread.name == BACKGROUND]
 
 
-def test_nothing_runs_on_when_the_server_ends(tmp_path, small):
+def test_nothing_runs_on_when_the_server_ends(cache):
     """At the end of the process its children are stopped."""
-    mark = tmp_path / "pid"
     program = (
-        "import sys, time\n"
-        "from dpcore.measure import map_jobs\n"
+        "import os, pathlib, time\n"
+        "from dpcore.measure.maps import jobs as map_jobs\n"
         "from tests.mechanisms import lexicons\n"
-        f"child = \"import os, time; open({str(mark)!r}, 'w').write(str(os.getpid()));"
-        ' time.sleep(600)"\n'
-        "map_jobs.COMMAND = (sys.executable, '-c', child)\n"
+        "map_jobs._MAPS.function = 'tests.measure.maps.building:wait'\n"
         "job = map_jobs.start(lexicons.cloud(60, 4), 'umap')\n"
-        f"from pathlib import Path\n"
-        f"while not (Path({str(mark)!r}).exists() and Path({str(mark)!r}).read_text()):\n"
+        "while not job.progress()[1].startswith('Preparing'):\n"
         "    time.sleep(0.01)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], timeout=LONG, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], timeout=LONG, capture_output=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
-    pid = int(mark.read_text())
-
-    def gone():
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
-        except OSError:
-            return True
-
-    until(gone)
+    assert done.stderr == b""
+    pid = int((cache / "pid").read_text())
+    until(lambda: gone(pid))

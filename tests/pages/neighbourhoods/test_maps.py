@@ -19,13 +19,13 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Job:
-        done, error, cancelled = False, None, False
+        done, error, stopped = False, None, False
 
         def progress(self) -> tuple[float, str]:
             return 0.25, "Placing the words: about 3 s left"
 
-        def cancel(self) -> None:
-            self.cancelled = True
+        def stop(self) -> None:
+            self.stopped = True
 
     job, asked = Job(), []
     monkeypatch.setattr(map_jobs, "start", lambda *a, **k: asked.append(a) or job)
@@ -38,7 +38,7 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
     ]
     assert not any(button.key == "build_map" for button in test.button)
     test.button(key="stop_map").click().run()
-    assert job.cancelled
+    assert job.stopped
     assert test.button(key="build_map")
 
 

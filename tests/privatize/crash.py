@@ -1,6 +1,6 @@
 """A run of `privatize` killed at every file operation, and what later runs make of what is left.
 
-    python -m tests.study.crash KIND WORKERS [release]
+    python -m tests.privatize.crash KIND WORKERS [release]
 
 An audit hook counts the operations on files below one folder, and kills the process before the
 k-th; k grows until a run ends by itself. All runs are forks of this process, which has imported
@@ -40,7 +40,7 @@ from dpcore.privatize import run as privatizing
 from dpcore.privatize.files import format_of
 from dpcore.privatize.run import privatize
 from tests.mechanisms import lexicons
-from tests.study.corpora import order, write
+from tests.privatize.corpora import order, write
 
 WATCHED = {
     "open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link", "os.symlink",
@@ -139,9 +139,7 @@ def pool(count, start=lambda number: None):
 
     def started(self):
         with self._lock:
-            if self._stopped:
-                raise ValueError("stopped")
-            if self._process is None:
+            if self._process is None and not self._stopped:
                 self._process = spares.pop(0)
             return self._process
 

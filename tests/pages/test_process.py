@@ -1,16 +1,18 @@
-"""Memory is given back, and what stays is not walked over again and again."""
+"""The process of the pages: answers go out at once, memory is given back, little is walked."""
 
 import os
 import platform
+import socket
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from streamlit import config
 
-from pages.shared import memory
-from pages.shared.memory import give_memory_back
+from pages.shared import process
+from pages.shared.process import give_memory_back, send_at_once
 from tests.needs import ROOT
 
 # What is freed beside what stays is given back only if arrays come from the system one by one.
@@ -18,7 +20,7 @@ PROGRAM = """
 import threading
 from pathlib import Path
 import numpy as np
-from pages.shared.memory import give_memory_back
+from pages.shared.process import give_memory_back
 def resident():
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
@@ -43,10 +45,10 @@ print(resident() - before)
 # objects Python's own collections need not walk, and whether the ring is still there.
 SETTLED = """
 import gc, weakref
-from pages.shared import memory
-from pages.shared.memory import settle
+from pages.shared import process
+from pages.shared.process import settle
 now = 1000.0
-memory.time.monotonic = lambda: now
+process.time.monotonic = lambda: now
 class Ring:
     pass
 def show():
@@ -102,6 +104,15 @@ def test_streamlit_walks_nothing_after_a_run() -> None:
     assert config.get_config_options()["runner.postScriptGC"].type is bool  # it knows the name
 
 
+def test_the_router_is_ours_from_the_first_session_on() -> None:
+    program = (
+        "import app\n"
+        "from streamlit.runtime.pages_manager import PagesManager\n"
+        "print(PagesManager.uses_pages_directory)"
+    )
+    assert _printed(program).strip() == "False"
+
+
 def test_products_take_one_thread_in_every_script_run() -> None:
     assert _printed(WARM).split() == ["1", "1"]
 
@@ -124,5 +135,43 @@ def test_elsewhere_nothing_is_done(error: type[Exception], monkeypatch: pytest.M
     def refuse(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(process.ctypes, "CDLL", refuse)
     give_memory_back()
+
+
+OPEN = Path("/dev/fd")
+
+
+def waits(one: socket.socket) -> bool:
+    return not one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.skipif(not OPEN.is_dir(), reason="no list of this process's sockets")
+def test_connections_that_are_open_and_later_ones_send_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = listening.getsockname()
+        with socket.create_connection(address) as early, listening.accept()[0] as accepted:
+            assert waits(listening)
+            assert waits(accepted)
+            before = sorted(OPEN.iterdir())
+            send_at_once()
+            assert sorted(OPEN.iterdir()) == before  # no file was left open or closed
+            assert not waits(accepted)
+            with socket.create_connection(address), listening.accept()[0] as later:
+                assert not waits(later)
+            accepted.sendall(b"still open")
+            assert early.recv(10) == b"still open"
+
+
+def test_what_is_no_tcp_socket_stays_as_it_is() -> None:
+    local, other = socket.socketpair()
+    with local, other, socket.socket(type=socket.SOCK_DGRAM), Path(__file__).open() as file:
+        send_at_once()
+        local.sendall(b"still open")
+        assert other.recv(10) == b"still open"
+        assert file.readline()
+
+
+def test_elsewhere_no_socket_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_OWN_FILES", "/no/such/folder")
+    send_at_once()

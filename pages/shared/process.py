@@ -1,0 +1,115 @@
+"""What the pages change in their process as a whole, what each change buys, and where it does so.
+
+All numbers are of the commits that made the change, on two cores, with Chromium on the machine.
+
+| what | without | with |
+|---|---|---|
+| `send_at_once` | a step of a slider 48 ms, a change of page 50 ms | 21 ms, 12 to 37 ms |
+| `give_memory_back` | memory of a process that has shown all pages | 30 % less |
+| `settle`, in place of Streamlit's collection after each run | fifty people: 690 ms, one in \
+twenty 1,822 ms | 15 ms, 45 ms |
+| `settle` freezes what stays | a step with all pages visited 26 ms | 14 ms |
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+_OWN_FILES = "/dev/fd"  # Linux and macOS
+_OPTIONS = {-8: 2, -3: 2**18, -1: 2**18}
+"""glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h, mallopt(3))."""
+_PASS_SECONDS = 20.0
+
+
+def send_at_once() -> None:
+    """Have no TCP connection of this process wait for acknowledgements before it sends on.
+
+    An answer of the server is several small frames. By default the second waits until the browser
+    has acknowledged the first, which browsers put off for 40 ms and more. Connections inherit this
+    from the socket that listens, which Streamlit opens without it. Elsewhere than on Linux and
+    macOS nothing is done.
+    """
+    try:
+        files = [int(file.name) for file in Path(_OWN_FILES).iterdir()]
+    except OSError:
+        return
+    for file in files:
+        try:
+            copy = os.dup(file)
+        except OSError:  # closed meanwhile: the list itself was one of them
+            continue
+        try:
+            connection = socket.socket(fileno=copy)
+        except OSError:  # no socket
+            os.close(copy)
+            continue
+        with connection, contextlib.suppress(OSError):
+            internet = connection.family in {socket.AF_INET, socket.AF_INET6}
+            if internet and connection.type == socket.SOCK_STREAM:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def leave_routing_to_app() -> None:
+    """Turn off Streamlit's older router, before there is any session.
+
+    It would serve the first session of a process, since there is a folder pages/, and tell whoever
+    came by a link that there is no such page: it looks for scripts directly in that folder alone.
+    """
+    from streamlit.runtime.pages_manager import PagesManager
+
+    PagesManager.uses_pages_directory = False
+
+
+def give_memory_back() -> None:
+    """Have the C library return what is freed; elsewhere than with glibc nothing is done.
+
+    Every script run is a thread of its own, and glibc keeps up to eight heaps for each core in
+    which arrays of passing runs leave holes. So there are two heaps, and arrays from a quarter of
+    a megabyte on are taken from the system one by one.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        for option, value in _OPTIONS.items():
+            library.mallopt(option, value)
+
+
+class _Passes:
+    """When everything was last looked through for what can be given back."""
+
+    def __init__(self) -> None:
+        self._busy = threading.Lock()
+        self._last = -_PASS_SECONDS
+
+    def due(self) -> bool:
+        """Whether it is time for another one, which the caller then makes."""
+        with self._busy:
+            now = time.monotonic()
+            if now < self._last + _PASS_SECONDS:
+                return False
+            self._last = now
+            return True
+
+
+_PASSES = _Passes()
+
+
+def settle() -> None:
+    """At the end of a run, now and then: give back what nobody can reach any more.
+
+    What stays is frozen: the collections that Python makes by itself walk only what is newer. Every
+    run would be too often, since it is what all sessions hold that is walked here.
+    """
+    if not _PASSES.due():
+        return
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
