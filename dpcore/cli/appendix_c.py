@@ -7,14 +7,7 @@ from typing import Any
 
 from click import option
 
-from dpcore.cli.options import (
-    check_runs_and_seed,
-    epsilons_of_each,
-    lexicon_option,
-    number,
-    seed_option,
-    selection_fields,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.cli.terminal import progress_bars
@@ -36,9 +29,9 @@ _TITLES = {"name": "", "epsilon": "ε", "nearest": "δ", "interval": "truth, 95 
     help="a list 1,2,5 or a geometric grid LOW:HIGH:COUNT, for madlib or truncated-gumbel; "
     "repeatable  [default: " + ", ".join(f"{m}={e}" for m, e in _EPSILONS.items()) + "]",
 )
-@number("--runs", 1000, "noise directions of madlib")
-@seed_option("of these directions  [default: 0]")
-@lexicon_option
+@shared.number("--runs", 1000, "noise directions of madlib")
+@shared.seed_option("of these directions  [default: 0]")
+@shared.lexicon_option
 def appendix_c_command(options: Options) -> Answer:
     """How often words stay by the formulas of Xu et al. 2021, Appendix C, and in truth."""
     from dpcore.lexicon.catalogue import load
@@ -47,13 +40,13 @@ def appendix_c_command(options: Options) -> Answer:
     from dpcore.papers.xu2021.appendix_c import appendix_rows, everyday_extremes
     from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
 
-    seed = check_runs_and_seed(options)
+    seed = shared.check_runs_and_seed(options)
     with progress_bars() as progress:
         lexicon = load(options.lexicon, progress=progress)
         names = everyday_extremes(lexicon) if options.words is None else options.words.split(",")
         chosen = named(lexicon, names)
         mechanisms = [create(name, lexicon) for name in _EPSILONS]
-        grids = epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
+        grids = shared.epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
         laplace, gumbel = (
             appendix_rows(m, chosen, grid, runs=options.runs, seed=seed, progress=progress)
             for m, grid in zip(mechanisms, grids, strict=True)
@@ -62,7 +55,7 @@ def appendix_c_command(options: Options) -> Answer:
     sentences = laplace_sentences(laplace, grids[0][len(grids[0]) // 2], lexicon.dimension)
     sentences += gumbel_sentences(gumbel, grids[1][0], len(lexicon))
     return Answer(
-        selection_fields(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
+        shared.selection_fields(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
         [*table(_TABLE, _printed(rows), **_TITLES), "", *sentences],
     )
 

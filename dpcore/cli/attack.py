@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import option
 
-from dpcore.cli.options import (
-    build_each,
-    check_count,
-    check_runs_and_seed,
-    compared_options,
-    epsilons_of_each,
-    lexicon_fields,
-    lexicon_option,
-    number,
-    runs_option,
-    seed_option,
-    selection_fields,
-    settings_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.cli.terminal import progress_bars
@@ -56,9 +43,9 @@ _CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised
         "--output": {"metavar": "WORD", "help": "one released word"},
     }
 )
-@compared_options
-@settings_option
-@runs_option
+@shared.compared_options
+@shared.settings_option
+@shared.runs_option
 @option(
     "--prior",
     default="uniform",
@@ -70,8 +57,8 @@ _CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised
     metavar="TEXT",
     help="of --prior context: what stands around the word, with _ in its place",
 )
-@number("--top", 10, "words to name")
-@number(
+@shared.number("--top", 10, "words to name")
+@shared.number(
     "--outputs",
     None,
     "of --output: also the success over all outputs (estimated from N for long priors)",
@@ -81,8 +68,8 @@ _CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised
     is_flag=True,
     help="of --output: the nearest-neighbour attacker, for mechanisms without an exact law",
 )
-@seed_option("of whatever is measured by drawing  [default: 0]")
-@lexicon_option
+@shared.seed_option("of whatever is measured by drawing  [default: 0]")
+@shared.lexicon_option
 def attack_command(options: Options) -> Answer:
     """What an attacker learns from one output, or about two words."""
     with progress_bars() as progress:
@@ -96,23 +83,25 @@ def _on_words(options: Options, progress: Progress) -> Answer:
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.law import Effort
 
-    seed = check_runs_and_seed(options)
-    mechanisms = build_each(options, options.mechanism, progress)
+    seed = shared.check_runs_and_seed(options)
+    mechanisms = shared.build_each(options, options.mechanism, progress)
     lexicon = mechanisms[0].lexicon
     selection = named(lexicon, options.words.split(","))
     if len(selection) != 2:
         raise ParameterError(f"--words takes two different words, got {len(selection)}")
-    grids = epsilons_of_each(options.epsilon, mechanisms)
+    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
     pair = Pair.of(lexicon, *selection.names)
-    shared = SharedDirections(Effort(_DIRECTIONS))
+    directions = SharedDirections(Effort(_DIRECTIONS))
     comparisons = []
     for done, (mechanism, grid) in enumerate(zip(mechanisms, grids, strict=True)):
         progress("mechanisms", done, len(mechanisms))
         epsilons = mechanism.check_epsilons(grid)
-        comparisons.append(compare(mechanism, pair, epsilons, shared, runs=options.runs, seed=seed))
+        comparisons.append(
+            compare(mechanism, pair, epsilons, directions, runs=options.runs, seed=seed)
+        )
     progress("mechanisms", len(mechanisms), len(mechanisms))
     return Answer(
-        selection_fields(options, lexicon, selection)
+        shared.selection_fields(options, lexicon, selection)
         | {
             "distance": pair.distance,
             "directions": _DIRECTIONS,
@@ -141,10 +130,10 @@ def _pair_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
 def _on_output(options: Options, progress: Progress) -> Answer:
     from dpcore.noise.streams import check_seed
 
-    check_count(options.top, 1, "--top")
+    shared.check_count(options.top, 1, "--top")
     seed = check_seed(options.seed or 0)
-    mechanisms = build_each(options, options.mechanism, progress)
-    grids = epsilons_of_each(options.epsilon, mechanisms)
+    mechanisms = shared.build_each(options, options.mechanism, progress)
+    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
     lexicon = mechanisms[0].lexicon
     output = lexicon.index(options.output)
     prior = prior_of(lexicon, options.prior, options.sentence)
@@ -156,7 +145,7 @@ def _on_output(options: Options, progress: Progress) -> Answer:
     ]
     support = int(prior.support.size)
     return Answer(
-        lexicon_fields(lexicon)
+        shared.lexicon_fields(lexicon)
         | {
             "seed": seed,
             "output": options.output,

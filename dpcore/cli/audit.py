@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import option
 
-from dpcore.cli.options import (
-    build,
-    file,
-    given_settings,
-    lexicon_option,
-    mechanism_fields,
-    number,
-    seed_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.cli.terminal import progress_bars
@@ -47,7 +39,7 @@ if TYPE_CHECKING:
     help="a parameter of the mechanism; repeatable; d=N: without a lexicon, the noise between any "
     "two clipped inputs of N coordinates",
 )
-@number("--words", None, "compare N words drawn by the seed")
+@shared.number("--words", None, "compare N words drawn by the seed")
 @option("--pairs", metavar="all|N", default="all", help="compare all pairs, or N drawn by the seed")
 @option(
     "--at",
@@ -56,9 +48,9 @@ if TYPE_CHECKING:
     help="a setting of --claim or --all: epsilon, delta, delta_root, latent, clip_norm, edge, "
     "words, draws or seed; repeatable",
 )
-@file("--file", "with --all: also keep the verdicts in this JSON file")
-@seed_option("of what is drawn  [default: 0]")
-@lexicon_option
+@shared.file("--file", "with --all: also keep the verdicts in this JSON file")
+@shared.seed_option("of what is drawn  [default: 0]")
+@shared.lexicon_option
 def audit_command(options: Options) -> Answer:
     """Is a claimed guarantee true?"""
     if options.file is not None and not options.all:
@@ -82,10 +74,10 @@ def audit_command(options: Options) -> Answer:
 def _mechanism(options: Options, progress: Progress) -> Answer:
     from dpcore.audit.report import audit_report
 
-    settings = given_settings(options)
+    settings = shared.given_settings(options)
     if "d" in settings:
         return _any_inputs(options, settings)
-    mechanism = build(options)
+    mechanism = shared.build(options)
     report = audit_report(
         mechanism,
         options.epsilon,
@@ -94,7 +86,9 @@ def _mechanism(options: Options, progress: Progress) -> Answer:
         seed=options.seed or 0,
         progress=progress,
     )
-    return Answer(mechanism_fields(mechanism) | _fields(report), _report_lines(mechanism, report))
+    return Answer(
+        shared.mechanism_fields(mechanism) | _fields(report), _report_lines(mechanism, report)
+    )
 
 
 def _any_inputs(options: Options, settings: dict[str, str]) -> Answer:
@@ -109,7 +103,7 @@ def _any_inputs(options: Options, settings: dict[str, str]) -> Answer:
             "--pairs, or leave out d"
         )
     report = any_inputs_report(mechanism, options.epsilon)
-    head = mechanism_fields(mechanism) | {"lexicon": None, "fingerprint": None}
+    head = shared.mechanism_fields(mechanism) | {"lexicon": None, "fingerprint": None}
     head["parameters"] |= {"d": mechanism.lexicon.dimension}
     return Answer(head | _fields(report), _report_lines(mechanism, report))
 

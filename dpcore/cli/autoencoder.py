@@ -9,18 +9,7 @@ from click import Choice, option
 
 from dpcore import __version__
 from dpcore.cli import autoencoder_adept as adept
-from dpcore.cli.options import (
-    device_option,
-    file,
-    given_settings,
-    mechanism_fields,
-    number,
-    read_text,
-    resume_option,
-    seed_option,
-    settings_option,
-    several,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.rewrite import EXPERIMENT_NOTE
 from dpcore.cli.shell import Options, command, group, one_of
@@ -46,12 +35,12 @@ _model_option = option(
     type=Choice(["words", "adept"]),
     help="words: a vector a word; adept: one for the whole utterance",
 )
-_noise_options = several(
+_noise_options = shared.several(
     option("--mechanism", help="a name from `mechanisms`: the noise on the vectors"),
     option("--epsilon", help="of the mechanism"),
-    settings_option,
+    shared.settings_option,
     option("--vectors", metavar="NAME|PATH", help=f"a lexicon, or {_RANDOM}  [default: ours]"),
-    device_option,
+    shared.device_option,
 )
 
 
@@ -69,7 +58,7 @@ def _mechanism(
     from dpcore.mechanisms.registry import create, resolve
 
     adept.check_noise(options)
-    settings: dict[str, Any] = dict(given_settings(options))
+    settings: dict[str, Any] = dict(shared.given_settings(options))
     if "clip_norm" in resolve(options.mechanism).parameters():
         settings.setdefault("clip_norm", architecture.norm)
     mechanism = create(options.mechanism, lexicon, settings)
@@ -78,22 +67,22 @@ def _mechanism(
 
 @command("train", autoencoder_command)
 @_model_option
-@number("--latent", 32, "of adept: coordinates of the vector")
-@number("--longest", 15, "of adept: words read")
-@file("--data", "public: .txt, one sentence a line, or .parquet  [default: ours]")
+@shared.number("--latent", 32, "of adept: coordinates of the vector")
+@shared.number("--longest", 15, "of adept: words read")
+@shared.file("--data", "public: .txt, one sentence a line, or .parquet  [default: ours]")
 @option("--text-column", default="text", metavar="NAME", help="of a .parquet file")
-@number("--vocabulary", 3_000, "words at most")
+@shared.number("--vocabulary", 3_000, "words at most")
 @option("--norm", type=float, metavar="C", help="of clipped vectors  [default: none is clipped]")
-@number("--hidden", 128)
+@shared.number("--hidden", 128)
 @option("--dropout", default=0.5)
-@number("--epochs", 10)
-@number("--batch", 64)
+@shared.number("--epochs", 10)
+@shared.number("--batch", 64)
 @option("--rate", default=0.003)
-@number("--patience", 2, "epochs without gain")
-@file("--out", metavar="FILE.safetensors", required=True)
-@resume_option
+@shared.number("--patience", 2, "epochs without gain")
+@shared.file("--out", metavar="FILE.safetensors", required=True)
+@shared.resume_option
 @_noise_options
-@seed_option("of the network  [default: 0]")
+@shared.seed_option("of the network  [default: 0]")
 def _train(options: Options) -> Answer:
     """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
     from functools import partial
@@ -180,16 +169,16 @@ def _lines(name: str) -> list[str]:
     """The lines of a text file, or of standard input."""
     from dpcore.rewrite.checks import check_text
 
-    text = read_text(name)
+    text = shared.read_text(name)
     check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
     return text.splitlines()
 
 
 @command("rewrite", autoencoder_command)
-@file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
+@shared.file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
 @one_of({"--text": {}, "--in file": {"metavar": "FILE", "help": "one text a line; - reads stdin"}})
 @_noise_options
-@seed_option("makes the noise repeatable: an experiment, not for release")
+@shared.seed_option("makes the noise repeatable: an experiment, not for release")
 def _rewrite(options: Options) -> Answer:
     """Rewrite private text."""
     from dpcore.learn.adept.adept import ARCHITECTURE
@@ -229,7 +218,7 @@ def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
     notes = [f"{guarantee.status}: {guarantee.statement}", guarantee.for_tokens(longest)]
     experiment = options.seed is not None
     return Answer(
-        mechanism_fields(mechanism)
+        shared.mechanism_fields(mechanism)
         | {
             "epsilon": epsilon,
             "texts": texts,
@@ -246,8 +235,8 @@ def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
 
 @command("examples", autoencoder_command)
 @_model_option
-@file("--data", "of adept: folder of corpora", metavar="DIR")
-@file("--out", "[default: ours]", metavar="FILE.json")
+@shared.file("--data", "of adept: folder of corpora", metavar="DIR")
+@shared.file("--out", "[default: ours]", metavar="FILE.json")
 def _examples(options: Options) -> Answer:
     """Record the examples that the app shows."""
     from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from click import option
 
 from dpcore import __version__
-from dpcore.cli.options import build, file, mechanism_fields, mechanism_options
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.cli.terminal import progress_bars
@@ -13,15 +13,15 @@ from dpcore.errors import ParameterError
 
 
 @command("calibrate")
-@mechanism_options
+@shared.mechanism_options
 @option("--again", is_flag=True, help="compute it even if it is known")
-@file("--file", "also enter the certificate in this file", metavar="JSON")
+@shared.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
     from dpcore.mechanisms.calibrated import CalibratedMechanism
     from dpcore.mechanisms.certificate import write_certificate
 
-    mechanism = build(options)
+    mechanism = shared.build(options)
     if not isinstance(mechanism, CalibratedMechanism):
         raise ParameterError(
             f"{mechanism.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
@@ -57,7 +57,7 @@ def calibrate_command(options: Options) -> Answer:
     ]
     template = "{epsilon:>10.5g} {strength:>10.5g} {proved_strength:>10.5g}"
     return Answer(
-        mechanism_fields(mechanism) | {"certificate": rows},
+        shared.mechanism_fields(mechanism) | {"certificate": rows},
         [
             f"{mechanism.title} on {lexicon.name}: noise certified at ε",
             *table(template, rows, epsilon="ε", proved_strength="proved"),

@@ -6,14 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.options import (
-    compared_options,
-    epsilons_of_each,
-    file,
-    measuring_options,
-    prepare,
-    selection_fields,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table, to_json
 from dpcore.cli.shell import Options, command
 from dpcore.cli.terminal import progress_bars
@@ -34,16 +27,16 @@ _TITLES = {
 
 
 @command("deniability")
-@measuring_options
-@compared_options
-@file("--out", "write the JSON to this file")
+@shared.measuring_options
+@shared.compared_options
+@shared.file("--out", "write the JSON to this file")
 def deniability_command(options: Options) -> Answer:
     """Nw, Sw and the effective number 1/Σp² of outputs of words."""
     from dpcore.measure.deniability import choose_method, measure
 
     with progress_bars() as progress:
-        mechanisms, selection = prepare(options, options.mechanism, progress)
-        grids = epsilons_of_each(options.epsilon, mechanisms)
+        mechanisms, selection = shared.prepare(options, options.mechanism, progress)
+        grids = shared.epsilons_of_each(options.epsilon, mechanisms)
         for mechanism in mechanisms:
             choose_method(mechanism, options.method)
         measured = [
@@ -60,7 +53,7 @@ def deniability_command(options: Options) -> Answer:
         ]
     result = {}
     if options.json or options.out:  # of a large corpus, more rows than a person waits for
-        head = selection_fields(options, mechanisms[0].lexicon, selection)
+        head = shared.selection_fields(options, mechanisms[0].lexicon, selection)
         result = head | _fields(mechanisms, measured)
     if options.out:
         _write(options.out, to_json(result))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from click import option
 
+from dpcore.cli import shared
 from dpcore.cli.neighbours import around_fields, radius_option
-from dpcore.cli.options import file, lexicon_fields, lexicon_option, number
 from dpcore.cli.printer import Answer, note
 from dpcore.cli.shell import Options, command
 from dpcore.cli.terminal import progress_bars
@@ -25,8 +25,8 @@ _TOP = 20
 
 @command("density")
 @option("--word", multiple=True, help="a word; repeatable")
-@number("--top", None, f"the N densest and sparsest words  [default: {_TOP}]")
-@number("--k", 10, "neighbours")
+@shared.number("--top", None, f"the N densest and sparsest words  [default: {_TOP}]")
+@shared.number("--k", 10, "neighbours")
 @radius_option
 @option(
     "--all-words",
@@ -38,8 +38,10 @@ _TOP = 20
     is_flag=True,
     help="of --word: also hubness and stratum, from the table of all neighbours",
 )
-@file("--file", "compute the density of every word and write it to this file, as it is bundled")
-@lexicon_option
+@shared.file(
+    "--file", "compute the density of every word and write it to this file, as it is bundled"
+)
+@shared.lexicon_option
 def density_command(options: Options) -> Answer | None:
     """How dense the space is around words, or where it is densest and sparsest."""
     from dpcore.lexicon.catalogue import load
@@ -52,7 +54,7 @@ def density_command(options: Options) -> Answer | None:
             _to_file(options, lexicon, progress)
             return None
         rows = (_of_words if options.word else _of_vocabulary)(options, lexicon, progress)
-    head = lexicon_fields(lexicon) | {"k": options.k, "radius": options.radius}
+    head = shared.lexicon_fields(lexicon) | {"k": options.k, "radius": options.radius}
     return Answer(head | rows, _lines(rows, options.k))
 
 

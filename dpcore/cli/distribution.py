@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.cli.options import (
-    build,
-    check_count,
-    epsilon_option,
-    mechanism_fields,
-    mechanism_options,
-    number,
-    seed_option,
-    word_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 
@@ -19,21 +10,21 @@ _SHOWN = 20
 
 
 @command("distribution")
-@mechanism_options
-@epsilon_option
-@word_option
-@number("--top", None, "print only the N most likely")
-@number("--draws", 1000, "directions or draws of an estimate")
-@seed_option("of an estimated distribution  [default: 0]")
+@shared.mechanism_options
+@shared.epsilon_option
+@shared.word_option
+@shared.number("--top", None, "print only the N most likely")
+@shared.number("--draws", 1000, "directions or draws of an estimate")
+@shared.seed_option("of an estimated distribution  [default: 0]")
 def distribution_command(options: Options) -> Answer:
     """The probability of each output of a word."""
     from dpcore.mechanisms.law import Effort
     from dpcore.noise.streams import generator
 
-    check_count(options.draws, 2, "--draws")
+    shared.check_count(options.draws, 2, "--draws")
     if options.top is not None:
-        check_count(options.top, 1, "--top")
-    mechanism = build(options)
+        shared.check_count(options.top, 1, "--top")
+    mechanism = shared.build(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     law = mechanism.law(
         mechanism.lexicon.index(options.word),
@@ -49,7 +40,7 @@ def distribution_command(options: Options) -> Answer:
     heading = f"{mechanism.title}, ε = {epsilon:g}, {options.word!r}: {law.method} ({exactness})"
     shown = outputs[: options.top or _SHOWN]
     return Answer(
-        mechanism_fields(mechanism)
+        shared.mechanism_fields(mechanism)
         | {
             "epsilon": epsilon,
             "word": options.word,

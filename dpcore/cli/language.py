@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dpcore.cli.options import file, lexicon_option, number, seed_option, several
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
 from dpcore.cli.terminal import progress_bars
 
 language_command = group("language", "Counts of words that an attacker knows.")
 
-_texts_option = file("--data", "folder of the texts", metavar="DIR", required=True)
-_out_option = file("--out", "folder to write", metavar="DIR", required=True)
+_texts_option = shared.file("--data", "folder of the texts", metavar="DIR", required=True)
+_out_option = shared.file("--out", "folder to write", metavar="DIR", required=True)
 
 
 @command("info", language_command)
-@lexicon_option
+@shared.lexicon_option
 def _info(options: Options) -> Answer:
     """What was counted, and how well it predicts."""
     from dpcore.attack.language.language import language, language_folder
@@ -46,7 +46,7 @@ def _info_lines(manifest: dict[str, Any], top: Sequence[str]) -> Iterator[str]:
 
 
 @command("count", language_command)
-@several(_texts_option, _out_option, lexicon_option)
+@shared.several(_texts_option, _out_option, shared.lexicon_option)
 def _count(options: Options) -> Answer:
     """Count the openly licensed texts again."""
     from dpcore.attack.language.build import build
@@ -62,7 +62,7 @@ def _count(options: Options) -> Answer:
 
 
 @command("spectrum", language_command)
-@several(_out_option, lexicon_option)
+@shared.several(_out_option, shared.lexicon_option)
 def _spectrum(options: Options) -> Answer:
     """Compute the distances of all words, for data/lexicon, again."""
     from dpcore.attack.output.spectrum import BUNDLE, write_bundle
@@ -79,10 +79,10 @@ def _spectrum(options: Options) -> Answer:
 
 
 @command("attack", language_command)
-@several(_texts_option, _out_option)
-@number("--sentences", 150, "to try")
-@seed_option("of the sentences and of the noise  [default: 0]")
-@lexicon_option
+@shared.several(_texts_option, _out_option)
+@shared.number("--sentences", 150, "to try")
+@shared.seed_option("of the sentences and of the noise  [default: 0]")
+@shared.lexicon_option
 def _attack(options: Options) -> Answer:
     """Try three attackers on held-out sentences again."""
     from dpcore.attack.language.trial import TrialPlan, run

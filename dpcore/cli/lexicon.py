@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import argument, option
 
-from dpcore.cli.options import file, number, several
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
 from dpcore.cli.terminal import progress_bars
@@ -19,13 +19,13 @@ _INDENT = 2  # of the JSON of these actions, which people read as well
 
 lexicon_command = group("lexicon", "The vocabularies and their word vectors.")
 
-_limit_option = number("--limit", None, "keep only the first words")
-_chosen_options = several(
+_limit_option = shared.number("--limit", None, "keep only the first words")
+_chosen_options = shared.several(
     argument("lexicon", required=False),
     _limit_option,
     option("--metric", default="euclidean", help="or manhattan, chebyshev, angular"),
 )
-_adding_options = several(
+_adding_options = shared.several(
     option("--name", help="name of the lexicon"),
     _limit_option,
     option("--replace", is_flag=True, help="replace one of this name"),
@@ -58,7 +58,7 @@ def _cache_line(cache: dict[str, Any]) -> str:
 
 @command("info", lexicon_command)
 @_chosen_options
-@file("--similarity", "score on word pairs judged by people", metavar="CSV")
+@shared.file("--similarity", "score on word pairs judged by people", metavar="CSV")
 def _info(options: Options) -> Answer:
     """What is known about a lexicon: a name or a path; the bundled one if left out."""
     from dpcore.lexicon.catalogue import load_reporting
@@ -109,7 +109,7 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
 @command("build", lexicon_command)
 @_chosen_options
 @option("--parts", default="extent,neighbours", help="of extent, neighbours, hnsw; comma between")
-@file("--extent-file", "also enter the extent in this table", metavar="JSON")
+@shared.file("--extent-file", "also enter the extent in this table", metavar="JSON")
 def _build(options: Options) -> Answer:
     """Compute the exact extent and the neighbour table of a lexicon: a name or a path."""
     from dpcore.lexicon.building import build, write_extent
@@ -159,7 +159,7 @@ def _add(options: Options) -> Answer:
 
 @command("fetch", lexicon_command)
 @argument("source")
-@number("--dimension", None, "glove-6b: 50, 100, 200 or 300")
+@shared.number("--dimension", None, "glove-6b: 50, 100, 200 or 300")
 @_adding_options
 def _fetch(options: Options) -> Answer:
     """Download public word vectors: glove-6b, glove-840b, fasttext-wiki-news, ..."""
@@ -198,12 +198,12 @@ def _added(added: Added) -> Answer:
 
 
 @command("train", lexicon_command)
-@file("--data", "folder of the texts", metavar="DIR", required=True)
-@file("--out", "folder to write", metavar="DIR", required=True)
-@number("--words", None, "words at most")
-@number("--dimensions", None, "columns of the vectors")
-@number("--seed", None, "of the decomposition  [default: 0]")
-@number("--threads", 2, "of the sentence encoder")
+@shared.file("--data", "folder of the texts", metavar="DIR", required=True)
+@shared.file("--out", "folder to write", metavar="DIR", required=True)
+@shared.number("--words", None, "words at most")
+@shared.number("--dimensions", None, "columns of the vectors")
+@shared.number("--seed", None, "of the decomposition  [default: 0]")
+@shared.number("--threads", 2, "of the sentence encoder")
 @option("--no-encoder", is_flag=True, help="from co-occurrence alone, without torch")
 def _train(options: Options) -> Answer:
     """Train a lexicon on openly licensed text."""

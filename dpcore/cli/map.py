@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import Choice, option
 
-from dpcore.cli.options import file, lexicon_fields, lexicon_option, number, seed_option
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
 from dpcore.cli.terminal import progress_bars
@@ -31,9 +31,9 @@ map_command = group("map", "Maps of a lexicon: build them, list them.")
 @command("build", map_command)
 @option("--projection", default="all", type=Choice([*_PROJECTIONS, "all"]))
 @option("--word", multiple=True, help="only the neighbourhood of this word; twice for two words")
-@number("--k", None, "of --word: nearest words of each that are mapped  [default: 60]")
-@seed_option("of UMAP and densMAP  [default: 0]")
-@file(
+@shared.number("--k", None, "of --word: nearest words of each that are mapped  [default: 60]")
+@shared.seed_option("of UMAP and densMAP  [default: 0]")
+@shared.file(
     "--bundle",
     "make the maps that come with the laboratory and write them there",
     metavar="FOLDER",
@@ -44,7 +44,7 @@ map_command = group("map", "Maps of a lexicon: build them, list them.")
     help="for programs: read one JSON object (lexicon, projection, centres, k, seed) from "
     "standard input, and write progress as JSON lines (stage, done, total)",
 )
-@lexicon_option
+@shared.lexicon_option
 def _build(options: Options) -> Answer | None:
     """Make maps and keep them in the cache."""
     from dpcore.lexicon.catalogue import load
@@ -142,7 +142,7 @@ def _build_for_program(request: str) -> None:
 
 
 @command("list", map_command)
-@lexicon_option
+@shared.lexicon_option
 def _list(options: Options) -> Answer:
     """The maps that are there."""
     from dpcore.lexicon.catalogue import load
@@ -171,7 +171,7 @@ def _answer(lexicon: Lexicon, maps: Sequence[dict[str, Any]]) -> Answer:
         for facts in maps
     ]
     return Answer(
-        lexicon_fields(lexicon) | {"maps": rows},
+        shared.lexicon_fields(lexicon) | {"maps": rows},
         [
             *table(_TABLE, _printed(rows), **_TITLES),
             "kept: share of the nearest words that are nearest on the map; density: rank "

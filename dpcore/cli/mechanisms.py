@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from dpcore.cli.options import lexicon_option
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 
 
 @command("mechanisms")
-@lexicon_option
+@shared.lexicon_option
 def mechanisms_command(options: Options) -> Answer:
     """List the mechanisms and their parameters."""
     from dpcore.lexicon.catalogue import load

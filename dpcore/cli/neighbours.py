@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import option
 
-from dpcore.cli.options import lexicon_fields, lexicon_option, number, word_option
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 
@@ -18,10 +18,10 @@ radius_option = option("--radius", type=float, help="also count the words within
 
 
 @command("neighbours")
-@word_option
-@number("--k", 20, "how many")
+@shared.word_option
+@shared.number("--k", 20, "how many")
 @radius_option
-@lexicon_option
+@shared.lexicon_option
 def neighbours_command(options: Options) -> Answer:
     """The nearest words of a word."""
     from dpcore.lexicon.catalogue import load
@@ -36,7 +36,7 @@ def neighbours_command(options: Options) -> Answer:
         lines.append(f"{around.within:,} other words within {options.radius:g}")
     lines += [f"{distance:10.4f}  {name}" for name, distance in rows]
     return Answer(
-        lexicon_fields(lexicon)
+        shared.lexicon_fields(lexicon)
         | around_fields(lexicon, around)
         | {
             "k": options.k,

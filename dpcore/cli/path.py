@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 
-from dpcore.cli.options import (
-    build,
-    mechanism_fields,
-    mechanism_options,
-    seed_option,
-    word_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 
 
 @command("path")
-@mechanism_options
-@word_option
-@seed_option("of the draw  [default: 0]")
+@shared.mechanism_options
+@shared.word_option
+@shared.seed_option("of the draw  [default: 0]")
 def path_command(options: Options) -> Answer:
     """What one noise draw makes of a word at every ε."""
     import numpy as np
 
     from dpcore.noise.streams import generator
 
-    mechanism = build(options)
+    mechanism = shared.build(options)
     words = np.array([mechanism.lexicon.index(options.word)], dtype=np.int64)
     seed = options.seed or 0
     paths = mechanism.paths(generator(seed, "path", mechanism.key), words)
@@ -42,7 +36,7 @@ def path_command(options: Options) -> Answer:
         end = "∞" if piece["to_epsilon"] is None else f"{piece['to_epsilon']:.4g}"
         lines.append(f"{piece['from_epsilon']:>10.4g} ≤ ε < {end:<10} {piece['output']}")
     return Answer(
-        mechanism_fields(mechanism)
+        shared.mechanism_fields(mechanism)
         | {"word": options.word, "seed": seed, "exact": paths.exact, "pieces": pieces},
         lines,
     )

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 from click import argument, option
 
-from dpcore.cli.options import (
-    build,
-    epsilon_option,
-    file,
-    mechanism_options,
-    rewriting_options,
-    seed_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.cli.terminal import progress_bars
@@ -26,9 +19,9 @@ if TYPE_CHECKING:
 
 @command("privatize")
 @argument("source", type=Path)
-@file("--out", "the private copy, of the same format", required=True)
-@mechanism_options
-@epsilon_option
+@shared.file("--out", "the private copy, of the same format", required=True)
+@shared.mechanism_options
+@shared.epsilon_option
 @option("--text-column", default="text", metavar="NAME", help="what is rewritten")
 @option(
     "--keep",
@@ -36,7 +29,7 @@ if TYPE_CHECKING:
     metavar="NAMES",
     help="columns that are released unchanged, with commas between; others are left out",
 )
-@rewriting_options
+@shared.rewriting_options
 @one_of(
     {
         "--workers": {
@@ -54,7 +47,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="put the original texts beside the private ones; never release that",
 )
-@seed_option("with --experiment, makes the run repeatable")
+@shared.seed_option("with --experiment, makes the run repeatable")
 def privatize_command(options: Options) -> Answer:
     """Rewrite a corpus of any size: text lines, CSV, JSON lines or parquet.
 
@@ -105,7 +98,7 @@ def _order(options: Options) -> Order:
     columns = Columns(options.text_column, keep, options.experiment)
     with alone_with(options.out):  # before a large lexicon is read
         check_files(options.source, options.out, columns)
-    mechanism = build(options)
+    mechanism = shared.build(options)
     return Order(
         source=options.source,
         out=options.out,

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING
 
 from click import option
 
-from dpcore.cli.options import (
-    build,
-    check_count,
-    epsilon_option,
-    mechanism_fields,
-    mechanism_options,
-    number,
-    read_text,
-    rewriting_options,
-    seed_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
@@ -30,17 +20,17 @@ EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
 
 
 @command("rewrite")
-@mechanism_options
-@epsilon_option
+@shared.mechanism_options
+@shared.epsilon_option
 @one_of(
     {
         "--text": {"help": "the text itself"},
         "--file": {"help": "a UTF-8 text file; - reads standard input"},
     }
 )
-@seed_option("makes the run an experiment that can be repeated; never release its output")
-@number("--draw", 0, "which draw of the seed")
-@rewriting_options
+@shared.seed_option("makes the run an experiment that can be repeated; never release its output")
+@shared.number("--draw", 0, "which draw of the seed")
+@shared.rewriting_options
 @option(
     "--approximate-search",
     is_flag=True,
@@ -57,10 +47,10 @@ def rewrite_command(options: Options) -> Answer:
     from dpcore.rewrite.vocabulary import UnknownWordPolicy, released_description
 
     policy, case = UnknownWordPolicy(options.unknown), CasePolicy(options.case)
-    mechanism = build(options)
+    mechanism = shared.build(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     sentence = prepare(
-        read_text(options.file) if options.text is None else options.text,
+        shared.read_text(options.file) if options.text is None else options.text,
         mechanism.lexicon,
         policy=policy,
         keep_stop_words=options.keep_stop_words,
@@ -74,7 +64,7 @@ def rewrite_command(options: Options) -> Answer:
             "--approximate-search is for releasing; a run with --seed searches exactly"
         )
     if experiment:
-        check_count(options.draw, 0, "--draw")
+        shared.check_count(options.draw, 0, "--draw")
         drawn = draw(sentence, mechanism, options.seed, options.draw, epsilons=np.array([epsilon]))
         rewritten = drawn.at(epsilon)
     else:
@@ -87,7 +77,7 @@ def rewrite_command(options: Options) -> Answer:
         policy, keep_stop_words=options.keep_stop_words, case_policy=case
     )
     return Answer(
-        mechanism_fields(mechanism)
+        shared.mechanism_fields(mechanism)
         | {
             "epsilon": epsilon,
             "tokens": [

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 from click import option
 
 from dpcore import __version__
-from dpcore.cli.options import (
-    build,
-    epsilon_option,
-    lexicon_option,
-    mechanism_options,
-    number,
-    seed_option,
-    several,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.robust_network import (
     certify_checkpoint,
@@ -52,7 +44,7 @@ _DIGITS_TITLES = {
     "certified": "PixelDP", "certified_tight": "tight", "slides_unproved": "slides (unproved)"
 }  # fmt: skip
 
-_texts_option = number("--texts", None, "train on N of the texts  [default: all]")
+_texts_option = shared.number("--texts", None, "train on N of the texts  [default: all]")
 
 robust_command = group("robust", "What changed words cannot do to a classifier.")
 robust_command.add_command(train_command)
@@ -74,11 +66,11 @@ def _parts(options: Options, lexicon: Lexicon) -> Bagged:
 
 
 @command("certify", robust_command)
-@several(labels_option, _texts_option)
+@shared.several(labels_option, _texts_option)
 @option("--share", default=1.0, help="of words that may change")
 @option("--robust", default=1.0, help="weight of the worst case")
-@several(checkpoint_option, data_options, lexicon_option)
-@seed_option("of the parts of --data  [default: 0]")
+@shared.several(checkpoint_option, data_options, shared.lexicon_option)
+@shared.seed_option("of the parts of --data  [default: 0]")
 def _certify(options: Options) -> Answer:
     """Exact certificates of a linear classifier."""
     import numpy as np
@@ -132,14 +124,14 @@ def _certify(options: Options) -> Answer:
 
 @command("attack", robust_command)
 @option("--text", required=True)
-@several(labels_option, _texts_option)
+@shared.several(labels_option, _texts_option)
 @option("--share", default=0.2, help="of words that may change")
-@number("--population", 40)
-@number("--generations", 20)
+@shared.number("--population", 40)
+@shared.number("--generations", 20)
 @checkpoint_option
 @option("--premise", help="of an entailment network; its words stay")
-@several(mechanism_options, epsilon_option)
-@seed_option("of the attack  [default: 0]")
+@shared.several(shared.mechanism_options, shared.epsilon_option)
+@shared.seed_option("of the attack  [default: 0]")
 def _attack(options: Options) -> Answer:
     """Change words of a text until it is misread."""
     from dpcore.attack.genetic.candidates import from_mechanism
@@ -149,7 +141,7 @@ def _attack(options: Options) -> Answer:
     from dpcore.noise.streams import generator
 
     settings = Genetic(options.population, options.generations, options.share)
-    mechanism = build(options)
+    mechanism = shared.build(options)
     lexicon = mechanism.lexicon
     epsilon = mechanism.check_epsilon(options.epsilon)
     document = bags_of([options.text], lexicon)
@@ -203,9 +195,9 @@ def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
 @option("--noise", default="gaussian-analytic", help="or gaussian-classical, laplace")
 @option("--scale", default=0.25, help="of the noise")
 @option("--place", default="picture", help="or first-layer, auto-encoder")
-@number("--draws", 200, "of each picture")
+@shared.number("--draws", 200, "of each picture")
 @option("--error", default=0.001, help="of the bounds of a picture")
-@seed_option("of the noise  [default: 0]")
+@shared.seed_option("of the noise  [default: 0]")
 def _digits(options: Options) -> Answer:
     """Certified predictions of pictures under noise."""
     from dpcore.learn.pixeldp.certified_prediction import draw_scores

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 from click import option
 
 from dpcore import __version__
-from dpcore.cli.options import (
-    device_option,
-    file,
-    given_settings,
-    lexicon_option,
-    number,
-    resume_option,
-    seed_option,
-    settings_option,
-    several,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.cli.terminal import progress_bars
@@ -39,21 +29,21 @@ _COPIES = 4
 _EPOCHS = "{epoch:>5}{loss:>9.4f}{held_out:>10.4f}{seconds:>9.1f}"
 
 labels_option = option("--labels", default="sentiment", help="of the teaching corpus; or topic")
-checkpoint_option = file(
+checkpoint_option = shared.file(
     "--checkpoint",
     "a network of `robust train`, or normal, ibp: those that come along  [default: a linear "
     "classifier, trained now]",
     metavar="FILE.safetensors",
 )
-data_options = several(
-    file(
+data_options = shared.several(
+    shared.file(
         "--data",
         "CSV or parquet: text and label, or premise, hypothesis and label  [default: ours]",
     ),
-    number("--words", None, "of a text, its first ones"),
-    number("--rows", None, "of --data, drawn  [default: all]"),
-    file("--substitutions", "JSON: for each word a list  [default: the nearest words]"),
-    number("--neighbours", 1),
+    shared.number("--words", None, "of a text, its first ones"),
+    shared.number("--rows", None, "of --data, drawn  [default: all]"),
+    shared.file("--substitutions", "JSON: for each word a list  [default: the nearest words]"),
+    shared.number("--neighbours", 1),
 )
 """What is learned from, and what words may become."""
 
@@ -95,16 +85,16 @@ def _parts_of(options: Options, network: str, lexicon: Lexicon) -> Parts:
 @data_options
 @option("--mechanism", help="that perturbs copies, for augmented training")
 @option("--epsilon", help="of the mechanism")
-@settings_option
-@number("--hidden", 100)
-@number("--epochs", 15)
-@number("--batch", 32)
+@shared.settings_option
+@shared.number("--hidden", 100)
+@shared.number("--epochs", 15)
+@shared.number("--batch", 32)
 @option("--rate", default=0.001)
-@number("--patience", None, "epochs without gain")
-@number("--threads", None, "of torch")
-@file("--out", metavar="FILE.safetensors", required=True)
-@several(resume_option, lexicon_option, device_option)
-@seed_option("of everything that is drawn  [default: 0]")
+@shared.number("--patience", None, "epochs without gain")
+@shared.number("--threads", None, "of torch")
+@shared.file("--out", metavar="FILE.safetensors", required=True)
+@shared.several(shared.resume_option, shared.lexicon_option, shared.device_option)
+@shared.seed_option("of everything that is drawn  [default: 0]")
 def train_command(options: Options) -> Answer:
     """Train a network that changed words fool less."""
     from dpcore.learn.checkpoint import unfinished
@@ -191,7 +181,7 @@ def _examples(
         )
     if options.training != "augmented":
         return parts.train, parts.held_out, ""
-    mechanism = create(options.mechanism, lexicon, given_settings(options))
+    mechanism = create(options.mechanism, lexicon, shared.given_settings(options))
     epsilon = mechanism.check_epsilon(options.epsilon)
     rng = generator(options.seed or 0, "robust copies", mechanism.key)
     train, held_out = (

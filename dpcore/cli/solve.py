@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import Choice, option
 
-from dpcore.cli.options import (
-    measuring_options,
-    mechanism_option,
-    prepare,
-    selection_fields,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.cli.terminal import progress_bars
@@ -25,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @command("solve")
-@measuring_options
-@mechanism_option
+@shared.measuring_options
+@shared.mechanism_option
 @one_of(
     {
         "--nw-at-most": {"type": float, "metavar": "X", "help": "probability that a word stays"},
@@ -54,7 +49,7 @@ def solve_command(options: Options) -> Answer:
     }
     targets = [Target(q, bound, options.over) for q, bound in bounds.items() if bound is not None]
     with progress_bars() as progress:
-        mechanisms, selection = prepare(options, names, progress)
+        mechanisms, selection = shared.prepare(options, names, progress)
         mechanism, other = mechanisms[0], mechanisms[-1]  # the same, where `--as` names it
         common: dict[str, Any] = {
             "method": options.method, "runs": options.runs, "seed": options.seed or 0,
@@ -66,7 +61,7 @@ def solve_command(options: Options) -> Answer:
             epsilon = other.check_epsilon(value)  # type: ignore[arg-type]
             solution = calibrate(other, epsilon, mechanism, selection, **common)
     return Answer(
-        selection_fields(options, mechanism.lexicon, selection)
+        shared.selection_fields(options, mechanism.lexicon, selection)
         | {
             "mechanism": mechanism.key,
             "parameters": mechanism.settings(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import argument
 
-from dpcore.cli.options import file, number, seed_option
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
 from dpcore.cli.terminal import progress_bars
@@ -86,12 +86,12 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 @command("run", study_command)
 @argument("name")
-@file("--data", "folder of corpora and vectors", metavar="DIR")
-@file("--out", "folder to write", metavar="DIR", default=Path("results"))
-@number("--words", None, "measure N words (not experiments)")
-@seed_option("of the choice of words and of the noise (not experiments)  [default: 0]")
-@number("--workers", 1, "processes")
-@file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
+@shared.file("--data", "folder of corpora and vectors", metavar="DIR")
+@shared.file("--out", "folder to write", metavar="DIR", default=Path("results"))
+@shared.number("--words", None, "measure N words (not experiments)")
+@shared.seed_option("of the choice of words and of the noise (not experiments)  [default: 0]")
+@shared.number("--workers", 1, "processes")
+@shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
 def _run(options: Options) -> Answer:
     """Record the study NAME, one of `study list`."""
     from dpcore.papers.studies import STUDIES, study_of

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import option
 
-from dpcore.cli.options import (
-    build_each,
-    compared_options,
-    epsilons_of_each,
-    lexicon_fields,
-    lexicon_option,
-    number,
-    settings_of_each,
-    settings_option,
-)
+from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.cli.terminal import progress_bars
@@ -49,14 +40,14 @@ _TITLES = {
 )
 @option("--text-column", default="text", metavar="NAME", help="of --file")
 @option("--label-column", default="label", metavar="NAME", help="of --file")
-@compared_options
-@settings_option
-@number("--texts", 300, "used")
-@number("--trials", 2, f"1 to {LIVE_SEEDS}")
+@shared.compared_options
+@shared.settings_option
+@shared.number("--texts", 300, "used")
+@shared.number("--trials", 2, f"1 to {LIVE_SEEDS}")
 @option("--classifier", default="averaged", metavar="NAME", help="that learns")
 @option("--attack", is_flag=True, help="infer membership too")
-@number("--workers", 1, "processes")
-@lexicon_option
+@shared.number("--workers", 1, "processes")
+@shared.lexicon_option
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
     from dpcore.lexicon.catalogue import DEFAULT_NAME
@@ -67,9 +58,9 @@ def utility_command(options: Options) -> Answer:
     texts = _texts(options)
     labelling = "uploaded" if options.file else options.labels
     with progress_bars() as progress:
-        mechanisms = build_each(options, options.mechanism, progress)
-        grids = epsilons_of_each(options.epsilon, mechanisms)
-        settings = settings_of_each(options, options.mechanism)
+        mechanisms = shared.build_each(options, options.mechanism, progress)
+        grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+        settings = shared.settings_of_each(options, options.mechanism)
         arms = tuple(
             Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
             for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
@@ -91,7 +82,7 @@ def utility_command(options: Options) -> Answer:
         "classes": classes,
         "trials": trials,
         "classifier": live.learner,
-        **lexicon_fields(mechanisms[0].lexicon),
+        **shared.lexicon_fields(mechanisms[0].lexicon),
         "rows": rows,
     }
     heading = f"{len(texts):,} texts of {len(classes)} classes, {trials} trials"
