@@ -42,7 +42,7 @@ DISTRIBUTION = {
 }
 # What a module of the engine may import when it is itself imported; all else is imported late.
 LIGHT = {"dpcore", "numpy", "scipy"}
-LIGHT_IN = {"plots": {"pandas", "plotly"}}
+LIGHT_IN = {"cli": {"click"}, "plots": {"pandas", "plotly"}}
 
 
 def listed() -> list[str]:

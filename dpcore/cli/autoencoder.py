@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from click import Choice, option
 
-from dpcore import __version__
 from dpcore.cli import autoencoder_adept as adept
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
-from dpcore.cli.rewrite import EXPERIMENT_NOTE
+from dpcore.cli.rewrite import promises
 from dpcore.cli.shell import Options, command, group, one_of
 from dpcore.cli.terminal import progress_bars
 from dpcore.errors import StudyError, TextError
@@ -114,25 +113,16 @@ def _train(options: Options) -> Answer:
             texts, lexicon, architecture, training,
             noise=noise, noise_name=name, device=options.device, state=state, progress=progress,
         )  # fmt: skip
-    history = adept.history_of(fitted)
-    facts = {"epochs": history, "best": fitted.best, "noise": name, "seed": training.seed}
-    save_autoencoder(options.out, model, facts)
+    facts = {"epochs": adept.history_of(fitted), "best": fitted.best}
+    save_autoencoder(options.out, model, facts | {"noise": name, "seed": training.seed})
     state.unlink(missing_ok=True)
-    kept = f"{len(lexicon):,} words, epoch {fitted.best + 1} of {len(history)} kept"
-    return Answer(
-        {
-            "file": options.out.name,
-            "texts": len(texts),
-            "words": len(lexicon),
-            "lexicon": lexicon.name,
-            "fingerprint": lexicon.fingerprint,
-            "epochs": history,
-            "best": fitted.best,
-            "stopped": fitted.stopped,
-            "version": __version__,
-        },
-        [*adept.history_lines(history), f"{options.out}: {kept}"],
-    )
+    fields = {
+        "texts": len(texts),
+        "words": len(lexicon),
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+    }
+    return adept.trained(options, fitted, fields, f"{len(lexicon):,} words")
 
 
 def _state(options: Options) -> Path:
@@ -215,8 +205,6 @@ def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
         texts += documents.texts(model.rewrite(documents, mechanism, epsilon, rng))
         longest, words = max(longest, most), words + documents.words.size
     guarantee = mechanism.guarantee(epsilon)
-    notes = [f"{guarantee.status}: {guarantee.statement}", guarantee.for_tokens(longest)]
-    experiment = options.seed is not None
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
@@ -226,10 +214,10 @@ def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
             "protected_words": words,
             "longest_text": longest,
             "whole_text": guarantee.for_tokens(longest),
-            "experiment": experiment,
+            "experiment": options.seed is not None,
         },
         texts,
-        [*notes, EXPERIMENT_NOTE] if experiment else notes,
+        promises(guarantee, longest, options.seed),
     )
 
 

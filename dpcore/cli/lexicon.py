@@ -147,14 +147,7 @@ def _add(options: Options) -> Answer:
     from dpcore.lexicon.fetch import add
 
     with progress_bars() as progress:
-        added = add(
-            options.path,
-            name=options.name,
-            limit=options.limit,
-            replace=options.replace,
-            progress=progress,
-        )
-    return _added(added)
+        return _added(add(options.path, progress=progress, **_kept_as(options)))
 
 
 @command("fetch", lexicon_command)
@@ -165,16 +158,13 @@ def _fetch(options: Options) -> Answer:
     """Download public word vectors: glove-6b, glove-840b, fasttext-wiki-news, ..."""
     from dpcore.lexicon.fetch import fetch
 
+    size, kept = options.dimension, _kept_as(options)
     with progress_bars() as progress:
-        added = fetch(
-            options.source,
-            dimension=options.dimension,
-            name=options.name,
-            limit=options.limit,
-            replace=options.replace,
-            progress=progress,
-        )
-    return _added(added)
+        return _added(fetch(options.source, dimension=size, progress=progress, **kept))
+
+
+def _kept_as(options: Options) -> dict[str, Any]:
+    return {"name": options.name, "limit": options.limit, "replace": options.replace}
 
 
 def _added(added: Added) -> Answer:

@@ -13,10 +13,17 @@ from dpcore.errors import ParameterError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
 
 if TYPE_CHECKING:
+    from dpcore.guarantee import Guarantee
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
 
 EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
+
+
+def promises(guarantee: Guarantee, words: int, seed: int | None) -> list[str]:
+    """What is promised of a text of so many protected words, and whether it may be released."""
+    lines = [f"{guarantee.status}: {guarantee.statement}", guarantee.for_tokens(words)]
+    return lines if seed is None else [*lines, EXPERIMENT_NOTE]
 
 
 @command("rewrite")
@@ -71,8 +78,6 @@ def rewrite_command(options: Options) -> Answer:
         index = _approximate(mechanism) if options.approximate_search else None
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     guarantee = mechanism.guarantee(epsilon)
-    whole_text = guarantee.for_tokens(sentence.protected)
-    notes = [f"{guarantee.status}: {guarantee.statement}", whole_text]
     released = released_description(
         policy, keep_stop_words=options.keep_stop_words, case_policy=case
     )
@@ -93,13 +98,13 @@ def rewrite_command(options: Options) -> Answer:
             "text": rewritten.text,
             "guarantee": guarantee.to_dict(),
             "protected_words": sentence.protected,
-            "whole_text": whole_text,
+            "whole_text": guarantee.for_tokens(sentence.protected),
             "unknown_words": str(policy),
             "released": list(released),
             "experiment": experiment,
         },
         [rewritten.text],
-        [*notes, EXPERIMENT_NOTE] if experiment else notes,
+        promises(guarantee, sentence.protected, options.seed),
     )
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.papers.studies import STUDIES
 from dpcore.study.results import read_recorded
 

@@ -5,7 +5,7 @@ import shlex
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.casing import CasePolicy

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.guarantee import Status
 from dpcore.papers import experimenting, experiments
 from dpcore.papers.experimenting import record_experiment

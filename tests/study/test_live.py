@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import bundle as density_bundle

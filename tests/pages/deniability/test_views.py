@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from pages.deniability.board import EQUAL
 from pages.deniability.choosing import LIST, TEXT
 from tests.pages.app import figures, said

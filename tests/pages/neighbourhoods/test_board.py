@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.measure.maps.maps import DEFAULT_PAIR
 from pages.neighbourhoods import measuring, session
 from pages.shared import resources
