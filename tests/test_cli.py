@@ -250,28 +250,28 @@ def test_a_vector_file_cut_in_the_middle_is_one_sentence(capsys, vectors, tmp_pa
 
 
 WRONG_LINES = {
-    "no command": ([], "Missing command; `python -m dpcore --help` says .*"),
-    "an unknown command": (["nonsense"], "No such command 'nonsense'; `python -m dpcore --help`.*"),
-    "an unknown action": (["lexicon", "burn"], "No such command 'burn'; `.* lexicon --help` .*"),
-    "a missing option": (["rewrite", "--text", "a"], "Missing option '--mechanism'; .*"),
-    "an unknown option": (["path", "--words", "a"], "No such option:? .*--words.*"),
+    "no command": ([], "Missing command .*python -m dpcore --help` says .*"),
+    "an unknown command": (["nonsense"], "No such command 'nonsense' .*python -m dpcore --help`.*"),
+    "an unknown action": (["lexicon", "burn"], "No such command 'burn' ..* lexicon --help` .*"),
+    "a missing option": (["rewrite", "--text", "a"], "Missing option '--mechanism' .*"),
+    "an unknown option": (["path", "--words", "a"], "No such option:? .*--words.*[?] .*"),
     "an unknown choice": (
         ["map", "build", "--projection", "tsne"],
-        "Invalid value for '--projection': 'tsne' is not one of 'umap', .*, 'all'; .*",
+        "Invalid value for '--projection': 'tsne' is not one of 'umap', .*, 'all' .*",
     ),
     "a seed that is no number": (
         ["path", "--mechanism", "tem", "--word", "a", "--seed", "x"],
-        "Invalid value for '--seed': 'x' is not a valid integer; .*",
+        "Invalid value for '--seed': 'x' is not a valid integer .*",
     ),
-    "a value that is missing": (["path", "--seed"], "Option '--seed' requires an argument; .*"),
+    "a value that is missing": (["path", "--seed"], "Option '--seed' requires an argument .*"),
     "too many words": (["mechanisms", "a", "b"], "Got unexpected extra arguments .*"),
     "two that exclude each other": (
         ["deniability", *("--mechanism", "tem", "--epsilon", "1", "--sample", "3", "--words", "a")],
-        "--words and --sample exclude each other: give one of them; `.* deniability --help` .*",
+        "--words and --sample exclude each other: give one of them .* deniability --help` .*",
     ),
     "none of several": (
         ["deniability", "--mechanism", "tem", "--epsilon", "1"],
-        "give one of --words, --sample, --corpus; `.*",
+        "give one of --words, --sample, --corpus ..*",
     ),
     "the default and another": (
         ["utility", *("--mechanism", "tem", "--epsilon", "1"), "--labels", "topic", "--file", "a"],
@@ -286,7 +286,7 @@ def test_a_command_line_that_cannot_be_read_is_one_sentence_with_where_to_look(c
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
     assert re.fullmatch(f"error: {message}\n", err), err
-    assert "--help` says what it takes" in err
+    assert err.endswith("--help` says what it takes)\n")
 
 
 def test_every_command_has_help_and_says_what_it_prints_for_programs(capsys):

@@ -61,4 +61,4 @@ def _sentence(error: click.UsageError) -> str:
     """What click refuses, on one line, and where to read what is allowed."""
     text = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else PROGRAM
-    return f"{text}; `{path} --help` says what it takes"
+    return f"{text} (`{path} --help` says what it takes)"

@@ -36,8 +36,6 @@ mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_M
 epsilon_option: Declared[Any] = option("--epsilon", required=True, help="the privacy parameter")
 word_option: Declared[Any] = option("--word", required=True)
 runs_option: Declared[Any] = option("--runs", default=1000, help="R of Sw")
-
-
 resume_option: Declared[Any] = option("--resume", is_flag=True, help="go on where training stopped")
 device_option: Declared[Any] = option("--device", default="cpu", help="or cuda, auto")
 
