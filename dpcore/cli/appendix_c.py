@@ -52,6 +52,7 @@ def appendix_c_command(options: Options) -> Answer:
             for m, grid in zip(mechanisms, grids, strict=True)
         )
     rows = laplace + gumbel
+    # In words: Madlib in the middle of its ε, truncated Gumbel at its lowest.
     sentences = laplace_sentences(laplace, grids[0][len(grids[0]) // 2], lexicon.dimension)
     sentences += gumbel_sentences(gumbel, grids[1][0], len(lexicon))
     return Answer(

@@ -173,6 +173,7 @@ def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:
         raise ParameterError(
             '--prior context needs --sentence with one _ for the word, such as "see you on _ night"'
         )
+    # A mark of punctuation on either side is the end of a sentence, which the model knows as one.
     place = words.index(_BLANK)
     around = [*words, "."][place + 1], [".", *words][place]
     right, left = (None if word in ".!?" else word for word in around)

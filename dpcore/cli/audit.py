@@ -95,7 +95,7 @@ def _any_inputs(options: Options, settings: dict[str, str]) -> Answer:
     """The noise between any two inputs of d coordinates: there are no words then."""
     from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
 
-    dimension = settings.pop("d")
+    dimension = settings.pop("d")  # no parameter of a mechanism, but what stands for a lexicon
     mechanism = on_any_inputs(options.mechanism, dimension, settings)
     if options.lexicon is not None or options.words is not None or options.pairs != "all":
         raise ParameterError(

@@ -62,6 +62,7 @@ def table(template: str, rows: Iterable[Mapping[str, Any]], **titles: str) -> It
         rows: the values by the names of the template.
         titles: headings of columns; a column that has none is headed by its name.
     """
+    # Of the format of a value, a heading keeps alignment and width: ">10.4g" becomes ">10".
     yield _FIELD.sub(lambda field: format(titles.get(field[1], field[1]), field[2] or ""), template)
     for row in rows:
         yield template.format_map(row)

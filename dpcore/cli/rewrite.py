@@ -65,6 +65,7 @@ def rewrite_command(options: Options) -> Answer:
         max_characters=MAX_FILE_CHARACTERS,
         max_tokens=MAX_FILE_TOKENS,
     )
+    # A seed makes noise that anybody can draw again: such a text is never a release.
     experiment = options.seed is not None
     if experiment and options.approximate_search:
         raise ParameterError(

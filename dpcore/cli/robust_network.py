@@ -124,6 +124,7 @@ def train_command(options: Options) -> Answer:
     shape = Shape.usual(
         Kind(options.network), lexicon.dimension, len(parts.classes), options.hidden
     )
+    # Only certified training (interval bounds) learns against substitutions; all are measured.
     ibp = options.training == "ibp"
     with progress_bars() as progress:
         near = _substitutions(options, lexicon, parts, progress)
@@ -224,6 +225,7 @@ def certify_checkpoint(options: Options) -> Answer:
     lexicon = load(options.lexicon)
     model, checkpoint = network_of(options.checkpoint, lexicon)
     settings = checkpoint.settings
+    # A network is certified on what it learned to tell apart, unless other data are given.
     if options.data is None and settings.get("labels"):
         options.labels = settings["labels"]
     parts = _parts_of(options, checkpoint.architecture, lexicon)

@@ -179,6 +179,7 @@ def _numbers(text: str) -> list[str | float]:
 
     parts = text.split(":")
     if len(parts) == 1:
+        # Texts stay texts: `check_epsilon` says what is wrong with one in the mechanism's words.
         return [part.strip() for part in text.split(",")]
     try:
         low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
@@ -198,6 +199,7 @@ def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> l
     common: list[str | float] = []
     known = {name for mechanism in mechanisms for name in (mechanism.key, mechanism.short)}
     for text in given:
+        # A mechanism named beside its values has these alone, whatever all others share.
         name, equals, values = text.rpartition("=")
         if equals and name not in known:
             raise ParameterError(

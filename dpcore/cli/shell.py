@@ -33,6 +33,7 @@ class _Command(click.Command):
         self.params.append(click.Option(["--json"], is_flag=True, help="print one JSON object"))
 
     def invoke(self, context: click.Context) -> int:
+        # One namespace in place of up to twenty parameters: helpers of a command pass it on whole.
         options = Options(**context.params)
         answer: Answer | None = self.callback(options) if self.callback else None
         return 0 if answer is None else answer.show(as_json=options.json)
@@ -73,11 +74,13 @@ class _Alternative(click.Option):
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
+        # The tuple of flags is one object for all members, and so tells groups of a command apart.
         members = [
             parameter
             for parameter in ctx.command.params
             if isinstance(parameter, _Alternative) and parameter.flags is self.flags
         ]
+        # `opts` holds what was typed, without defaults: `--labels` has one and may be left out.
         given = [member.opts[0] for member in members if member.name in opts]
         if len(given) > 1:
             raise click.UsageError(
@@ -98,6 +101,7 @@ def one_of(options: Mapping[str, Mapping[str, Any]], *, needed: bool = True) -> 
     flags = tuple(flag.split()[0] for flag in options)
 
     def declare(function: F) -> F:
+        # Decorators apply from the last to the first, and help lists them in the order of reading.
         for flag, more in reversed(list(options.items())):
             function = click.option(
                 *flag.split(), cls=_Alternative, flags=flags, needed=needed, **more

@@ -35,7 +35,7 @@ def solve_command(options: Options) -> Answer:
     """Which epsilon meets a target, or equals another mechanism's mean Nw."""
     from dpcore.measure.targets import Target, calibrate, solve
 
-    names = [options.mechanism]
+    names = [options.mechanism]  # what is solved for; behind it, what `--as` compares it with
     value = ""
     if options.like is not None:
         name, equals, value = options.like.rpartition("=")

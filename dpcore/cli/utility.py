@@ -140,5 +140,6 @@ def _means(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
             for column, value in where.items():
                 chosen = chosen[chosen[column] == value]
             means[name] = f"{chosen['value'].mean():.3f}" if len(chosen) else ""
+        # The baseline has no ε: NaN in the table, which alone differs from itself.
         shown = "" if epsilon != epsilon else f"{epsilon:.4g}"
         yield {"label": label, "epsilon": shown, **means}
