@@ -2,12 +2,12 @@
 
 import sys
 
-from dpcore.cli.main import main
-
 if __name__ == "__main__":
     try:
+        from dpcore.cli.main import main
+
         sys.exit(main())
     except ModuleNotFoundError as absent:
-        if absent.name not in {"numpy", "scipy", "faiss", "tqdm"}:
+        if absent.name not in {"click", "numpy", "scipy", "faiss", "tqdm"}:
             raise
         sys.exit(f"error: the package {absent.name} is missing: pip install -r requirements.txt")

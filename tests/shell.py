@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import click
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main
+from dpcore.cli.main import COMMANDS, main
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -21,6 +23,22 @@ def result(capsys, *arguments: str) -> dict:
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0, err
     return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def accepted(arguments: list[str]) -> dict[str, Any]:
+    """The values of the options of a command line that is read and not run.
+
+    Raises:
+        click.UsageError: it is refused.
+    """
+    command: click.Command = COMMANDS
+    names, rest = [], list(arguments)
+    while isinstance(command, click.Group):
+        names.append(rest.pop(0))
+        found = command.get_command(click.Context(command), names[-1])
+        assert found is not None, names
+        command = found
+    return command.make_context(" ".join(names), rest).params
 
 
 def small_vectors(path: Path) -> str:

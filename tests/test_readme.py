@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from dpcore import __version__
-from dpcore.cli.main import _parser, main
+from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared.contents import CONTENTS
-from tests.shell import small_vectors
+from tests.shell import accepted, small_vectors
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -89,8 +89,7 @@ def test_the_examples_with_files_of_ones_own_run_one_after_another(capsys, monke
 
 @pytest.mark.parametrize("command", [c for c in ALL if c.startswith((*ELSEWHERE,))])
 def test_the_other_examples_are_accepted_and_run_in_another_test(command):
-    options = _parser().parse_args(shlex.split(command))
-    assert callable(options.handler)
+    assert accepted(shlex.split(command))
     (place,) = [place for start, place in ELSEWHERE.items() if command.startswith(start)]
     assert (ROOT / place).is_file()
 

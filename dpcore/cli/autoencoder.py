@@ -2,94 +2,48 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore import __version__
-from dpcore.cli import adept as adept_cli
-from dpcore.cli.mechanisms import describe, given_settings, print_json, seed_option
-from dpcore.errors import ParameterError, StudyError, TextError
+from click import Choice, option
+
+from dpcore.cli import autoencoder_adept as adept
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer
+from dpcore.cli.rewrite import promises
+from dpcore.cli.shell import Options, command, group, one_of
+from dpcore.cli.terminal import progress_bars
+from dpcore.errors import StudyError, TextError
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_SENTENCE_WORDS
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from pathlib import Path
 
-    from dpcore.cli.mechanisms import Commands
     from dpcore.learn.autoencoder.autoencoder import Architecture
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
 _RANDOM = "random"
-_MODELS = ("words", "adept")
 _LINES = 64  # of a file, rewritten at a time
 
+autoencoder_command = group("autoencoder", "Private rewriting by a neural network.")
 
-def register(commands: Commands) -> None:
-    """Add the command; the handlers take the parsed arguments and return an exit code."""
-    room = commands.add_parser("autoencoder", help="private rewriting by a neural network")
-    actions = room.add_subparsers(required=True, metavar="action")
-
-    command = actions.add_parser("train", help="train an auto-encoder on public sentences")
-    _model(command)
-    adept_cli.add_options(command)
-    command.add_argument(
-        "--data", type=Path, metavar="FILE", help="public: .txt, one sentence a line, or .parquet"
-    )
-    command.add_argument("--text-column", default="text", metavar="NAME", help="of a .parquet file")
-    command.add_argument(
-        "--vocabulary", type=int, default=3_000, metavar="N", help="(default 3000)"
-    )
-    command.add_argument("--norm", type=float, metavar="C", help="(default: no vector is clipped)")
-    command.add_argument("--hidden", type=int, default=128, metavar="N", help="(default 128)")
-    command.add_argument("--dropout", type=float, default=0.5, help="(default 0.5)")
-    command.add_argument("--epochs", type=int, default=10, metavar="N", help="(default 10)")
-    command.add_argument("--batch", type=int, default=64, metavar="N", help="(default 64)")
-    command.add_argument("--rate", type=float, default=0.003, help="(default 0.003)")
-    command.add_argument("--patience", type=int, default=2, metavar="N", help="epochs without gain")
-    command.add_argument("--mechanism", help="learn with its noise (default: without)")
-    command.add_argument("--out", type=Path, required=True, metavar="FILE.safetensors")
-    command.add_argument("--resume", action="store_true", help="go on where training stopped")
-    _common(command)
-    seed_option(command, "of the network (default 0)")
-    command.set_defaults(handler=_train)
-
-    command = actions.add_parser("rewrite", help="rewrite private text")
-    command.add_argument("--checkpoint", type=Path, required=True, metavar="FILE.safetensors")
-    command.add_argument("--mechanism", help="a name from `mechanisms`: the noise on the vectors")
-    source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--text")
-    source.add_argument("--in", dest="file", metavar="FILE", help="one text a line; - reads stdin")
-    _common(command)
-    seed_option(command, "makes the noise repeatable: an experiment, not for release")
-    command.set_defaults(handler=_rewrite)
-
-    command = actions.add_parser("examples", help="record the examples that the app shows")
-    _model(command)
-    command.add_argument("--data", type=Path, metavar="DIR", help="adept: folder of corpora")
-    command.add_argument("--out", type=Path, metavar="FILE.json", help="(default: ours)")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.set_defaults(handler=_examples)
+_model_option = option(
+    "--model",
+    default="words",
+    type=Choice(["words", "adept"]),
+    help="words: a vector a word; adept: one for the whole utterance",
+)
+_noise_options = shared.several(
+    option("--mechanism", help="a name from `mechanisms`: the noise on the vectors"),
+    option("--epsilon", help="of the mechanism"),
+    shared.settings_option,
+    option("--vectors", metavar="NAME|PATH", help=f"a lexicon, or {_RANDOM}  [default: ours]"),
+    shared.device_option,
+)
 
 
-def _model(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--model", choices=_MODELS, default=_MODELS[0],
-        help="words: a vector a word; adept: one for the whole utterance (default words)",
-    )  # fmt: skip
-
-
-def _common(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--vectors", metavar="NAME|PATH", help=f"a lexicon, or {_RANDOM} (default: ours)"
-    )
-    command.add_argument("--epsilon", help="of the mechanism")
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    command.add_argument("--device", default="cpu", help="or cuda, auto (default cpu)")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _vectors(options: argparse.Namespace) -> Lexicon:
+def _vectors(options: Options) -> Lexicon:
     from dpcore.lexicon.catalogue import load
     from dpcore.study.embeddings import random_vectors
 
@@ -97,31 +51,43 @@ def _vectors(options: argparse.Namespace) -> Lexicon:
 
 
 def _mechanism(
-    options: argparse.Namespace, lexicon: Lexicon, architecture: Architecture
+    options: Options, lexicon: Lexicon, architecture: Architecture
 ) -> tuple[Mechanism, float]:
     """The mechanism and its ε; vectors are clipped as the network knows them."""
     from dpcore.mechanisms.registry import create, resolve
 
-    if options.mechanism is None or options.epsilon is None:
-        raise ParameterError("--mechanism and --epsilon say which noise the vectors get: give both")
-    settings: dict[str, Any] = dict(given_settings(options))
+    adept.check_noise(options)
+    settings: dict[str, Any] = dict(shared.given_settings(options))
     if "clip_norm" in resolve(options.mechanism).parameters():
         settings.setdefault("clip_norm", architecture.norm)
-    made = create(options.mechanism, lexicon, settings)
-    return made, made.check_epsilon(options.epsilon)
+    mechanism = create(options.mechanism, lexicon, settings)
+    return mechanism, mechanism.check_epsilon(options.epsilon)
 
 
-def _train(options: argparse.Namespace) -> int:
+@command("train", autoencoder_command)
+@_model_option
+@shared.number("--latent", 32, "of adept: coordinates of the vector")
+@shared.number("--longest", 15, "of adept: words read")
+@shared.file("--data", "public: .txt, one sentence a line, or .parquet  [default: ours]")
+@option("--text-column", default="text", metavar="NAME", help="of a .parquet file")
+@shared.number("--vocabulary", 3_000, "words at most")
+@option("--norm", type=float, metavar="C", help="of clipped vectors  [default: none is clipped]")
+@shared.number("--hidden", 128)
+@option("--dropout", default=0.5)
+@shared.number("--epochs", 10)
+@shared.number("--batch", 64)
+@option("--rate", default=0.003)
+@shared.number("--patience", 2, "epochs without gain")
+@shared.file("--out", metavar="FILE.safetensors", required=True)
+@shared.resume_option
+@_noise_options
+@shared.seed_option("of the network  [default: 0]")
+def _train(options: Options) -> Answer:
+    """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
     from functools import partial
 
-    from dpcore.cli.terminal import progress_bars
     from dpcore.learn.autoencoder.autoencoder import Architecture
-    from dpcore.learn.autoencoder.training import (
-        drawn,
-        frequent_words,
-        save_autoencoder,
-        train,
-    )
+    from dpcore.learn.autoencoder.training import drawn, frequent_words, save_autoencoder, train
     from dpcore.learn.training_settings import Training
 
     architecture = Architecture(options.hidden, options.dropout, options.norm)
@@ -135,7 +101,7 @@ def _train(options: argparse.Namespace) -> int:
     state = _state(options)
     texts = _public(options)
     if options.model == "adept":
-        return adept_cli.train_model(options, texts, state)
+        return adept.train_model(options, texts, state)
     lexicon = frequent_words(texts, _vectors(options), options.vocabulary)
     noise, name = None, ""
     if options.mechanism is not None or options.epsilon is not None:
@@ -143,39 +109,23 @@ def _train(options: argparse.Namespace) -> int:
         noise, name = partial(drawn, mechanism, epsilon), f"{mechanism.key} {epsilon!r}"
         name += repr(sorted(mechanism.settings().items()))
     with progress_bars() as progress:
-        made, fitted = train(
+        model, fitted = train(
             texts, lexicon, architecture, training,
             noise=noise, noise_name=name, device=options.device, state=state, progress=progress,
         )  # fmt: skip
-    history = [
-        {"loss": one.loss, "held_out": one.held_out, "seconds": one.seconds}
-        for one in fitted.epochs
-    ]
-    facts = {"epochs": history, "best": fitted.best, "noise": name, "seed": training.seed}
-    save_autoencoder(options.out, made, facts)
+    facts = {"epochs": adept.history_of(fitted), "best": fitted.best}
+    save_autoencoder(options.out, model, facts | {"noise": name, "seed": training.seed})
     state.unlink(missing_ok=True)
-    if options.json:
-        print_json(
-            {
-                "file": options.out.name,
-                "texts": len(texts),
-                "words": len(lexicon),
-                "lexicon": lexicon.name,
-                "fingerprint": lexicon.fingerprint,
-                "epochs": history,
-                "best": fitted.best,
-                "stopped": fitted.stopped,
-                "version": __version__,
-            }
-        )
-        return 0
-    for number, one in enumerate(history, start=1):
-        print(f"epoch {number}: loss {one['loss']:.4f}, held out {one['held_out']:.4f} nats a word")
-    print(f"{options.out}: {len(lexicon):,} words, epoch {fitted.best + 1} of {len(history)} kept")
-    return 0
+    fields = {
+        "texts": len(texts),
+        "words": len(lexicon),
+        "lexicon": lexicon.name,
+        "fingerprint": lexicon.fingerprint,
+    }
+    return adept.trained(options, fitted, fields, f"{len(lexicon):,} words")
 
 
-def _state(options: argparse.Namespace) -> Path:
+def _state(options: Options) -> Path:
     """Where training keeps what it has reached; there only while it is not finished."""
     from dpcore.learn.checkpoint import unfinished
     from dpcore.learn.packages import safetensors, torch
@@ -184,7 +134,7 @@ def _state(options: argparse.Namespace) -> Path:
     return unfinished(options.out, resume=options.resume)
 
 
-def _public(options: argparse.Namespace) -> list[str]:
+def _public(options: Options) -> list[str]:
     """The texts that are trained on."""
     if options.data is None:
         from dpcore.learn.corpus import teaching_corpus
@@ -194,107 +144,98 @@ def _public(options: argparse.Namespace) -> list[str]:
     if options.data.suffix == ".parquet":
         from dpcore.study.manifest import need_pandas
 
+        name = options.text_column
         try:
-            column = need_pandas("reading a corpus needs").read_parquet(
-                options.data, columns=[options.text_column]
-            )
+            table = need_pandas("reading a corpus needs").read_parquet(options.data, columns=[name])
         except (OSError, ValueError, KeyError):
             raise StudyError(
-                f"{options.data} is not a parquet file with the column {options.text_column!r}"
+                f"{options.data} is not a parquet file with the column {name!r}"
             ) from None
-        return [str(one) for one in column[options.text_column].dropna()]
+        return [str(text) for text in table[name].dropna()]
     return _lines(str(options.data))
 
 
 def _lines(name: str) -> list[str]:
     """The lines of a text file, or of standard input."""
-    from dpcore.cli.rewrite import read_file
     from dpcore.rewrite.checks import check_text
 
-    text = read_file(name)
+    text = shared.read_text(name)
     check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
     return text.splitlines()
 
 
-def _rewrite(options: argparse.Namespace) -> int:
-    import numpy as np
-
+@command("rewrite", autoencoder_command)
+@shared.file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
+@one_of({"--text": {}, "--in file": {"metavar": "FILE", "help": "one text a line; - reads stdin"}})
+@_noise_options
+@shared.seed_option("makes the noise repeatable: an experiment, not for release")
+def _rewrite(options: Options) -> Answer:
+    """Rewrite private text."""
     from dpcore.learn.adept.adept import ARCHITECTURE
-    from dpcore.learn.autoencoder.training import load_autoencoder
     from dpcore.learn.checkpoint import load
-    from dpcore.noise.streams import generator
     from dpcore.rewrite.checks import check_text
-    from dpcore.rewrite.documents import encode_all
 
     if options.text is not None:
         check_text(options.text)
-    if load(options.checkpoint).architecture == ARCHITECTURE:
-        lines = [options.text] if options.text is not None else _lines(options.file)
-        return adept_cli.rewrite_lines(options, lines)
-    made, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
-    mechanism, epsilon = _mechanism(options, made.lexicon, made.architecture)
-    lines = [options.text] if options.text is not None else _lines(options.file)
+    whole = load(options.checkpoint).architecture == ARCHITECTURE
+    lines = _lines(options.file) if options.text is None else [options.text]
+    return (adept.rewrite_lines if whole else _rewrite_lines)(options, lines)
+
+
+def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
+    import numpy as np
+
+    from dpcore.learn.autoencoder.training import load_autoencoder
+    from dpcore.noise.streams import generator
+    from dpcore.rewrite.documents import encode_all
+
+    model, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
+    mechanism, epsilon = _mechanism(options, model.lexicon, model.architecture)
     rng = generator(options.seed, "auto-encoder", mechanism.key)
-    found: list[str] = []
+    texts: list[str] = []
     longest = words = 0
     for start in range(0, len(lines), _LINES):
-        documents = encode_all(lines[start : start + _LINES], made.lexicon, first=start)
+        documents = encode_all(lines[start : start + _LINES], model.lexicon, first=start)
         most = int(np.diff(documents.offsets).max())
         if not most <= MAX_SENTENCE_WORDS:
             raise TextError(
                 f"a text of {most:,} words is too long for an auto-encoder; up to "
                 f"{MAX_SENTENCE_WORDS:,} are allowed: put each sentence on a line of its own"
             )
-        found += documents.texts(made.rewrite(documents, mechanism, epsilon, rng))
+        texts += documents.texts(model.rewrite(documents, mechanism, epsilon, rng))
         longest, words = max(longest, most), words + documents.words.size
-    _print(options, mechanism, epsilon, found, longest, words)
-    return 0
-
-
-def _print(
-    options: argparse.Namespace,
-    mechanism: Mechanism,
-    epsilon: float,
-    texts: Sequence[str],
-    longest: int,
-    words: int,
-) -> None:
-    import sys
-
     guarantee = mechanism.guarantee(epsilon)
-    if options.json:
-        print_json(
-            describe(mechanism)
-            | {
-                "epsilon": epsilon,
-                "texts": list(texts),
-                "guarantee": guarantee.to_dict(),
-                "protected_words": words,
-                "longest_text": longest,
-                "whole_text": guarantee.for_tokens(longest),
-                "experiment": options.seed is not None,
-            }
-        )
-        return
-    for text in texts:
-        print(text)
-    print(f"{guarantee.status}: {guarantee.statement}", file=sys.stderr)
-    print(guarantee.for_tokens(longest), file=sys.stderr)
-    if options.seed is not None:
-        print("an experiment with a fixed seed: do not release this text", file=sys.stderr)
+    return Answer(
+        shared.mechanism_fields(mechanism)
+        | {
+            "epsilon": epsilon,
+            "texts": texts,
+            "guarantee": guarantee.to_dict(),
+            "protected_words": words,
+            "longest_text": longest,
+            "whole_text": guarantee.for_tokens(longest),
+            "experiment": options.seed is not None,
+        },
+        texts,
+        promises(guarantee, longest, options.seed),
+    )
 
 
-def _examples(options: argparse.Namespace) -> int:
-    from dpcore.cli.terminal import progress_bars
+@command("examples", autoencoder_command)
+@_model_option
+@shared.file("--data", "of adept: folder of corpora", metavar="DIR")
+@shared.file("--out", "[default: ours]", metavar="FILE.json")
+def _examples(options: Options) -> Answer:
+    """Record the examples that the app shows."""
     from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples
 
     if options.model == "adept":
-        return adept_cli.write_examples(options)
+        return adept.write_examples(options)
     out = options.out or examples_path()
     with progress_bars() as progress:
-        found = make_examples(out, progress)
-    if options.json:
-        print_json({"file": out.name, "rows": len(found.rows)} | found.facts)
-        return 0
-    print(f"{out}: {len(found.rows)} examples of {found.facts['words']:,} words")
-    return 0
+        examples = make_examples(out, progress)
+    count = len(examples.rows)
+    return Answer(
+        {"file": out.name, "rows": count} | examples.facts,
+        [f"{out}: {count} examples of {examples.facts['words']:,} words"],
+    )

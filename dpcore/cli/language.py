@@ -3,114 +3,96 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from dpcore.cli.mechanisms import common_options, print_json, seed_option
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer
+from dpcore.cli.shell import Options, command, group
+from dpcore.cli.terminal import progress_bars
 
-if TYPE_CHECKING:
-    import argparse
+language_command = group("language", "Counts of words that an attacker knows.")
 
-    from dpcore.cli.mechanisms import Commands
-
-
-def register(commands: Commands) -> None:
-    """Add the command; the handlers take the parsed arguments and return an exit code."""
-    room = commands.add_parser("language", help="counts of words that an attacker knows")
-    actions = room.add_subparsers(required=True, metavar="action")
-    command = actions.add_parser("info", help="what was counted, and how well it predicts")
-    common_options(command)
-    command.set_defaults(handler=_info)
-    command = actions.add_parser("count", help="count the openly licensed texts again")
-    command.add_argument("--data", type=Path, required=True, help="folder of the texts")
-    command.add_argument("--out", type=Path, required=True, help="folder to write")
-    common_options(command)
-    command.set_defaults(handler=_count)
-    command = actions.add_parser("spectrum", help="distances of all words, for data/lexicon again")
-    command.add_argument("--out", type=Path, required=True, help="folder to write")
-    common_options(command)
-    command.set_defaults(handler=_spectrum)
-    command = actions.add_parser("attack", help="try three attackers on held-out sentences again")
-    command.add_argument("--data", type=Path, required=True, help="folder of the texts")
-    command.add_argument("--out", type=Path, required=True, help="folder to write")
-    command.add_argument("--sentences", type=int, default=150, help="to try (default 150)")
-    seed_option(command, "of the sentences and of the noise (default 0)")
-    common_options(command)
-    command.set_defaults(handler=_attack)
+_texts_option = shared.file("--data", "folder of the texts", metavar="DIR", required=True)
+_out_option = shared.file("--out", "folder to write", metavar="DIR", required=True)
 
 
-def _info(options: argparse.Namespace) -> int:
+@command("info", language_command)
+@shared.lexicon_option
+def _info(options: Options) -> Answer:
+    """What was counted, and how well it predicts."""
     from dpcore.attack.language.language import language, language_folder
     from dpcore.lexicon.catalogue import load
 
     lexicon = load(options.lexicon)
     model = language(lexicon)
-    file = language_folder() / "manifest.json"
-    manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    text = (language_folder() / "manifest.json").read_text(encoding="utf-8")
+    manifest: dict[str, Any] = json.loads(text)
     top = [lexicon.words[i] for i in (-model.frequency).argsort(kind="stable")[:20]]
-    if options.json:
-        print_json(manifest | {"frequent": top})
-        return 0
-    print(f"{manifest['tokens']:,} tokens (weighted), {manifest['pairs']:,} pairs of words")
+    return Answer(manifest | {"frequent": top}, _info_lines(manifest, top))
+
+
+def _info_lines(manifest: dict[str, Any], top: Sequence[str]) -> Iterator[str]:
+    yield f"{manifest['tokens']:,} tokens (weighted), {manifest['pairs']:,} pairs of words"
     for source in manifest["sources"]:
         times = f", counted {source['times']} times" if source["times"] > 1 else ""
-        print(f"  {source['credit']}, {source['licence']}: {source['used']}{times}")
-    held = manifest["held_out"]
-    print(
-        f"perplexity on {held['tokens']:,} held-out words: {held['perplexity']:.0f} "
-        f"(frequencies alone: {held['perplexity_unigram']:.0f})"
+        yield f"  {source['credit']}, {source['licence']}: {source['used']}{times}"
+    tested = manifest["held_out"]
+    yield (
+        f"perplexity on {tested['tokens']:,} held-out words: {tested['perplexity']:.0f} "
+        f"(frequencies alone: {tested['perplexity_unigram']:.0f})"
     )
-    print("most frequent: " + ", ".join(top))
-    return 0
+    yield "most frequent: " + ", ".join(top)
 
 
-def _count(options: argparse.Namespace) -> int:
+@command("count", language_command)
+@shared.several(_texts_option, _out_option, shared.lexicon_option)
+def _count(options: Options) -> Answer:
+    """Count the openly licensed texts again."""
     from dpcore.attack.language.build import build
     from dpcore.attack.language.counts import CountPlan
-    from dpcore.cli.terminal import progress_bars
     from dpcore.lexicon.catalogue import load
 
     lexicon = load(options.lexicon)
     with progress_bars() as progress:
         manifest = build(lexicon, options.data, options.out, CountPlan(), progress)
-    if options.json:
-        print_json(manifest)
-    else:
-        size = sum(file["bytes"] for file in manifest["files"].values())
-        print(f"{manifest['pairs']:,} pairs of words in {size:,} bytes, written to {options.out}")
-    return 0
+    size = sum(written["bytes"] for written in manifest["files"].values())
+    pairs = f"{manifest['pairs']:,} pairs of words in {size:,} bytes"
+    return Answer(manifest, [f"{pairs}, written to {options.out}"])
 
 
-def _spectrum(options: argparse.Namespace) -> int:
+@command("spectrum", language_command)
+@shared.several(_out_option, shared.lexicon_option)
+def _spectrum(options: Options) -> Answer:
+    """Compute the distances of all words, for data/lexicon, again."""
     from dpcore.attack.output.spectrum import BUNDLE, write_bundle
-    from dpcore.cli.terminal import progress_bars
     from dpcore.lexicon.catalogue import load
 
-    lexicon, file = load(options.lexicon), options.out / BUNDLE
+    lexicon, bundle = load(options.lexicon), options.out / BUNDLE
     with progress_bars() as progress:
-        write_bundle(lexicon, file, progress)
-    result = {"fingerprint": lexicon.fingerprint, "file": str(file), "bytes": file.stat().st_size}
-    if options.json:
-        print_json(result)
-    else:
-        print(f"{result['bytes']:,} bytes written to {file}")
-    return 0
+        write_bundle(lexicon, bundle, progress)
+    size = bundle.stat().st_size
+    return Answer(
+        {"fingerprint": lexicon.fingerprint, "file": str(bundle), "bytes": size},
+        [f"{size:,} bytes written to {bundle}"],
+    )
 
 
-def _attack(options: argparse.Namespace) -> int:
+@command("attack", language_command)
+@shared.several(_texts_option, _out_option)
+@shared.number("--sentences", 150, "to try")
+@shared.seed_option("of the sentences and of the noise  [default: 0]")
+@shared.lexicon_option
+def _attack(options: Options) -> Answer:
+    """Try three attackers on held-out sentences again."""
     from dpcore.attack.language.trial import TrialPlan, run
-    from dpcore.cli.terminal import progress_bars
     from dpcore.lexicon.catalogue import load
 
     plan = TrialPlan(options.sentences, options.seed or 0)
     with progress_bars() as progress:
         result = run(load(options.lexicon), options.data, options.out, plan, progress)
-    if options.json:
-        print_json(result)
-        return 0
-    for row in result["rows"]:
-        print(
-            f"{row['mechanism']:<16}{row['epsilon']:>6g}  {row['words']:<8} {row['attacker']:<10}"
-            f"{row['share']:>7.1%}  ({row['low']:.1%} to {row['high']:.1%})"
-        )
-    return 0
+    line = (
+        "{mechanism:<16}{epsilon:>6g}  {words:<8} {attacker:<10}{share:>7.1%}  "
+        "({low:.1%} to {high:.1%})"
+    )
+    return Answer(result, [line.format_map(row) for row in result["rows"]])

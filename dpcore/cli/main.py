@@ -1,65 +1,64 @@
 """The command line: the same engine as the pages, on one word, a sentence or a file.
 
 Every command prints a table for a person, or with `--json` one JSON object whose fields are
-stable. A refused input is one sentence on standard error and exit code 2, never a traceback. Each
-room brings its own commands.
+stable. A refused input is one sentence on standard error and exit code 2, never a traceback.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from dpcore import __version__
+import click
+
+from dpcore.cli.printer import note
+from dpcore.cli.shell import Commands
 from dpcore.errors import DpcoreError
+
+PROGRAM = "python -m dpcore"
+COMMANDS = Commands(
+    (
+        "mechanisms", "distribution", "path", "calibrate", "rewrite", "privatize", "deniability",
+        "solve", "neighbours", "density", "map", "appendix-c", "audit", "attack", "language",
+        "utility", "robust", "autoencoder", "study", "lexicon", "doctor",
+    ),
+    "Word-level differential privacy from the shell.",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
+    Args:
+        arguments: as the shell gives them; those of this process if left out.
+
     Returns:
         0, or 1 where `doctor` finds a fault, or 2 for a refused input, or 130 after an interrupt.
     """
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return int(options.handler(options))
-    except DpcoreError as error:
-        print(f"error: {error}", file=sys.stderr)
+        # Not `Commands.main`: it turns interrupts and broken pipes into exit codes of its own.
+        with COMMANDS.make_context(PROGRAM, given) as context:
+            return int(COMMANDS.invoke(context))
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
+    except click.UsageError as error:
+        note(f"error: {_sentence(error)}")
         return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+    except DpcoreError as error:
+        note(f"error: {error}")
+        return 2
+    except KeyboardInterrupt as stop:
+        note("; ".join(["stopped", *map(str, stop.args)]))
         return 130
     except BrokenPipeError:  # the reader of a pipe went away, which is its right
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    from dpcore.cli import (
-        attack,
-        audit,
-        autoencoder,
-        doctor,
-        language,
-        lexicon,
-        mechanisms,
-        privatize,
-        rewrite,
-        robust,
-        study,
-        utility,
-    )
-    from dpcore.cli import deniability as measure
-
-    parser = argparse.ArgumentParser(
-        prog="python -m dpcore", description="Word-level differential privacy from the shell."
-    )
-    parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    private = (mechanisms, rewrite, privatize, measure)
-    judged = (audit, attack, language, utility, robust, autoencoder, study)
-    for room in (*private, *judged, lexicon, doctor):
-        room.register(commands)
-    return parser
+def _sentence(error: click.UsageError) -> str:
+    """What click refuses, on one line, and where to read what is allowed."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    path = error.ctx.command_path if error.ctx else PROGRAM
+    return f"{text} (`{path} --help` says what it takes)"

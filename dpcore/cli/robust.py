@@ -1,128 +1,80 @@
 """The command `robust`: certificates and attacks.
 
 What needs no network runs on the teaching corpus or on scikit-learn's digits, in seconds; networks
-are in `robust_network_cli`. Every action prints
-a table, or with `--json` what was asked and the rows of the table.
+are in `robust_network`. Every action prints a table, or with `--json` what was asked and the rows
+of the table.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from click import option
 
 from dpcore import __version__
-from dpcore.cli.mechanisms import common_options, mechanism_options, print_json, seed_option
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer, table
 from dpcore.cli.robust_network import (
     certify_checkpoint,
+    check_known,
+    checkpoint_option,
     data_options,
-    register_train,
+    labels_option,
+    train_command,
     victim,
 )
+from dpcore.cli.shell import Options, command, group
+from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    import argparse
-
-    from dpcore.cli.mechanisms import Commands
-    from dpcore.learn.bags import Bags
+    from dpcore.learn.robust_data import Bagged
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.law import IntArray
-
-    Part = tuple[Bags, IntArray]
 
 _LABELS = ("sentiment", "topic")
 _SIZES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+_CERTIFIED = "{worst_case_weight:<26g}{clean_accuracy:>10.1%}{certified_accuracy:>11.1%}{star}"
+_CERTIFIED_TITLES = {
+    "worst_case_weight": "weight of the worst case", "clean_accuracy": "accuracy",
+    "certified_accuracy": "certified", "star": "",
+}  # fmt: skip
+_DIGITS = "{bound:<18}{size:>6g}{certified:>10.1%}{certified_tight:>10.1%}{slides_unproved:>19.1%}"
+_DIGITS_TITLES = {
+    "certified": "PixelDP", "certified_tight": "tight", "slides_unproved": "slides (unproved)"
+}  # fmt: skip
+
+_texts_option = shared.number("--texts", None, "train on N of the texts  [default: all]")
+
+robust_command = group("robust", "What changed words cannot do to a classifier.")
+robust_command.add_command(train_command)
 
 
-def register(commands: Commands) -> None:
-    """Add the command; the handlers take the parsed arguments and return an exit code."""
-    room = commands.add_parser("robust", help="what changed words cannot do to a classifier")
-    actions = room.add_subparsers(required=True, metavar="action")
-
-    command = actions.add_parser("certify", help="exact certificates of a linear classifier")
-    _corpus_options(command)
-    command.add_argument("--share", type=float, default=1.0, help="of words that may change")
-    command.add_argument("--robust", type=float, default=1.0, help="weight of the worst case")
-    _checkpoint_option(command)
-    data_options(command)
-    common_options(command)
-    seed_option(command, "of the parts of --data (default 0)")
-    command.set_defaults(handler=_certify)
-
-    command = actions.add_parser("attack", help="change words of a text until it is misread")
-    command.add_argument("--text", required=True)
-    _corpus_options(command)
-    command.add_argument("--share", type=float, default=0.2, help="of words that may change")
-    command.add_argument("--population", type=int, default=40, metavar="N")
-    command.add_argument("--generations", type=int, default=20, metavar="N")
-    _checkpoint_option(command)
-    command.add_argument("--premise", help="of an entailment network; its words stay")
-    mechanism_options(command, epsilon=True)
-    seed_option(command, "of the attack (default 0)")
-    command.set_defaults(handler=_attack)
-
-    command = actions.add_parser("digits", help="certified predictions of pictures under noise")
-    command.add_argument(
-        "--noise", default="gaussian-analytic", help="or gaussian-classical, laplace"
-    )
-    command.add_argument("--scale", type=float, default=0.25, help="of the noise (default 0.25)")
-    command.add_argument("--place", default="picture", help="or first-layer, auto-encoder")
-    command.add_argument("--draws", type=int, default=200, metavar="N", help="of each picture")
-    command.add_argument("--error", type=float, default=0.001, help="of the bounds of a picture")
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    seed_option(command, "of the noise (default 0)")
-    command.set_defaults(handler=_digits)
-    register_train(actions)
+def _result(options: Options, rows: list[dict[str, Any]], *names: str) -> dict[str, Any]:
+    settings = {name: getattr(options, name) for name in names}
+    return {"settings": settings, "rows": rows, "version": __version__}
 
 
-def _checkpoint_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--checkpoint",
-        type=Path,
-        metavar="FILE.safetensors",
-        help="a network of `robust train`, or normal, ibp: those that come along (default: a "
-        "linear classifier, trained now)",
-    )
-
-
-def _corpus_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--labels", default="sentiment", help="or topic")
-    command.add_argument(
-        "--texts", type=int, metavar="N", help="train on N of the texts (default all)"
-    )
-
-
-def _parts(options: argparse.Namespace, lexicon: Lexicon) -> tuple[Part, Part, tuple[str, ...]]:
+def _parts(options: Options, lexicon: Lexicon) -> Bagged:
     """Training and test documents of the teaching corpus with their labels."""
-    from dpcore.learn.bags import bags_of
-    from dpcore.learn.corpus import teaching_corpus
-    from dpcore.learn.labelled import LabelledTexts
+    from dpcore.learn.robust_data import teaching_bags
 
-    if options.labels not in _LABELS:
-        raise ParameterError(
-            f"--labels must be one of {', '.join(_LABELS)}, got {options.labels!r}"
-        )
+    check_known(options, "labels", _LABELS)
     if options.texts is not None and not options.texts >= 1:
         raise ParameterError(f"--texts must be a whole number > 0, got {options.texts}")
-    found: list[Part] = []
-    classes: tuple[str, ...] = ()
-    for split in ("train", "test"):
-        part = teaching_corpus().part(split)
-        most = options.texts if split == "train" else None
-        # Texts of one kind follow each other: every so many are taken, not the first ones.
-        step = max(1, len(part) // most) if most else 1
-        texts = LabelledTexts.of(
-            part.texts[::step][:most], part.labels(options.labels)[::step][:most]
-        )
-        found.append((bags_of(texts.texts, lexicon), texts.labels))
-        classes = texts.classes
-    return found[0], found[1], classes
+    return teaching_bags(options.labels, lexicon, options.texts)
 
 
-def _certify(options: argparse.Namespace) -> int:
-    from dpcore.cli.terminal import progress_bars
+@command("certify", robust_command)
+@shared.several(labels_option, _texts_option)
+@option("--share", default=1.0, help="of words that may change")
+@option("--robust", default=1.0, help="weight of the worst case")
+@shared.several(checkpoint_option, data_options, shared.lexicon_option)
+@shared.seed_option("of the parts of --data  [default: 0]")
+def _certify(options: Options) -> Answer:
+    """Exact certificates of a linear classifier."""
+    import numpy as np
+
     from dpcore.learn.linear.certificate import certify_linear
     from dpcore.learn.linear.training import LinearTraining, train_linear
     from dpcore.learn.substitutions import nearest_words
@@ -132,53 +84,64 @@ def _certify(options: argparse.Namespace) -> int:
         return certify_checkpoint(options)
     settings = [LinearTraining(0.05, robust, options.share) for robust in (0.0, options.robust)]
     lexicon = load(options.lexicon)
-    (bags, labels), (test, truth), classes = _parts(options, lexicon)
+    texts = _parts(options, lexicon)
+    bags, test = texts.train, texts.test
     always = ""
     rows = []
     with progress_bars() as progress:
         words = np.concatenate((bags.words, test.words))
-        table = nearest_words(lexicon, words, options.neighbours, progress=progress)
-        for one in settings:
-            trained = train_linear(one, bags, labels, lexicon.vectors, table, progress)
-            worst = certify_linear(trained.model, test, truth, table, options.share)
-            if trained.model.constant:
-                always = classes[int(trained.model.predict(test)[0])]
+        near = nearest_words(lexicon, words, options.neighbours, progress=progress)
+        for setting in settings:
+            trained = train_linear(
+                setting, bags, texts.train_labels, lexicon.vectors, near, progress
+            )
+            model = trained.model
+            worst = certify_linear(model, test, texts.test_labels, near, options.share)
+            if model.constant:
+                always = texts.classes[int(model.predict(test)[0])]
             rows.append(
                 {
-                    "worst_case_weight": one.robust,
-                    "clean_accuracy": trained.model.accuracy(test, truth),
+                    "worst_case_weight": setting.robust,
+                    "clean_accuracy": model.accuracy(test, texts.test_labels),
                     "certified_accuracy": worst.accuracy,
                     "texts": len(test),
-                    "constant": trained.model.constant,
+                    "constant": model.constant,
                 }
             )
-    if not _printed(options, rows, "labels", "texts", "neighbours", "share"):
-        print(f"each word may become one of its {options.neighbours} nearest words")
-        print(f"{'weight of the worst case':<26}{'accuracy':>10}{'certified':>11}")
-        for row in rows:
-            print(
-                f"{row['worst_case_weight']:<26g}{row['clean_accuracy']:>10.1%}"
-                f"{row['certified_accuracy']:>11.1%}{' *' if row['constant'] else ''}"
-            )
-        print(f"{len(test)} texts; certified: right whatever is substituted, and no more than that")
-        if always:
-            print(
-                "* against so many changes the best classifier that was found reads no word and "
-                f"always says {always}: lower --robust, --share or --neighbours"
-            )
-    return 0
+    printed = [row | {"star": " *" if row["constant"] else ""} for row in rows]
+    lines = [
+        f"each word may become one of its {options.neighbours} nearest words",
+        *table(_CERTIFIED, printed, **_CERTIFIED_TITLES),
+        f"{len(test)} texts; certified: right whatever is substituted, and no more than that",
+    ]
+    if always:
+        lines.append(
+            "* against so many changes the best classifier that was found reads no word and "
+            f"always says {always}: lower --robust, --share or --neighbours"
+        )
+    return Answer(_result(options, rows, "labels", "texts", "neighbours", "share"), lines)
 
 
-def _attack(options: argparse.Namespace) -> int:
+@command("attack", robust_command)
+@option("--text", required=True)
+@shared.several(labels_option, _texts_option)
+@option("--share", default=0.2, help="of words that may change")
+@shared.number("--population", 40)
+@shared.number("--generations", 20)
+@checkpoint_option
+@option("--premise", help="of an entailment network; its words stay")
+@shared.several(shared.mechanism_options, shared.epsilon_option)
+@shared.seed_option("of the attack  [default: 0]")
+def _attack(options: Options) -> Answer:
+    """Change words of a text until it is misread."""
     from dpcore.attack.genetic.candidates import from_mechanism
     from dpcore.attack.genetic.genetic import Genetic, attack
     from dpcore.attack.genetic.trial import steps
-    from dpcore.cli.mechanisms import build
     from dpcore.learn.bags import bags_of
     from dpcore.noise.streams import generator
 
     settings = Genetic(options.population, options.generations, options.share)
-    mechanism = build(options)
+    mechanism = shared.build(options)
     lexicon = mechanism.lexicon
     epsilon = mechanism.check_epsilon(options.epsilon)
     document = bags_of([options.text], lexicon)
@@ -188,29 +151,30 @@ def _attack(options: argparse.Namespace) -> int:
     model, classes = _victim(options, lexicon)
     label = int(model.predict(document)[0])
     candidates = from_mechanism(document, mechanism, epsilon, rng)
-    found = attack(model, candidates, label, settings, rng)
-    rows = [
+    attacked = attack(model, candidates, label, settings, rng)
+    before = attacked.generations[0].probability
+    changes: list[dict[str, Any]] = [
         {
             "old": lexicon.words[step.old],
             "new": lexicon.words[step.new],
             "probability": step.probability,
         }
-        for step in steps(model, document, found)
+        for step in steps(model, document, attacked)
     ]
-    before = found.generations[0].probability
-    rows.insert(0, {"old": None, "new": None, "probability": before})
-    if not _printed(options, rows, "labels", "texts", "share", "population", "generations"):
-        print(f"read as {classes[label]} with probability {before:.3f}; {candidates.method}")
-        for row in rows[1:]:
-            print(f"  {row['old']} -> {row['new']}: {row['probability']:.3f}")
-        end = "it is read otherwise now" if found.success else "it is still read so"
-        print(f"{end}, after {found.queries:,} texts that were tried")
-    return 0
+    rows = [{"old": None, "new": None, "probability": before}, *changes]
+    end = "it is read otherwise now" if attacked.success else "it is still read so"
+    return Answer(
+        _result(options, rows, "labels", "texts", "share", "population", "generations"),
+        [
+            f"read as {classes[label]} with probability {before:.3f}; {candidates.method}",
+            *("  {old} -> {new}: {probability:.3f}".format_map(row) for row in changes),
+            f"{end}, after {attacked.queries:,} texts that were tried",
+        ],
+    )
 
 
-def _victim(options: argparse.Namespace, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
+def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
     """What is attacked, and the names of its classes."""
-    from dpcore.cli.terminal import progress_bars
     from dpcore.learn.linear.training import LinearTraining, train_linear
     from dpcore.learn.substitutions import listed
 
@@ -218,32 +182,31 @@ def _victim(options: argparse.Namespace, lexicon: Lexicon) -> tuple[Any, tuple[s
         return victim(options.checkpoint, lexicon, options.premise)
     if options.premise is not None:
         raise ParameterError("--premise is read by an entailment network: give its --checkpoint")
-    (bags, labels), _, classes = _parts(options, lexicon)
-    plain = LinearTraining(0.05, robust=0.0)
+    texts = _parts(options, lexicon)
+    plain, unchanged = LinearTraining(0.05, robust=0.0), listed(lexicon, {})
     with progress_bars() as progress:
-        found = train_linear(plain, bags, labels, lexicon.vectors, listed(lexicon, {}), progress)
-    return found.model, classes
+        trained = train_linear(
+            plain, texts.train, texts.train_labels, lexicon.vectors, unchanged, progress
+        )
+    return trained.model, texts.classes
 
 
-def _digits(options: argparse.Namespace) -> int:
-    from dpcore.cli.terminal import progress_bars
-    from dpcore.learn.pixeldp.certified_prediction import (
-        ABSTAINED,
-        Bound,
-        certified_accuracy,
-        certify,
-        draw_scores,
-        score_bounds,
-    )
+@command("digits", robust_command)
+@option("--noise", default="gaussian-analytic", help="or gaussian-classical, laplace")
+@option("--scale", default=0.25, help="of the noise")
+@option("--place", default="picture", help="or first-layer, auto-encoder")
+@shared.number("--draws", 200, "of each picture")
+@option("--error", default=0.001, help="of the bounds of a picture")
+@shared.seed_option("of the noise  [default: 0]")
+def _digits(options: Options) -> Answer:
+    """Certified predictions of pictures under noise."""
+    from dpcore.learn.pixeldp.certified_prediction import draw_scores
     from dpcore.learn.pixeldp.digits import Place, digits, train_digits
     from dpcore.learn.pixeldp.noise_layer import Accounting
     from dpcore.noise.streams import generator
 
-    for name, kinds in (("noise", Accounting), ("place", Place)):
-        known = [str(kind) for kind in kinds]
-        if getattr(options, name) not in known:
-            given = getattr(options, name)[:40]
-            raise ParameterError(f"--{name} must be one of {', '.join(known)}, got {given!r}")
+    check_known(options, "noise", [str(kind) for kind in Accounting])
+    check_known(options, "place", [str(kind) for kind in Place])
     noise = Accounting(options.noise)
     rng = generator(options.seed or 0, "digits")
     data = digits()
@@ -251,39 +214,39 @@ def _digits(options: argparse.Namespace) -> int:
         model = train_digits(noise, options.scale, noise.norm, rng, place=Place(options.place))
         scores = draw_scores(model.scores, model.layer, data.test, options.draws, rng, progress)
     labels = model.places(data.test_labels)
-    rows = []
+    rows = list(_certified(model.layer, scores, labels, options.error))
+    return Answer(
+        _result(options, rows, "noise", "scale", "place", "draws", "error"),
+        [
+            f"{len(labels)} pictures; attacks are measured in norm {noise.norm:g}",
+            *table(_DIGITS, rows, **_DIGITS_TITLES),
+        ],
+    )
+
+
+def _certified(layer: Any, scores: Any, labels: Any, error: float) -> Iterator[dict[str, Any]]:
+    """Shares of pictures that are certified, by kind of bound and size of the attack."""
+    from dpcore.learn.pixeldp.certified_prediction import (
+        ABSTAINED,
+        Bound,
+        certified_accuracy,
+        certify,
+        score_bounds,
+    )
+
     for bound in Bound:
-        found = certify(model.layer, score_bounds(scores, options.error, bound))
+        certified = certify(layer, score_bounds(scores, error, bound))
         curves = (
-            certified_accuracy(found, labels, _SIZES, sizes)
-            for sizes in (found.sizes, found.tight, found.slides)
+            certified_accuracy(certified, labels, _SIZES, sizes)
+            for sizes in (certified.sizes, certified.tight, certified.slides)
         )
-        abstained = float((found.classes == ABSTAINED).mean())
+        abstained = float((certified.classes == ABSTAINED).mean())
         for size, right, tight, slides in zip(_SIZES, *curves, strict=True):
-            rows.append(
-                {
-                    "bound": str(bound),
-                    "size": size,
-                    "certified": float(right),
-                    "certified_tight": float(tight),
-                    "slides_unproved": float(slides),
-                    "abstained": abstained,
-                }
-            )
-    if not _printed(options, rows, "noise", "scale", "place", "draws", "error"):
-        print(f"{len(labels)} pictures; attacks are measured in norm {noise.norm:g}")
-        print(f"{'bound':<18}{'size':>6}{'PixelDP':>10}{'tight':>10}{'slides (unproved)':>19}")
-        for row in rows:
-            print(
-                f"{row['bound']:<18}{row['size']:>6g}{row['certified']:>10.1%}"
-                f"{row['certified_tight']:>10.1%}{row['slides_unproved']:>19.1%}"
-            )
-    return 0
-
-
-def _printed(options: argparse.Namespace, rows: list[dict[str, Any]], *names: str) -> bool:
-    """Print JSON if it was asked for."""
-    if options.json:
-        settings = {name: getattr(options, name) for name in names}
-        print_json({"settings": settings, "rows": rows, "version": __version__})
-    return bool(options.json)
+            yield {
+                "bound": str(bound),
+                "size": size,
+                "certified": float(right),
+                "certified_tight": float(tight),
+                "slides_unproved": float(slides),
+                "abstained": abstained,
+            }

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcore.cli.mechanisms import print_json
-from dpcore.cli.word_options import head, measuring_options, prepare
+from click import Choice, option
+
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer
+from dpcore.cli.shell import Options, command, one_of
+from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from dpcore.cli.mechanisms import Commands
     from dpcore.measure.targets import Solution
     from dpcore.mechanisms.mechanism import Mechanism
 
 
-def register(commands: Commands) -> None:
-    """Add the command; its handler takes the parsed arguments and returns an exit code."""
-    command = commands.add_parser(
-        "solve", help="which epsilon meets a target, or equals another mechanism's mean Nw"
-    )
-    measuring_options(command)
-    command.add_argument("--mechanism", required=True, help="a name from `mechanisms`")
-    goal = command.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--nw-at-most", type=float, metavar="X", help="probability that a word stays")
-    goal.add_argument("--sw-at-least", type=float, metavar="Y", help="distinct outputs in R runs")
-    goal.add_argument("--effective-at-least", type=float, metavar="Z", help="effective number")
-    goal.add_argument(
-        "--as", dest="like", metavar="MECHANISM=EPSILON", help="equal mean Nw to this mechanism"
-    )
-    command.add_argument("--over", default="mean", choices=("mean", "median", "worst"))
-    command.set_defaults(handler=_solve)
-
-
-def _solve(options: argparse.Namespace) -> int:
-    from dpcore.cli.terminal import progress_bars
+@command("solve")
+@shared.measuring_options
+@shared.mechanism_option
+@one_of(
+    {
+        "--nw-at-most": {"type": float, "metavar": "X", "help": "probability that a word stays"},
+        "--sw-at-least": {"type": float, "metavar": "Y", "help": "distinct outputs in R runs"},
+        "--effective-at-least": {"type": float, "metavar": "Z", "help": "effective number"},
+        "--as like": {"metavar": "MECHANISM=EPSILON", "help": "equal mean Nw to this mechanism"},
+    }
+)
+@option("--over", default="mean", type=Choice(["mean", "median", "worst"]), help="of the words")
+def solve_command(options: Options) -> Answer:
+    """Which epsilon meets a target, or equals another mechanism's mean Nw."""
     from dpcore.measure.targets import Target, calibrate, solve
 
-    names = [options.mechanism]
+    names = [options.mechanism]  # what is solved for; behind it, what `--as` compares it with
     value = ""
     if options.like is not None:
         name, equals, value = options.like.rpartition("=")
@@ -52,55 +48,43 @@ def _solve(options: argparse.Namespace) -> int:
         "effective": options.effective_at_least,
     }
     targets = [Target(q, bound, options.over) for q, bound in bounds.items() if bound is not None]
-    common: dict[str, Any] = {
-        "method": options.method, "runs": options.runs, "seed": options.seed or 0
-    }  # fmt: skip
     with progress_bars() as progress:
-        mechanisms, selection = prepare(options, names, progress)
+        mechanisms, selection = shared.prepare(options, names, progress)
+        mechanism, other = mechanisms[0], mechanisms[-1]  # the same, where `--as` names it
+        common: dict[str, Any] = {
+            "method": options.method, "runs": options.runs, "seed": options.seed or 0,
+            "progress": progress,
+        }  # fmt: skip
         if targets:
-            found = solve(mechanisms[0], selection, targets[0], progress=progress, **common)
+            solution = solve(mechanism, selection, targets[0], **common)
         else:
-            epsilon = mechanisms[-1].check_epsilon(value)  # type: ignore[arg-type]
-            found = calibrate(
-                mechanisms[-1], epsilon, mechanisms[0], selection, progress=progress, **common
-            )
-    if options.json:
-        print_json(head(options, mechanisms[0].lexicon, selection) | _solution(mechanisms, found))
-        return 0
-    _print_solution(mechanisms[0], found)
-    return 0
+            epsilon = other.check_epsilon(value)  # type: ignore[arg-type]
+            solution = calibrate(other, epsilon, mechanism, selection, **common)
+    return Answer(
+        shared.selection_fields(options, mechanism.lexicon, selection)
+        | {
+            "mechanism": mechanism.key,
+            "parameters": mechanism.settings(),
+            "target": str(solution.target),
+            "method": str(solution.method),
+            "standard_error": solution.error,
+            "certain": solution.certain and [list(part) for part in solution.certain],
+            "searched": [float(solution.epsilons[0]), float(solution.epsilons[-1])],
+            "crossings": list(solution.crossings),
+            "intervals": [asdict(part) for part in solution.intervals],
+        },
+        _lines(mechanism, solution),
+    )
 
 
-def _solution(mechanisms: Sequence[Mechanism], found: Solution) -> dict[str, Any]:
-    return {
-        "mechanism": mechanisms[0].key,
-        "parameters": mechanisms[0].settings(),
-        "target": str(found.target),
-        "method": str(found.method),
-        "standard_error": found.error,
-        "certain": None if found.certain is None else [list(part) for part in found.certain],
-        "searched": [float(found.epsilons[0]), float(found.epsilons[-1])],
-        "crossings": list(found.crossings),
-        "intervals": [
-            {
-                "low": part.low,
-                "high": part.high,
-                "low_is_crossing": part.low_is_crossing,
-                "high_is_crossing": part.high_is_crossing,
-            }
-            for part in found.intervals
-        ],
-    }
-
-
-def _print_solution(mechanism: Mechanism, found: Solution) -> None:
-    print(f"{mechanism.title}, {found.target} ({found.method}):")
-    for part in found.intervals:
+def _lines(mechanism: Mechanism, solution: Solution) -> Iterator[str]:
+    yield f"{mechanism.title}, {solution.target} ({solution.method}):"
+    for part in solution.intervals:
         low = "" if part.low_is_crossing else " (where the search began)"
         high = "" if part.high_is_crossing else " (where the search ended)"
-        print(f"  from ε = {part.low:.6g}{low} to {part.high:.6g}{high}")
-    if not found.intervals:
-        print(f"  nowhere from ε = {found.epsilons[0]:.4g} to {found.epsilons[-1]:.4g}")
-    if found.certain is not None and found.error > 0:
-        parts = [f"ε = {low:.6g} to {high:.6g}" for low, high in found.certain]
-        print(f"  for certain, at the level of 95 %: {'; '.join(parts) or 'nowhere'}")
+        yield f"  from ε = {part.low:.6g}{low} to {part.high:.6g}{high}"
+    if not solution.intervals:
+        yield f"  nowhere from ε = {solution.epsilons[0]:.4g} to {solution.epsilons[-1]:.4g}"
+    if solution.certain is not None and solution.error > 0:
+        parts = [f"ε = {low:.6g} to {high:.6g}" for low, high in solution.certain]
+        yield f"  for certain, at the level of 95 %: {'; '.join(parts) or 'nowhere'}"

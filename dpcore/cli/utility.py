@@ -2,116 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcore import __version__
-from dpcore.cli.mechanisms import common_options, print_json
+from click import option
+
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer, table
+from dpcore.cli.shell import Options, command, one_of
+from dpcore.cli.terminal import progress_bars
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.classifiers import LEARNERS
-from dpcore.learn.corpus import LABELLINGS
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MAX_LABELLED_BYTES
 
 if TYPE_CHECKING:
-    import argparse
-
     import pandas as pd
 
-    from dpcore.cli.mechanisms import Commands
     from dpcore.learn.labelled import LabelledTexts
+    from dpcore.lexicon.progress import Progress
     from dpcore.study.live import Live
     from dpcore.study.rows import Row
 
-
-def register(commands: Commands) -> None:
-    """Add the command; its handler takes the parsed arguments and returns an exit code."""
-    command = commands.add_parser(
-        "utility", help="accuracy and membership inference of a classifier of private text"
-    )
-    source = command.add_mutually_exclusive_group()
-    source.add_argument(
-        "--labels", choices=tuple(LABELLINGS), default="sentiment", help="of the teaching corpus"
-    )
-    source.add_argument("--file", type=Path, metavar="CSV", help="a table of your own")
-    command.add_argument("--text-column", default="text", metavar="NAME", help="of --file")
-    command.add_argument("--label-column", default="label", metavar="NAME", help="of --file")
-    command.add_argument(
-        "--mechanism", action="append", required=True, help="a name from `mechanisms`; may repeat"
-    )
-    command.add_argument(
-        "--epsilon",
-        action="append",
-        required=True,
-        metavar="[M=]VALUES",
-        help="1,2,4 or LOW:HIGH:COUNT, of all mechanisms or of M alone; may repeat",
-    )
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    command.add_argument("--texts", type=int, default=300, metavar="N", help="used (default 300)")
-    command.add_argument(
-        "--trials", type=int, default=2, metavar="N", help=f"1 to {LIVE_SEEDS} (default 2)"
-    )
-    command.add_argument("--classifier", choices=tuple(LEARNERS), default="averaged")
-    command.add_argument("--attack", action="store_true", help="infer membership too")
-    command.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes (default 1)"
-    )
-    common_options(command)
-    command.set_defaults(handler=_utility)
+_TABLE = "{label:<26} {epsilon:>10} {accuracy:>9} {clean:>9} {auc:>9} {nw:>9} {rouge1:>9}"
+_TITLES = {
+    "label": "mechanism", "epsilon": "ε", "clean": "on clean", "auc": "AUC", "nw": "Nw",
+    "rouge1": "ROUGE-1",
+}  # fmt: skip
 
 
-def _utility(options: argparse.Namespace) -> int:
-    from dpcore.cli.terminal import progress_bars
-    from dpcore.cli.word_options import parse_epsilons, parse_settings
-    from dpcore.lexicon.catalogue import DEFAULT_NAME, load
-    from dpcore.mechanisms.registry import create
+@command("utility")
+@one_of(
+    {
+        "--labels": {"default": "sentiment", "help": "of the teaching corpus; or topic"},
+        "--file": {"type": Path, "metavar": "CSV", "help": "a table of your own"},
+    },
+    needed=False,
+)
+@option("--text-column", default="text", metavar="NAME", help="of --file")
+@option("--label-column", default="label", metavar="NAME", help="of --file")
+@shared.compared_options
+@shared.settings_option
+@shared.number("--texts", 300, "used")
+@shared.number("--trials", 2, f"1 to {LIVE_SEEDS}")
+@option("--classifier", default="averaged", metavar="NAME", help="that learns")
+@option("--attack", is_flag=True, help="infer membership too")
+@shared.number("--workers", 1, "processes")
+@shared.lexicon_option
+def utility_command(options: Options) -> Answer:
+    """Accuracy and membership inference of a classifier of private text."""
+    from dpcore.lexicon.catalogue import DEFAULT_NAME
     from dpcore.study.experiment_results import tidy
     from dpcore.study.live import Live
     from dpcore.study.plan import Arm
 
     texts = _texts(options)
-    names = list(dict.fromkeys(options.mechanism))
-    settings = parse_settings(options.set, names)
-    lexicon = load(options.lexicon)
-    mechanisms = [create(name, lexicon, settings[name]) for name in names]
-    found = parse_epsilons(options.epsilon, mechanisms)
-    arms = tuple(
-        Arm(one.short, tuple(epsilons), tuple(sorted(settings[name].items())))
-        for name, one, epsilons in zip(names, mechanisms, found, strict=True)
-    )
     labelling = "uploaded" if options.file else options.labels
-    live = Live(
-        texts,
-        labelling,
-        arms,
-        options.lexicon or DEFAULT_NAME,
-        options.trials,
-        options.classifier,
-        options.attack,
-    )
     with progress_bars() as progress:
-        rows = _run(live, options.workers, progress)
-    if options.json:
-        print_json(
-            {
-                "labels": labelling,
-                "texts": len(texts),
-                "classes": list(texts.classes),
-                "trials": live.seeds,
-                "classifier": live.learner,
-                "lexicon": lexicon.name,
-                "fingerprint": lexicon.fingerprint,
-                "version": __version__,
-                "rows": rows,
-            }
+        mechanisms = shared.build_each(options, options.mechanism, progress)
+        grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+        settings = shared.settings_of_each(options, options.mechanism)
+        arms = tuple(
+            Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
+            for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
         )
-        return 0
-    print(f"{len(texts):,} texts of {len(texts.classes)} classes, {live.seeds} trials")
-    for line in _lines(tidy(rows)):
-        print(line)
-    return 0
+        live = Live(
+            texts,
+            labelling,
+            arms,
+            options.lexicon or DEFAULT_NAME,
+            options.trials,
+            options.classifier,
+            options.attack,
+        )
+        rows = _run(live, options.workers, progress)
+    trials, classes = live.seeds, list(texts.classes)
+    result = {
+        "labels": labelling,
+        "texts": len(texts),
+        "classes": classes,
+        "trials": trials,
+        "classifier": live.learner,
+        **shared.lexicon_fields(mechanisms[0].lexicon),
+        "rows": rows,
+    }
+    heading = f"{len(texts):,} texts of {len(classes)} classes, {trials} trials"
+    return Answer(result, [heading, *table(_TABLE, _means(tidy(rows)), **_TITLES)])
 
 
-def _texts(options: argparse.Namespace) -> LabelledTexts:
+def _texts(options: Options) -> LabelledTexts:
     from dpcore.learn.table import read_table
     from dpcore.study.live import shortened, table_texts, teaching_texts
 
@@ -120,52 +98,48 @@ def _texts(options: argparse.Namespace) -> LabelledTexts:
     if options.file is None:
         return shortened(teaching_texts(options.labels, options.texts))
     try:
-        with options.file.open("rb") as file:
-            data = file.read(MAX_LABELLED_BYTES + 1)
+        with options.file.open("rb") as opened:
+            data = opened.read(MAX_LABELLED_BYTES + 1)
     except OSError as error:
         raise CorpusError(f"{options.file} cannot be read ({error.strerror})") from None
-    table = read_table(data)
-    return table_texts(table, options.text_column, options.label_column, options.texts).texts
+    rows = read_table(data)
+    return table_texts(rows, options.text_column, options.label_column, options.texts).texts
 
 
-def _run(live: Live, workers: int, progress: Any) -> list[Row]:
+def _run(live: Live, workers: int, progress: Progress) -> list[Row]:
     """The rows of all cells, in the order of the plan."""
     from dpcore.jobs.executors import of
     from dpcore.study.live import JOB
     from dpcore.study.plan import canonical
 
     jobs = live.jobs()
-    found: dict[str, list[Row]] = {}
+    finished: dict[str, list[Row]] = {}
     with of(workers) as executor:
         progress("parts", 0, len(jobs))
         for job, result in executor.run(JOB, jobs):
-            found[canonical(job["cell"])] = result["rows"]
-            progress("parts", len(found), len(jobs))
-    return [row for job in jobs for row in found[canonical(job["cell"])]]
+            finished[canonical(job["cell"])] = result["rows"]
+            progress("parts", len(finished), len(jobs))
+    return [row for job in jobs for row in finished[canonical(job["cell"])]]
 
 
-def _lines(table: pd.DataFrame) -> list[str]:
-    """A table for people: one line a mechanism and ε, means over the trials."""
+def _means(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """One row a mechanism and ε: means over the trials; ε is empty for the baseline."""
     from dpcore.study.membership_trial import STRONGER
 
-    columns = {
-        "accuracy": ("accuracy", {"tested_on": "private"}),
-        "on clean": ("accuracy", {"tested_on": "clean"}),
-        "AUC": ("auc", {"variant": STRONGER}),
-        "Nw": ("nw", {}),
-        "ROUGE-1": ("rouge1", {}),
+    columns: dict[str, dict[str, str]] = {
+        "accuracy": {"quantity": "accuracy", "tested_on": "private"},
+        "clean": {"quantity": "accuracy", "tested_on": "clean"},
+        "auc": {"quantity": "auc", "variant": STRONGER},
+        "nw": {"quantity": "nw"},
+        "rouge1": {"quantity": "rouge1"},
     }
-    lines = [f"{'mechanism':26} {'ε':>10} " + " ".join(f"{name:>9}" for name in columns)]
-    pairs = table[["label", "epsilon"]].drop_duplicates()
-    for label, epsilon in pairs.itertuples(index=False):
-        same = table["epsilon"].isna() if epsilon != epsilon else table["epsilon"] == epsilon
-        rows = table[(table["label"] == label) & same]
-        values = []
-        for quantity, where in columns.values():
-            some = rows[rows["quantity"] == quantity]
-            for name, value in where.items():
-                some = some[some[name] == value]
-            values.append(f"{some['value'].mean():9.3f}" if len(some) else f"{'':9}")
+    for (label, epsilon), group in rows.groupby(["label", "epsilon"], sort=False, dropna=False):
+        means = {}
+        for name, where in columns.items():
+            chosen = group
+            for column, value in where.items():
+                chosen = chosen[chosen[column] == value]
+            means[name] = f"{chosen['value'].mean():.3f}" if len(chosen) else ""
+        # The baseline has no ε: NaN in the table, which alone differs from itself.
         shown = "" if epsilon != epsilon else f"{epsilon:.4g}"
-        lines.append(f"{label:26} {shown:>10} " + " ".join(values))
-    return lines
+        yield {"label": label, "epsilon": shown, **means}

@@ -49,3 +49,22 @@ def bundled_network(name: str, lexicon: Lexicon) -> tuple[NetworkClassifier, Che
 
     torch()  # what is missing is said first
     return recall(network_path(name), lexicon)
+
+
+def network_of(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
+    """The network of a checkpoint, or of those that come along by its name.
+
+    Args:
+        path: a file of `robust train`, or a name of `NETWORKS`; where a file has that name, the
+            file.
+        lexicon: whose words it reads.
+
+    Raises:
+        MissingPackageError: torch or safetensors is not installed.
+        ParameterError: the file holds no network, or one of another lexicon.
+    """
+    from dpcore.learn.text_network.classifier import recall
+
+    if str(path) in NETWORKS and not path.exists():
+        return bundled_network(str(path), lexicon)
+    return recall(path, lexicon)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import CorpusError, MissingPackageError
-from dpcore.learn.bags import bags_of
+from dpcore.learn.bags import Bags, bags_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.substitutions import listed, nearest_words
@@ -21,6 +21,8 @@ from dpcore.limits import MAX_LABELLED_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from dpcore.learn.substitutions import Substitutions
     from dpcore.lexicon.lexicon import Lexicon
@@ -44,6 +46,50 @@ class Parts:
     held_out: Examples
     test: Examples
     classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Bagged:
+    """The teaching corpus as words of a lexicon.
+
+    Attributes:
+        train: texts to learn from, N of them.
+        train_labels: places in `classes`, shape (N,).
+        test: texts to measure on, M of them.
+        test_labels: shape (M,).
+        classes: names of the labels.
+    """
+
+    train: Bags
+    train_labels: NDArray[np.int64]
+    test: Bags
+    test_labels: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+
+def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> Bagged:
+    """The teaching corpus in its two parts.
+
+    Args:
+        labelling: sentiment or topic.
+        lexicon: the vocabulary.
+        most: texts to learn from; None takes all.
+
+    Raises:
+        CorpusError: the texts that are left are all of one class.
+    """
+    train, test = (teaching_corpus().part(split) for split in ("train", "test"))
+    # Texts of one kind follow each other: every so many are taken, not the first ones.
+    step = max(1, len(train) // most) if most else 1
+    chosen = LabelledTexts.of(train.texts[::step][:most], train.labels(labelling)[::step][:most])
+    tested = LabelledTexts.of(test.texts, test.labels(labelling))
+    return Bagged(
+        bags_of(chosen.texts, lexicon),
+        chosen.labels,
+        bags_of(tested.texts, lexicon),
+        tested.labels,
+        tested.classes,
+    )
 
 
 def teaching_parts(

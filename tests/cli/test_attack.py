@@ -7,8 +7,8 @@ import pytest
 
 from dpcore.attack.language.context import context_prior
 from dpcore.attack.output.compare import compare
-from dpcore.cli.attack_output import prior_of
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
+from dpcore.cli.attack import prior_of
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.shared import SharedDirections

@@ -1,13 +1,12 @@
 """The `lexicon` command, run as a person would."""
 
-import argparse
 import json
 import sys
 
 import pytest
 
-from dpcore.cli import lexicon as cli
 from dpcore.cli import terminal
+from dpcore.cli.lexicon import lexicon_command
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon import fetch
 from dpcore.lexicon.catalogue import load
@@ -34,10 +33,7 @@ def path(tmp_path, rng):
 @pytest.fixture
 def run(capsys):
     def command(*arguments):
-        parser = argparse.ArgumentParser(prog="dpcore")
-        cli.register(parser.add_subparsers(required=True))
-        parsed = parser.parse_args(["lexicon", *map(str, arguments)])
-        code = parsed.handler(parsed)
+        code = lexicon_command.main([*map(str, arguments)], standalone_mode=False)
         printed = capsys.readouterr()
         assert code == 0
         assert printed.err == ""

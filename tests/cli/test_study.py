@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.papers.studies import STUDIES
 from dpcore.study.results import read_recorded
+from tests.study.conftest import tiny  # noqa: F401 - a fixture
 
 
 def test_the_list_names_every_study(capsys):
@@ -22,7 +23,7 @@ def test_the_list_names_every_study(capsys):
 
 
 @pytest.fixture
-def few(tiny, monkeypatch):
+def few(tiny, monkeypatch):  # noqa: F811
     """The tiny study on the bundled lexicon, without the slow series."""
     study = dataclasses.replace(tiny, vocabulary="bundled", series=(tiny.series[3],), panels=())
     monkeypatch.setitem(STUDIES, "tiny", study)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.attack.latent.examples import read_examples
-from dpcore.cli.main import main as cli
+from dpcore.cli import main as cli
 from dpcore.papers.habernal2021 import examples as adept2021_examples
 from dpcore.papers.habernal2021.examples import own_utterances
 from tests.learn.adept_cases import TEXTS, shared

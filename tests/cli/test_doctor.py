@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.cli import doctor_checks as doctor
-from dpcore.cli.doctor_checks import PACKAGES, PARTS, State, examine
+from dpcore.cli import doctor
+from dpcore.cli.doctor import PACKAGES, PARTS, State, examine
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.study import experiment_results

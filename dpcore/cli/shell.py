@@ -1,0 +1,136 @@
+"""Commands on click: a function takes its options as one namespace and returns an answer.
+
+Every command is one file `dpcore/cli/<name>.py` that holds `<name>_command`. Files are imported
+when their command is asked for, and import nothing heavy themselves: what a command needs of the
+engine, its function imports.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import click
+
+from dpcore import __version__
+from dpcore.cli.printer import Answer
+
+Options = SimpleNamespace
+"""The values of the options of a command, each under its name with _ for -."""
+Handler = Callable[[Options], Answer | None]
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
+
+
+class _Command(click.Command):
+    """A command with `--json`, which prints the answer of its function."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.params.append(click.Option(["--json"], is_flag=True, help="print one JSON object"))
+
+    def invoke(self, context: click.Context) -> int:
+        # One namespace in place of up to twenty parameters: helpers of a command pass it on whole.
+        options = Options(**context.params)
+        answer: Answer | None = self.callback(options) if self.callback else None
+        return 0 if answer is None else answer.show(as_json=options.json)
+
+
+def command(name: str, group: click.Group | None = None) -> Callable[[Handler], click.Command]:
+    """Make a command of a function, whose docstring becomes the help.
+
+    Args:
+        name: as it is typed.
+        group: the command that it is an action of.
+    """
+
+    def made(handler: Handler) -> click.Command:
+        declared = click.command(name, cls=_Command, context_settings=_SETTINGS)(handler)
+        if group is not None:
+            group.add_command(declared)
+        return declared
+
+    return made
+
+
+def group(name: str, text: str) -> click.Group:
+    """A command that consists of actions, such as `lexicon add`."""
+    return click.Group(
+        name, help=text, no_args_is_help=False, subcommand_metavar="ACTION …",
+        context_settings=_SETTINGS,
+    )  # fmt: skip
+
+
+class _Alternative(click.Option):
+    """One of several options of which a command takes one alone."""
+
+    def __init__(self, *arguments: Any, flags: tuple[str, ...], needed: bool, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.flags, self.needed = flags, needed
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        # The tuple of flags is one object for all members, and so tells groups of a command apart.
+        members = [
+            parameter
+            for parameter in ctx.command.params
+            if isinstance(parameter, _Alternative) and parameter.flags is self.flags
+        ]
+        # `opts` holds what was typed, without defaults: `--labels` has one and may be left out.
+        given = [member.opts[0] for member in members if member.name in opts]
+        if len(given) > 1:
+            raise click.UsageError(
+                f"{' and '.join(given)} exclude each other: give one of them", ctx
+            )
+        if self.needed and not given:
+            raise click.UsageError(f"give one of {', '.join(self.flags)}", ctx)
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def one_of(options: Mapping[str, Mapping[str, Any]], *, needed: bool = True) -> Callable[[F], F]:
+    """Options of which a command takes one alone.
+
+    Args:
+        options: what `click.option` takes, by flag; "--in file" stores the value as `file`.
+        needed: whether one has to be given.
+    """
+    flags = tuple(flag.split()[0] for flag in options)
+
+    def declare(function: F) -> F:
+        # Decorators apply from the last to the first, and help lists them in the order of reading.
+        for flag, more in reversed(list(options.items())):
+            function = click.option(
+                *flag.split(), cls=_Alternative, flags=flags, needed=needed, **more
+            )(function)
+        return function
+
+    return declare
+
+
+class Commands(click.Group):
+    """The commands by name, imported when they are asked for."""
+
+    def __init__(self, names: tuple[str, ...], text: str) -> None:
+        super().__init__(
+            help=text, no_args_is_help=False, subcommand_metavar="COMMAND …",
+            context_settings=_SETTINGS,
+        )  # fmt: skip
+        self.names = names
+        click.version_option(__version__, prog_name="dpcore", message="%(prog)s %(version)s")(self)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order in which they are shown."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; None if there is none."""
+        if cmd_name not in self.names:
+            return None
+        file = cmd_name.replace("-", "_")
+        module: Any = importlib.import_module(f"dpcore.cli.{file}")
+        declared: click.Command = getattr(module, f"{file}_command")
+        return declared
