@@ -91,7 +91,7 @@ def _common(command: argparse.ArgumentParser) -> None:
 
 def _vectors(options: argparse.Namespace) -> Lexicon:
     from dpcore.lexicon.catalogue import load
-    from dpcore.study.embeddings import random_vectors
+    from dpcore.study.vocabularies import random_vectors
 
     return random_vectors(load()) if options.vectors == _RANDOM else load(options.vectors)
 
@@ -192,7 +192,7 @@ def _public(options: argparse.Namespace) -> list[str]:
 
         return sentences_of(teaching_corpus().part("train").texts, 1, MAX_SENTENCE_WORDS)
     if options.data.suffix == ".parquet":
-        from dpcore.study.manifest import need_pandas
+        from dpcore.study.tables import need_pandas
 
         try:
             column = need_pandas("reading a corpus needs").read_parquet(

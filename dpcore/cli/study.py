@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
     from dpcore.cli.mechanisms import Commands
+    from dpcore.study.definition import Study
+    from dpcore.study.recorded import Entry
 
 _OUT = Path("results")
 
@@ -42,124 +44,72 @@ def register(commands: Commands) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from dpcore.papers.studies import STUDIES
-    from dpcore.study.results import bundled_results, read_manifest
+    from dpcore.papers.studies import EXPERIMENTS, STUDIES
+    from dpcore.study.recorded import read_bundled
 
-    folder = bundled_results()
     try:
-        entries = {entry.name: entry for entry in read_manifest(folder)}
+        entries = {entry.name: entry for entry in read_bundled()}
     except StudyError:
         entries = {}
-    found: list[dict[str, Any]] = []
-    for study in STUDIES.values():
-        entry = entries.get(study.name)
-        facts = {
-            "name": study.name,
-            "title": study.title,
-            "source": study.source,
-            "vocabulary": study.vocabulary,
-            "words": study.words,
-            "runs": study.runs,
-            "series": [series.name for series in study.series],
-            "recorded": entry.date if entry else None,
-            "version": entry.version if entry else None,
-            "command": entry.command if entry else None,
-        }
-        found.append(facts)
-    experiments = _experiments(folder)
+    studies, experiments = (
+        [_facts(study, entries.get(study.name)) for study in group.values()]
+        for group in (STUDIES, EXPERIMENTS)
+    )
     if options.json:
-        print_json({"studies": found, "experiments": experiments})
+        print_json({"studies": studies, "experiments": experiments})
         return 0
-    for facts in found:
+    for facts in (*studies, *experiments):
         print(f"{facts['name']:28} {facts['title']}")
-        print(f"{'':28} {facts['source'] or 'no paper'}; {facts['words']:,} words")
-        state = f"recorded {facts['recorded']}: {facts['command']}"
-        print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
-    for facts in experiments:
-        print(f"{facts['name']:28} {facts['title']}")
-        print(f"{'':28} {facts['source'] or 'no paper'}; {facts['sizes']}")
+        sizes = f"{facts['words']:,} words" if "words" in facts else facts["sizes"]
+        print(f"{'':28} {facts['source'] or 'no paper'}; {sizes}")
         state = f"recorded {facts['recorded']}: {facts['command']}"
         print(f"{'':28} {state if facts['recorded'] else 'not recorded'}")
     return 0
 
 
-def _experiments(folder: Path) -> list[dict[str, Any]]:
-    """The experiments with classifiers, and what is recorded of them."""
-    from dpcore.papers.experiments import EXPERIMENTS
-    from dpcore.study.experiment_results import FOLDER, read_experiments
-
-    try:
-        entries = {entry.name: entry for entry in read_experiments(folder / FOLDER)}
-    except StudyError:
-        entries = {}
-    found: list[dict[str, Any]] = []
-    for experiment in EXPERIMENTS.values():
-        entry = entries.get(experiment.name)
-        facts: dict[str, Any] = {
-            "name": experiment.name,
-            "title": experiment.title,
-            "source": experiment.source,
-            "sizes": experiment.sizes,
-            "cells": len(experiment.plan.cells()),
-            "recorded": entry.date if entry else None,
-            "version": entry.version if entry else None,
-            "command": entry.command if entry else None,
+def _facts(study: Study, entry: Entry | None) -> dict[str, Any]:
+    """What a study is, and what is recorded of it."""
+    own: dict[str, Any] = {"sizes": study.sizes, "cells": len(study.plan.cells())}
+    if study.choice:
+        own = {
+            "vocabulary": study.plan.lexicons[0],
+            "words": study.choice.count,
+            "runs": dict(study.plan.options)["runs"],
+            "series": [arm.name for arm in study.plan.arms],
         }
-        found.append(facts)
-    return found
+    return {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        **own,
+        "recorded": entry.date if entry else None,
+        "version": entry.version if entry else None,
+        "command": entry.command if entry else None,
+    }
 
 
 def _run(options: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
     from dpcore.cli.terminal import progress_bars
-    from dpcore.papers.studies import STUDIES, study_of
-    from dpcore.study.manifest import check_writable
+    from dpcore.papers.studies import study_of
+    from dpcore.study.recorded import FOLDER, check_writable, write_recorded
     from dpcore.study.recording import Options, record
-    from dpcore.study.results import write_recorded
-    from dpcore.study.vocabularies import load_vocabulary
 
-    if options.name not in STUDIES:
-        return _run_experiment(options)
     study = study_of(options.name)
-    check_writable(options.out)
-    with progress_bars() as progress:
-        counted = load_vocabulary(study.vocabulary, options.data, progress)
-        chosen = Options(options.words, options.seed or 0)
-        more = {"workers": options.workers, "work": options.work}
-        entry, table = record(study, counted, chosen, progress, **more)
-    written = write_recorded(entry, table, options.out)
-    if options.json:
-        print_json(asdict(written))
-        return 0
-    print(f"{written.file}: {len(table):,} rows in {options.out}, measured in {entry.seconds:g} s")
-    print(f"{len(counted.lexicon):,} words, of which {entry.words:,} measured; seed {entry.seed}")
-    return 0
-
-
-def _run_experiment(options: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
-    from dpcore.cli.terminal import progress_bars
-    from dpcore.papers.experimenting import record_experiment
-    from dpcore.papers.experiments import experiment_of
-    from dpcore.study.experiment_results import FOLDER, write_experiment
-    from dpcore.study.manifest import check_writable
-
-    experiment = experiment_of(options.name)
-    if options.words is not None or options.seed is not None:
-        raise StudyError("an experiment has its own sizes and seeds: leave out --words and --seed")
-    if options.data is None and experiment.reads_data:
-        raise StudyError("an experiment reads corpora and vectors: give their folder with --data")
-    folder = options.out / FOLDER
+    folder = options.out if study.choice else options.out / FOLDER
     check_writable(folder)
+    chosen = Options(options.words, options.seed)
     with progress_bars() as progress:
-        entry, table = record_experiment(
-            experiment, options.data, options.workers, options.work, progress
+        entry, table = record(
+            study, options.data, chosen, progress, workers=options.workers, work=options.work
         )
-    written = write_experiment(entry, table, folder)
+    written = write_recorded(entry, table, folder)
     if options.json:
-        print_json(asdict(written))
+        print_json(written.to_json())
         return 0
-    print(f"{written.file}: {len(table):,} rows in {folder}, cells of {entry.seconds:g} s")
+    if study.choice is None:
+        print(f"{written.file}: {len(table):,} rows in {folder}, cells of {entry.seconds:g} s")
+        return 0
+    print(f"{written.file}: {len(table):,} rows in {folder}, measured in {entry.seconds:g} s")
+    words = entry.vocabulary["words"]
+    print(f"{words:,} words, of which {entry.words:,} measured; seed {entry.seed}")
     return 0

@@ -64,9 +64,9 @@ def _utility(options: argparse.Namespace) -> int:
     from dpcore.cli.word_options import parse_epsilons, parse_settings
     from dpcore.lexicon.catalogue import DEFAULT_NAME, load
     from dpcore.mechanisms.registry import create
-    from dpcore.study.experiment_results import tidy
     from dpcore.study.live import Live
     from dpcore.study.plan import Arm
+    from dpcore.study.tables import tidy
 
     texts = _texts(options)
     names = list(dict.fromkeys(options.mechanism))
