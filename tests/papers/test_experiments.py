@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpcore.cli.main import main as cli
+from dpcore.cli.main import main
 from dpcore.guarantee import Status
 from dpcore.papers import studies
 from dpcore.papers.studies import EXPERIMENTS, study_of
@@ -90,14 +90,14 @@ def test_the_command_line(data, tmp_path, monkeypatch, capsys):
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
-    assert cli(run) == 0
+    assert main(run) == 0
     assert "toy.parquet" in capsys.readouterr().out
     assert read_recorded("toy", tmp_path / "out" / "experiments").entry.title == "A toy"
     for wrong, said in (
         (["study", "run", "toy", "--data", str(data), "--words", "3"], "leave out --words"),
         (["study", "run", "no such", "--data", str(data)], "no study 'no such'; there are: xu2021"),
     ):
-        assert cli([*wrong, "--out", str(tmp_path / "out")]) == 2
+        assert main([*wrong, "--out", str(tmp_path / "out")]) == 2
         assert said in capsys.readouterr().err
 
 
