@@ -41,7 +41,7 @@ def _forget():
 def rows_of(tmp_path):
     def rows(*arms, **options):
         every = tuple((dict(OPTIONS) | options).items())
-        task = huang2024.TASK
+        task = huang2024.NETWORK_TASK
         plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0,), every, together=True)
         files = {"toy.parquet": toy_corpus.write(tmp_path / "toy.parquet")}
         sources = gather(plan, tmp_path, lexicons={"toy": toy_corpus.lexicon()}, files=files)
