@@ -215,22 +215,15 @@ def corpora() -> Iterator[tuple[str, Any]]:
 def papers() -> Iterator[tuple[str, Any]]:
     """What papers say against what is recorded, and the verdicts and tables that are bundled."""
     from dpcore.papers.comparison import compare
-    from dpcore.papers.comparison_utility import compare_experiment
-    from dpcore.study.experiment_results import read_experiment, read_experiments
-    from dpcore.study.provenance import experiment_provenance, provenance
-    from dpcore.study.results import bundled_results, read_manifest, read_recorded
+    from dpcore.study.provenance import provenance
+    from dpcore.study.recorded import read_bundled, read_recorded
 
-    for entry in read_manifest(bundled_results()):
+    for entry in read_bundled():
         recorded = read_recorded(entry.name)
-        yield f"study {entry.name}: compared", [asdict(row) for row in compare(recorded)]
-        yield f"study {entry.name}: made", provenance(entry)
-        yield f"study {entry.name}: table", _table(recorded.table)
-    for experiment in read_experiments():
-        result = read_experiment(experiment.name)
-        rows = [asdict(row) for row in compare_experiment(result)]
-        yield f"experiment {experiment.name}: compared", rows
-        yield f"experiment {experiment.name}: made", experiment_provenance(experiment)
-        yield f"experiment {experiment.name}: table", _table(result.table)
+        name = f"{'study' if entry.of_words else 'experiment'} {entry.name}"
+        yield f"{name}: compared", [asdict(row) for row in compare(recorded)]
+        yield f"{name}: made", provenance(entry)
+        yield f"{name}: table", _table(recorded.table)
     for path in sorted((ROOT / "data").rglob("*")):
         if path.is_file():
             name = path.relative_to(ROOT).as_posix()

@@ -45,7 +45,7 @@ _noise_options = shared.several(
 
 def _vectors(options: Options) -> Lexicon:
     from dpcore.lexicon.catalogue import load
-    from dpcore.study.embeddings import random_vectors
+    from dpcore.study.vocabularies import random_vectors
 
     return random_vectors(load()) if options.vectors == _RANDOM else load(options.vectors)
 
@@ -142,7 +142,7 @@ def _public(options: Options) -> list[str]:
 
         return sentences_of(teaching_corpus().part("train").texts, 1, MAX_SENTENCE_WORDS)
     if options.data.suffix == ".parquet":
-        from dpcore.study.manifest import need_pandas
+        from dpcore.study.tables import need_pandas
 
         name = options.text_column
         try:

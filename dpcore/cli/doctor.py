@@ -185,16 +185,14 @@ def _cache() -> Finding:
 
 
 def _results() -> Finding:
-    from dpcore.study.experiment_results import read_experiment, read_experiments
-    from dpcore.study.results import bundled_results, read_manifest, read_recorded
+    from dpcore.study.recorded import read_bundled, read_recorded
 
-    studies, experiments = read_manifest(bundled_results()), read_experiments()
-    for study in studies:
-        read_recorded(study.name)
-    for experiment in experiments:
-        read_experiment(experiment.name)
-    count = len(studies) + len(experiments)
-    return Finding("recorded results", State.GOOD, f"{count} tables, all as their manifests say")
+    entries = read_bundled()
+    for entry in entries:
+        read_recorded(entry.name)
+    return Finding(
+        "recorded results", State.GOOD, f"{len(entries)} tables, all as their manifests say"
+    )
 
 
 def _memory() -> Finding:

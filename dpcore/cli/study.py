@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ from dpcore.cli.terminal import progress_bars
 from dpcore.errors import StudyError
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import ExperimentEntry
-    from dpcore.study.results import Entry
+    from dpcore.study.definition import Study
+    from dpcore.study.recorded import Entry
 
 study_command = group("study", "Studies whose results come with the laboratory.")
 
@@ -25,50 +24,36 @@ study_command = group("study", "Studies whose results come with the laboratory."
 @command("list", study_command)
 def _list(_: Options) -> Answer:
     """The studies, and what is recorded of them."""
-    from dpcore.papers.experiments import EXPERIMENTS
-    from dpcore.papers.studies import STUDIES
-    from dpcore.study.experiment_results import FOLDER, read_experiments
-    from dpcore.study.results import bundled_results, read_manifest
+    from dpcore.papers.studies import EXPERIMENTS, STUDIES
+    from dpcore.study.recorded import read_bundled
 
-    folder = bundled_results()
     try:
-        study_entries = {entry.name: entry for entry in read_manifest(folder)}
+        entries = {entry.name: entry for entry in read_bundled()}
     except StudyError:
-        study_entries = {}
-    try:
-        experiment_entries = {entry.name: entry for entry in read_experiments(folder / FOLDER)}
-    except StudyError:
-        experiment_entries = {}
-    studies = [
-        {
-            "name": study.name,
-            "title": study.title,
-            "source": study.source,
-            "vocabulary": study.vocabulary,
-            "words": study.words,
-            "runs": study.runs,
-            "series": [series.name for series in study.series],
-            **_recorded(study_entries.get(study.name)),
-        }
-        for study in STUDIES.values()
-    ]
-    experiments = [
-        {
-            "name": experiment.name,
-            "title": experiment.title,
-            "source": experiment.source,
-            "sizes": experiment.sizes,
-            "cells": len(experiment.plan.cells()),
-            **_recorded(experiment_entries.get(experiment.name)),
-        }
-        for experiment in EXPERIMENTS.values()
-    ]
+        entries = {}
+    studies, experiments = (
+        [_facts(study, entries.get(study.name)) for study in studies_of_a_kind.values()]
+        for studies_of_a_kind in (STUDIES, EXPERIMENTS)
+    )
     result = {"studies": studies, "experiments": experiments}
     return Answer(result, _lines([*studies, *experiments]))
 
 
-def _recorded(entry: Entry | ExperimentEntry | None) -> dict[str, Any]:
+def _facts(study: Study, entry: Entry | None) -> dict[str, Any]:
+    """What a study is, and what is recorded of it."""
+    own: dict[str, Any] = {"sizes": study.sizes, "cells": len(study.plan.cells())}
+    if study.choice:
+        own = {
+            "vocabulary": study.plan.lexicons[0],
+            "words": study.choice.count,
+            "runs": dict(study.plan.options)["runs"],
+            "series": [arm.name for arm in study.plan.arms],
+        }
     return {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        **own,
         "recorded": entry.date if entry else None,
         "version": entry.version if entry else None,
         "command": entry.command if entry else None,
@@ -94,53 +79,28 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 @shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
 def _run(options: Options) -> Answer:
     """Record the study NAME, one of `study list`."""
-    from dpcore.papers.studies import STUDIES, study_of
-    from dpcore.study.manifest import check_writable
+    from dpcore.papers.studies import study_of
+    from dpcore.study.recorded import FOLDER, check_writable, write_recorded
     from dpcore.study.recording import Options as Choice
     from dpcore.study.recording import record
-    from dpcore.study.results import write_recorded
-    from dpcore.study.vocabularies import load_vocabulary
 
-    if options.name not in STUDIES:
-        return _run_experiment(options)
     study = study_of(options.name)
-    check_writable(options.out)
+    folder = options.out if study.choice else options.out / FOLDER
+    check_writable(folder)
+    choice = Choice(options.words, options.seed)
     with progress_bars() as progress:
-        counted = load_vocabulary(study.vocabulary, options.data, progress)
-        choice = Choice(options.words, options.seed or 0)
         entry, table = record(
-            study, counted, choice, progress, workers=options.workers, work=options.work
+            study, options.data, choice, progress, workers=options.workers, work=options.work
         )
-    written = write_recorded(entry, table, options.out)
-    known, rows = len(counted.lexicon), len(table)
+    written = write_recorded(entry, table, folder)
+    size = f"{written.file}: {len(table):,} rows in {folder}"
+    if study.choice is None:
+        return Answer(written.to_json(), [f"{size}, cells of {entry.seconds:g} s"])
+    known = entry.vocabulary["words"]
     return Answer(
-        asdict(written),
+        written.to_json(),
         [
-            f"{written.file}: {rows:,} rows in {options.out}, measured in {entry.seconds:g} s",
+            f"{size}, measured in {entry.seconds:g} s",
             f"{known:,} words, of which {entry.words:,} measured; seed {entry.seed}",
         ],
-    )
-
-
-def _run_experiment(options: Options) -> Answer:
-    from dpcore.papers.experimenting import record_experiment
-    from dpcore.papers.experiments import experiment_of
-    from dpcore.study.experiment_results import FOLDER, write_experiment
-    from dpcore.study.manifest import check_writable
-
-    experiment = experiment_of(options.name)
-    if options.words is not None or options.seed is not None:
-        raise StudyError("an experiment has its own sizes and seeds: leave out --words and --seed")
-    if options.data is None and experiment.reads_data:
-        raise StudyError("an experiment reads corpora and vectors: give their folder with --data")
-    folder = options.out / FOLDER
-    check_writable(folder)
-    with progress_bars() as progress:
-        entry, table = record_experiment(
-            experiment, options.data, options.workers, options.work, progress
-        )
-    written = write_experiment(entry, table, folder)
-    return Answer(
-        asdict(written),
-        [f"{written.file}: {len(table):,} rows in {folder}, cells of {entry.seconds:g} s"],
     )

@@ -51,9 +51,9 @@ _TITLES = {
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
     from dpcore.lexicon.catalogue import DEFAULT_NAME
-    from dpcore.study.experiment_results import tidy
     from dpcore.study.live import Live
     from dpcore.study.plan import Arm
+    from dpcore.study.tables import tidy
 
     texts = _texts(options)
     labelling = "uploaded" if options.file else options.labels

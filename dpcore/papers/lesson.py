@@ -177,10 +177,10 @@ def _crowd(lexicon: Lexicon) -> Exercise:
 
 
 def _price(_: Lexicon) -> Exercise:
-    from dpcore.study.experiment_results import read_experiment
+    from dpcore.study.recorded import read_recorded
     from dpcore.study.utility_summary import baseline, curves
 
-    table = read_experiment("teaching-corpus").table
+    table = read_recorded("teaching-corpus").table
     where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
     before = baseline(table, "accuracy", **where)
     majority = baseline(table, "majority", data="sentiment")

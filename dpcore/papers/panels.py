@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import resolve
-from dpcore.papers.reported import reported_nw
-from dpcore.study.reading import counted, line
+from dpcore.papers.huang2024.printed import figure_nw
+from dpcore.study.reading import Figures
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.study.parts import Panel
-    from dpcore.study.results import Recorded
+    from dpcore.study.definition import Panel
+    from dpcore.study.recorded import Recorded
 
 TRADE = "trade"
 _CURVE = (
@@ -53,7 +53,7 @@ def drawing(recorded: Recorded, panel: Panel) -> Drawing:
     Raises:
         StudyError: the result does not hold a curve of the panel.
     """
-    rows = line(recorded, panel.curves[0], "nw")
+    rows = Figures(recorded).curve("nw", panel.curves[0])
     meaning = resolve(str(rows["mechanism"].iloc[0])).meaning
     make = _trade if panel.quantity == TRADE else _curves
     return Drawing(panel, make(recorded, panel), meaning)
@@ -63,14 +63,14 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
     """One row a curve, layer and ε."""
     import pandas as pd
 
-    parts = []
+    figures, parts = Figures(recorded), []
     for curve in panel.curves:
-        best = line(recorded, curve, panel.quantity)
+        best = figures.curve(panel.quantity, curve)
         parts.append(best[list(_CURVE)].assign(layer="line"))
-        points = counted(recorded, curve, panel.quantity)
+        points = figures.protocol(panel.quantity, curve)
         if len(points):
             parts.append(points[list(_CURVE)].assign(layer="protocol"))
-        printed = reported_nw(recorded.entry.name, curve) if panel.quantity == "nw" else {}
+        printed = figure_nw(recorded.entry.name, curve) if panel.quantity == "nw" else {}
         if printed:
             row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": "paper"}
             row |= {"method": "the paper", "words": 0, "runs": 0}
@@ -85,9 +85,9 @@ def _trade(recorded: Recorded, panel: Panel) -> pd.DataFrame:
     """One row a curve and ε: mean Nw and mean Sw by the best method."""
     import pandas as pd
 
-    parts = []
+    figures, parts = Figures(recorded), []
     for curve in panel.curves:
-        nw, sw = line(recorded, curve, "nw"), line(recorded, curve, "sw")
+        nw, sw = (figures.curve(quantity, curve) for quantity in ("nw", "sw"))
         kept = nw[["curve", "mechanism", "method", "epsilon", "words", "runs"]]
         parts.append(kept.assign(nw=nw["mean"], sw=sw["mean"]))
     return pd.concat(parts, ignore_index=True)

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from dpcore.errors import StudyError
-from dpcore.papers.huang2024 import deniability as huang2024
-from dpcore.papers.ours import deniability as bundled
-from dpcore.papers.xu2021 import deniability as xu2021
-from dpcore.study.parts import Study
+from dpcore.papers.carvalho2021 import plans as carvalho2021
+from dpcore.papers.habernal2021 import plans as habernal2021
+from dpcore.papers.huang2024 import plans as huang2024
+from dpcore.papers.lecuyer2019 import plans as lecuyer2019
+from dpcore.papers.ours import deniability, teaching
+from dpcore.papers.xu2021 import plans as xu2021
+from dpcore.study.definition import Study
 
-STUDIES: dict[str, Study] = {
-    study.name: study for study in (*xu2021.STUDIES, *huang2024.STUDIES, *bundled.STUDIES)
-}
-"""By name, in the order in which they are shown."""
+
+def _by_name(*studies: Study) -> dict[str, Study]:
+    return {study.name: study for study in studies}
+
+
+STUDIES = _by_name(*xu2021.FIGURES, *huang2024.FIGURES, deniability.STUDY)
+"""Studies of words by name, in the order in which they are shown."""
+EXPERIMENTS = _by_name(
+    teaching.STUDY,
+    carvalho2021.STUDY,
+    *huang2024.TEXTS,
+    *huang2024.NETWORKS,
+    lecuyer2019.DIGITS,
+    lecuyer2019.TEXTS,
+    habernal2021.STUDY,
+    *xu2021.TRAININGS,
+)
+"""Experiments by name, in the order in which they are shown."""
 
 
 def study_of(name: str) -> Study:
-    """The study of a name.
+    """The study or experiment of a name.
 
     Raises:
         StudyError: there is none; the message names those that there are.
     """
-    if name not in STUDIES:
-        raise StudyError(f"no study {name[:60]!r}; there are: {', '.join(STUDIES)}")
-    return STUDIES[name]
+    known = STUDIES | EXPERIMENTS
+    if name not in known:
+        raise StudyError(f"no study {name[:60]!r}; there are: {', '.join(known)}")
+    return known[name]

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import StudyError
 from dpcore.mechanisms.registry import resolve
 from dpcore.noise.streams import check_seed, generator
-from dpcore.study.parts import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+
+Settings = tuple[tuple[str, Any], ...]
 
 BASELINE = ""
 """In place of a mechanism: the text as it stands."""

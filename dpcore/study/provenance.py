@@ -3,58 +3,65 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpcore.study.results import UNDEFINED
+from dpcore.study.tables import UNDEFINED
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import ExperimentEntry
-    from dpcore.study.results import Entry, Recorded
+    from dpcore.study.recorded import Entry, Recorded
 
 
 def provenance(entry: Entry) -> list[str]:
-    """Lines of plain text: words, seed, version, machine, files and fingerprints."""
-    words, machine = entry.vocabulary, entry.machine
-    tokens = ""
-    if words["tokens"] is not None:
-        tokens = f", {words['tokens']:,} tokens of which {words['unknown_tokens']:,} have no vector"
-    lines = [
-        f"Vocabulary: {words['title']}{tokens}.",
-        f"n = {words['words']:,} words, d = {words['dimension']}, smallest distance Δ₀ = "
-        f"{words['separation']:.4f}, largest Δ = {words['diameter']:.4f}; fingerprint "
-        f"{words['fingerprint'][:16]}…",
-        f"Words measured: {entry.selection}. R = {entry.runs:,}, seed {entry.seed}.",
-        f"dpcore {entry.version}, Python {machine['python']}, numpy {machine['numpy']}, "
-        f"{machine['system']} {machine['processor']}, {machine['cores']} cores; {entry.date}, "
-        f"{entry.seconds:,.0f} s.",
-    ]
+    """Lines of plain text: words or sizes, seeds, versions, machine, files and fingerprints."""
+    lines = _words(entry) if entry.of_words else _trials(entry)
     lines += [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
     lines += [
-        f"{one['name']}: {one['detail']}, {one['words']:,} words."
-        for one in entry.series
-        if one["words"]
+        f"{series['name']}: {series['detail']}, {series['words']:,} words."
+        for series in entry.series
+        if series["words"]
     ]
     return lines
 
 
-def experiment_provenance(entry: ExperimentEntry) -> list[str]:
-    """Lines of plain text: sizes, seeds, versions, machine, words and vectors, files."""
-    machine, seeds = entry.machine, entry.plan["seeds"]
+def _words(entry: Entry) -> list[str]:
+    words = entry.vocabulary
+    tokens = ""
+    if words["tokens"] is not None:
+        tokens = f", {words['tokens']:,} tokens of which {words['unknown_tokens']:,} have no vector"
+    return [
+        f"Vocabulary: {words['title']}{tokens}.",
+        _extent(words),
+        f"Words measured: {entry.selection}. R = {entry.runs:,}, seed {entry.seed}.",
+        f"{_versions(entry)}, {_machine(entry)}, {entry.seconds:,.0f} s.",
+    ]
+
+
+def _trials(entry: Entry) -> list[str]:
     packages = ", ".join(f"{name} {version}" for name, version in entry.packages.items())
-    lines = [
+    return [
         entry.sizes,
-        f"Seeds {', '.join(str(seed) for seed in seeds)}.",
-        f"dpcore {entry.version}, Python {machine['python']}, numpy {machine['numpy']}, "
-        f"{packages}; {machine['system']} {machine['processor']}, {machine['cores']} cores; "
-        f"{entry.date}, {entry.seconds:,.0f} s of one core.",
+        f"Seeds {', '.join(str(seed) for seed in entry.plan['seeds'])}.",
+        f"{_versions(entry)}, {packages}; {_machine(entry)}, {entry.seconds:,.0f} s of one core.",
+        *(f"{lexicon['name']}: {_extent(lexicon)}" for lexicon in entry.lexicons),
     ]
-    lines += [
-        f"{one['name']}: n = {one['words']:,} words, d = {one['dimension']}, smallest distance "
-        f"Δ₀ = {one['separation']:.4f}, largest Δ = {one['diameter']:.4f}; fingerprint "
-        f"{one['fingerprint'][:16]}…"
-        for one in entry.lexicons
-    ]
-    return lines + [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
+
+
+def _extent(words: dict[str, Any]) -> str:
+    return (
+        f"n = {words['words']:,} words, d = {words['dimension']}, smallest distance Δ₀ = "
+        f"{words['separation']:.4f}, largest Δ = {words['diameter']:.4f}; fingerprint "
+        f"{words['fingerprint'][:16]}…"
+    )
+
+
+def _versions(entry: Entry) -> str:
+    machine = entry.machine
+    return f"dpcore {entry.version}, Python {machine['python']}, numpy {machine['numpy']}"
+
+
+def _machine(entry: Entry) -> str:
+    machine = entry.machine
+    return f"{machine['system']} {machine['processor']}, {machine['cores']} cores; {entry.date}"
 
 
 def undefined_sentence(recorded: Recorded) -> str:

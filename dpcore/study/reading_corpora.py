@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import StudyError
 from dpcore.learn.labelled import LabelledTexts
-from dpcore.study.manifest import need_pandas
+from dpcore.study.tables import need_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,9 +1,10 @@
-"""Making a recorded result: load the words, measure every series, and write table and manifest."""
+"""Recording a study: load what it reads, run its plan, and say how the table was made."""
 
 from __future__ import annotations
 
+import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,54 +12,62 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.errors import StudyError
 from dpcore.jobs.executors import of
 from dpcore.jobs.machine import machine_facts
+from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
-from dpcore.study.plan import Arm, Plan
-from dpcore.study.results import COLUMNS, NUMBERS, Entry
+from dpcore.study.plan import canonical
+from dpcore.study.privacy_rows import privacy_rows
+from dpcore.study.recorded import Entry
 from dpcore.study.runner import collected, run
 from dpcore.study.sources import gather
-from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon
+from dpcore.study.tables import tidy, words_table
+from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon, load_vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
-    from dpcore.study.parts import Series, Settings, Study
+    from dpcore.study.definition import Study
+    from dpcore.study.plan import Arm, Plan
     from dpcore.study.runner import Row
 
-_WORDS = "words of the study"  # the lexicon, in the plan
+_PACKAGES = ("scikit-learn", "scipy", "rouge-score", "sacrebleu", "torch", "transformers")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is recorded: number of words (None: the study's own) and seed."""
+    """How a study of words is recorded: number of words (None: the study's own) and seed."""
 
     words: int | None = None
-    seed: int = 0
+    seed: int | None = None
 
 
 def record(
     study: Study,
-    counted: CountedLexicon,
-    options: Options,
+    data: Path | None,
+    options: Options | None = None,
     progress: Progress = silent,
     *,
     workers: int = 1,
     work: Path | None = None,
 ) -> tuple[Entry, pd.DataFrame]:
-    """Measure a study on its vocabulary.
+    """Run the plan of a study.
 
     Args:
-        study: what to measure.
-        counted: its vocabulary (`load_vocabulary`).
-        options: number of words and seed.
-        progress: called after every series.
-        workers: processes, of which each measures a series at a time.
-        work: finished series are kept here, and a run that was stopped goes on; a temporary folder
+        study: what to do.
+        data: the folder of corpora and vectors; None for a study that reads none.
+        options: number of words and seed of a study of words; an experiment has its own.
+        progress: called after every cell.
+        workers: processes, of which each does a cell at a time.
+        work: finished cells are kept here, and a run that was stopped goes on; a temporary folder
             if None.
 
     Returns:
@@ -67,48 +76,89 @@ def record(
     Raises:
         ParameterError: the number of words is not 1 to that of the vocabulary, or the seed is not
             one.
+        StudyError: a file is missing, a cell failed, the folder cannot be written, or options are
+            given to an experiment.
         LexiconError, UnknownMechanismError: as creating a mechanism.
     """
-    import pandas as pd
-
+    options = options or Options()
     if work is None:
         with tempfile.TemporaryDirectory(prefix="dpcore-") as folder:
-            own = Path(folder)
-            return record(study, counted, options, progress, workers=workers, work=own)
-    check_seed(options.seed)
-    selection = choose_words(study, counted, options)
-    plan = plan_of(study, selection, options)
-    sources = gather(plan, work, lexicons={_WORDS: counted.lexicon})
+            return record(study, data, options, progress, workers=workers, work=Path(folder))
+    if study.choice is None:
+        if options != Options():
+            raise StudyError(
+                "an experiment has its own sizes and seeds: leave out --words and --seed"
+            )
+        if data is None and study.reads_data:
+            raise StudyError(
+                "an experiment reads corpora and vectors: give their folder with --data"
+            )
+    check_seed(options.seed or 0)
+    names = [name for name in study.plan.lexicons if name]
+    counted = {name: load_vocabulary(name, data, progress) for name in names}
+    lexicons = {name: found.lexicon for name, found in counted.items()}
+    plan = study.plan
+    if study.choice:
+        (vocabulary,) = counted.values()
+        plan = chosen_plan(study, choose_words(study, vocabulary, options), options)
+    files = {name: data / name for name in plan.data if name and data is not None}
+    sources = gather(plan, work, lexicons=lexicons, files=files)
     seconds = 0.0
     with of(workers) as executor:
         for done in run(plan, sources, work, executor=executor, progress=progress):
             seconds += done.seconds
     rows = collected(plan, sources, work)
-    series = [
-        _facts(one, counted, [r for r in rows if r["label"] == one.name]) for one in study.series
-    ]
-    table = pd.DataFrame([row for row in rows if row["quantity"]]).reindex(columns=list(COLUMNS))
-    table = table.astype(dict.fromkeys(NUMBERS, "float64"))
+    common: dict[str, Any] = {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        "command": _command(study, options),
+        "version": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(seconds, 1),
+        "machine": machine_facts(),
+    }
+    if study.choice:
+        return _of_words(common, plan, vocabulary, rows)
+    progress("what is true of the privacy", 0, 1)
+    table = tidy([*rows, *privacy_rows(plan, lexicons)])
     entry = Entry(
-        name=study.name,
-        title=study.title,
-        source=study.source,
-        command=_command(study, options),
-        seed=options.seed,
-        version=__version__,
-        date=datetime.now(UTC).date().isoformat(),
-        seconds=round(seconds, 1),
-        runs=study.runs,
-        words=len(selection),
-        selection=selection.description,
-        vocabulary=describe_vocabulary(study.vocabulary, counted),
-        data=counted.data,
-        series=series,
-        machine=machine_facts(),
-        file="",
-        sha256="",
+        **common,
+        plan=json.loads(canonical(plan.to_json())),
+        sizes=study.sizes,
+        workers=workers,
+        lexicons=[{"name": name, **_facts(lexicon)} for name, lexicon in lexicons.items()],
+        data={name: place.fingerprint for name, place in sources.files},
+        packages=installed(_PACKAGES),
     )
     return entry, table
+
+
+def _facts(lexicon: Lexicon) -> dict[str, Any]:
+    """What a manifest says of a lexicon."""
+    return {
+        "title": lexicon.name,
+        "words": len(lexicon),
+        "dimension": lexicon.dimension,
+        "separation": lexicon.extent.separation,
+        "diameter": lexicon.extent.diameter,
+        "fingerprint": lexicon.fingerprint,
+    }
+
+
+def _command(study: Study, options: Options) -> str:
+    """The command line that makes the result again."""
+    parts = [f"python -m dpcore study run {study.name}"]
+    if study.reads_data or (study.choice and study.plan.lexicons != (BUNDLED,)):
+        parts.append("--data ../shared/data")
+    if options.words is not None:
+        parts.append(f"--words {options.words}")
+    if study.choice:
+        parts.append(f"--seed {options.seed or 0}")
+    return " ".join(parts)
+
+
+# What only a study of words has: its words are chosen, and its series have facts of their own.
 
 
 def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Selection:
@@ -116,12 +166,15 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
 
     Raises:
         ParameterError: the number of words is not 1 to that of the vocabulary.
+        StudyError: the study is an experiment.
     """
+    if study.choice is None:
+        raise StudyError(f"{study.name} is an experiment: no words are chosen")
     lexicon = counted.lexicon
-    wanted = options.words if options.words is not None else min(study.words, len(lexicon))
-    rng = generator(options.seed, "words of", study.name)
-    if not study.by_tokens:
-        return measured.sample(lexicon, wanted, rng)
+    count = min(study.choice.count, len(lexicon)) if options.words is None else options.words
+    rng = generator(options.seed or 0, "words of", study.name)
+    if not study.choice.by_tokens:
+        return measured.sample(lexicon, count, rng)
     whole = measured.Selection(
         np.arange(len(lexicon)),
         lexicon.words,
@@ -130,77 +183,60 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
         counted.tokens,
         counted.unknown,
     )
-    return measured.reduced(whole, wanted, rng)
+    return measured.reduced(whole, count, rng)
 
 
-def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
-    """What a manifest says of a vocabulary."""
-    lexicon, extent = counted.lexicon, counted.lexicon.extent
-    corpus = CORPORA.get(key)
-    return {
-        "key": key,
-        "title": corpus.title if corpus else f"the bundled lexicon {lexicon.name}",
-        "words": len(lexicon),
-        "dimension": lexicon.dimension,
-        "separation": extent.separation,
-        "diameter": extent.diameter,
-        "fingerprint": lexicon.fingerprint,
-        "tokens": counted.tokens if corpus else None,
-        "unknown_tokens": counted.unknown if corpus else None,
-        "paper_words": corpus.paper_words if corpus else None,
-        "paper_separation": corpus.paper_separation if corpus else None,
-    }
-
-
-def plan_of(study: Study, selection: Selection, options: Options) -> Plan:
-    """A study as a plan: one cell a series, which holds all its ε."""
-    chosen: Settings = (
+def chosen_plan(study: Study, selection: Selection, options: Options) -> Plan:
+    """The plan of a study of words with these words, for its workers."""
+    words = (
         ("chosen", tuple(selection.words.tolist())),
         ("weights", tuple(selection.weights.tolist())),
         ("described", selection.description),
         ("tokens", selection.tokens),
         ("unknown", selection.unknown),
     )
-    arms = tuple(
-        Arm(
-            one.mechanism,
-            one.epsilons,
-            one.settings,
-            one.name,
-            (
-                ("curve", one.curve or one.name),
-                ("method", one.method),
-                ("most", one.words),
-                ("named", one.named),
-            ),
-        )
-        for one in study.series
+    plan = study.plan
+    return replace(plan, seeds=(options.seed or 0,), options=(*plan.options, *words))
+
+
+def _of_words(
+    common: Mapping[str, Any], plan: Plan, counted: CountedLexicon, rows: list[Row]
+) -> tuple[Entry, pd.DataFrame]:
+    """The record of a study of words; a row without a quantity holds the facts of a series."""
+    options, facts = dict(plan.options), {r["label"]: r for r in rows if not r["quantity"]}
+    entry = Entry(
+        **common,
+        seed=plan.seeds[0],
+        runs=options["runs"],
+        words=len(options["chosen"]),
+        selection=options["described"],
+        vocabulary=describe_vocabulary(plan.lexicons[0], counted),
+        data=counted.data,
+        series=[_series(arm, counted.lexicon, facts[arm.name]) for arm in plan.arms],
     )
-    return Plan(
-        study.name,
-        "dpcore.study.series:measure_series",
-        arms,
-        lexicons=(_WORDS,),
-        seeds=(options.seed,),
-        options=(("runs", study.runs), *chosen),
-        together=True,
+    return entry, words_table([row for row in rows if row["quantity"]])
+
+
+def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
+    """What a manifest says of a vocabulary."""
+    corpus = CORPORA.get(key)
+    title = corpus.title if corpus else f"the bundled lexicon {counted.lexicon.name}"
+    return (
+        {"key": key}
+        | _facts(counted.lexicon)
+        | {
+            "title": title,
+            "tokens": counted.tokens if corpus else None,
+            "unknown_tokens": counted.unknown if corpus else None,
+            "paper_words": corpus.paper_words if corpus else None,
+            "paper_separation": corpus.paper_separation if corpus else None,
+        }
     )
 
 
-def _facts(one: Series, counted: CountedLexicon, rows: list[Row]) -> dict[str, Any]:
+def _series(arm: Arm, lexicon: Lexicon, facts: Row) -> dict[str, Any]:
     """What the manifest says of a series."""
-    mechanism = create(one.mechanism, counted.lexicon, dict(one.settings))
-    facts = next(row for row in rows if not row["quantity"])
+    mechanism = create(arm.mechanism, lexicon, dict(arm.settings))
     names = ("method", "detail", "words", "numerical_error")
-    own = {"name": one.name, "curve": one.curve or one.name, "mechanism": mechanism.key}
+    own = {"name": arm.name, "curve": dict(arm.options)["curve"], "mechanism": mechanism.key}
     return own | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}
-
-
-def _command(study: Study, options: Options) -> str:
-    """The command line that makes the result again."""
-    parts = [f"python -m dpcore study run {study.name}"]
-    if study.vocabulary != BUNDLED:
-        parts.append("--data ../shared/data")
-    if options.words is not None:
-        parts.append(f"--words {options.words}")
-    return " ".join([*parts, f"--seed {options.seed}"])

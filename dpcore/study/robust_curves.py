@@ -12,7 +12,7 @@ from dpcore.study.utility_summary import chosen, curve_name, curves
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
 
 COLUMNS = ("curve", "mechanism", "x", "mean", "low", "high")
 
@@ -28,7 +28,7 @@ MEASURED = {
 """How accuracy is measured: quantity and the values of other columns."""
 
 
-def training_curves(recorded: RecordedExperiment, mechanism: str, measured: str) -> pd.DataFrame:
+def training_curves(recorded: Recorded, mechanism: str, measured: str) -> pd.DataFrame:
     """Accuracy of each training against ε of a mechanism, x = ln ε where its ε is so read.
 
     A network that knows no mechanism (normal, IBP) has one clean and one certified accuracy, which
@@ -61,7 +61,7 @@ def training_curves(recorded: RecordedExperiment, mechanism: str, measured: str)
 CONSTANT = "always the largest class"
 
 
-def constant_line(recorded: RecordedExperiment, curves: pd.DataFrame) -> pd.DataFrame:
+def constant_line(recorded: Recorded, curves: pd.DataFrame) -> pd.DataFrame:
     """The test accuracy of a constant answer, from one end of some curves to the other.
 
     No attack changes a constant answer, so a network that has learned nothing lies here.
@@ -75,13 +75,13 @@ def constant_line(recorded: RecordedExperiment, curves: pd.DataFrame) -> pd.Data
     return _frame([(CONSTANT, "", x, share, math.nan, math.nan) for x in ends])
 
 
-def rewriting_curves(recorded: RecordedExperiment, quantity: str, **where: Any) -> pd.DataFrame:
+def rewriting_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
     """Mean over seeds of a quantity against ε, one curve a noise: columns `COLUMNS`."""
     found = curves(recorded.table, quantity, **where).rename(columns={"epsilon": "x"})
     return found[list(COLUMNS)]
 
 
-def interval_curves(recorded: RecordedExperiment, quantity: str, **where: Any) -> pd.DataFrame:
+def interval_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
     """As `rewriting_curves` for a quantity that is computed, with no interval over seeds."""
     rows = chosen(recorded.table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
@@ -97,7 +97,7 @@ def interval_curves(recorded: RecordedExperiment, quantity: str, **where: Any) -
 ALLOWED = "the claimed ε allows"
 
 
-def allowed_curve(recorded: RecordedExperiment, data: str) -> pd.DataFrame:
+def allowed_curve(recorded: Recorded, data: str) -> pd.DataFrame:
     """What a claimed ε allows an attacker who names an utterance: columns `COLUMNS`, one curve.
 
     Args:
@@ -109,9 +109,7 @@ def allowed_curve(recorded: RecordedExperiment, data: str) -> pd.DataFrame:
     return _frame([(ALLOWED, "", float(e), float(v), math.nan, math.nan) for e, v in found.items()])
 
 
-def refuted_at(
-    recorded: RecordedExperiment, quantity: str, data: str, mechanism: str
-) -> tuple[float, ...]:
+def refuted_at(recorded: Recorded, quantity: str, data: str, mechanism: str) -> tuple[float, ...]:
     """Claimed ε at which a measured success is above what they allow, in every seed.
 
     Args:
@@ -127,7 +125,7 @@ def refuted_at(
     return tuple(float(epsilon) for epsilon in beyond.index[beyond])
 
 
-def _claimed(recorded: RecordedExperiment, data: str) -> pd.DataFrame:
+def _claimed(recorded: Recorded, data: str) -> pd.DataFrame:
     """The bound of a claim, which is the same for every noise: one row an ε and seed."""
     rows = chosen(recorded.table, "first_bound", variant="claimed", data=data)
     return rows.drop_duplicates(["epsilon", "seed"])

@@ -13,7 +13,7 @@ from dpcore.measure.summary import BANDS, QUANTITIES, STANDARD_ERRORS, summarise
 from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
 from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.noise.streams import generator
-from dpcore.study.results import MEASURED, UNDEFINED
+from dpcore.study.tables import MEASURED, UNDEFINED
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
 
 
 def _selection(cell: Cell, lexicon: Lexicon) -> Selection:
-    """The words of the study, as `plan_of` wrote them."""
+    """The words of the study, as `dpcore.study.recording.chosen_plan` wrote them."""
     words = np.array(cell.option("chosen"), dtype=np.int64)
     return measured.Selection(
         words,

@@ -8,7 +8,7 @@ can read; a guarantee for private texts needs a vocabulary that does not depend 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpcore.errors import StudyError
 from dpcore.lexicon.cache import Kept, keep, recall, sha256_of_file
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rows import freeze
-from dpcore.study.manifest import need_pandas
+from dpcore.study.tables import need_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +57,10 @@ class Corpus:
 
 BUNDLED = "bundled"
 """The vocabulary that needs no corpus: the lexicon that comes with the laboratory."""
+RANDOM = "random"
+_SEED = 2024  # of the random vectors: public, and the same for everyone
+_GAP = 4.787  # median distance of a word to its nearest, as of GloVe 840B and the bundled lexicon
+_SAMPLE = 1_000  # words whose nearest distance sets the scale
 
 CORPORA = {
     "imdb": Corpus(
@@ -162,23 +166,39 @@ def count_words(
     return counts, unknown
 
 
-def load_vocabulary(
-    key: str, folder: Path | None, progress: Progress = silent, within: Lexicon | None = None
-) -> CountedLexicon:
+def load_vocabulary(key: str, folder: Path | None, progress: Progress = silent) -> CountedLexicon:
     """The vocabulary of a study.
 
     Counting is kept in the cache, by the SHA-256 of both files.
 
     Args:
-        key: a key of `CORPORA`, or `BUNDLED` (every word counted once).
+        key: `BUNDLED` (every word counted once), a key of `CORPORA` for its words with the vectors
+            of its file, or one with "-bundled" (its words of the bundled lexicon) or "-random"
+            (`random_vectors`) behind.
         folder: holds the files of the corpus and of the vectors.
         progress: called while words are counted.
-        within: a lexicon whose words are counted, in place of the file of vectors.
 
     Raises:
         StudyError: there is no such vocabulary, or a file is missing or not what it should be.
         LexiconError: the vectors are damaged.
     """
+    from dpcore.lexicon.catalogue import load
+
+    base, _, kind = key.partition("-")
+    if kind not in {"", BUNDLED, RANDOM}:
+        raise StudyError(
+            f"no lexicon {key[:40]!r}: a vocabulary, or one with -{BUNDLED} or -{RANDOM} behind"
+        )
+    counted = _counted(base, folder, progress, load() if kind == BUNDLED else None)
+    if kind == RANDOM:
+        return replace(counted, lexicon=random_vectors(counted.lexicon))
+    return counted
+
+
+def _counted(
+    key: str, folder: Path | None, progress: Progress, within: Lexicon | None
+) -> CountedLexicon:
+    """A vocabulary with the words of a lexicon, or with those of its file of vectors."""
     from dpcore.lexicon.catalogue import load
 
     if key == BUNDLED:
@@ -246,3 +266,24 @@ def _texts(
     columns = [frame[name].dropna().drop_duplicates() for name in corpus.columns]
     texts = [str(text).replace("<br />", " ") for column in columns for text in column]
     return texts, lexicon, progress, len(texts)
+
+
+def random_vectors(lexicon: Lexicon) -> Lexicon:
+    """The same words with random vectors: they know nothing of what the words mean.
+
+    Entries are uniform on (−1, 1) (Wieting and Kiela 2019) times a public constant. Their scale is
+    ours: without one, ε per unit of distance means nothing. It puts the median distance to the
+    nearest word where it is for GloVe 840B, so that the same ε can be compared.
+    """
+    from dpcore.lexicon.lexicon import Lexicon as Made
+    from dpcore.lexicon.metric import distances
+
+    n, d = lexicon.vectors.shape
+    rng = np.random.default_rng([_SEED, n, d])
+    vectors = rng.uniform(-1.0, 1.0, (n, d)).astype(np.float32)
+    some = np.sort(rng.permutation(n)[:_SAMPLE])
+    gaps = distances(vectors, vectors[some])
+    gaps[np.arange(some.size), some] = np.inf
+    vectors *= np.float32(_GAP / np.median(gaps.min(axis=1)))
+    vectors.setflags(write=False)
+    return Made(f"random × {lexicon.name}", lexicon.words, vectors)

@@ -19,7 +19,7 @@ from dpcore.plots.deniability.recorded import (
 )
 from dpcore.plots.style import SCALES
 from dpcore.study.provenance import provenance, undefined_sentence
-from dpcore.study.results import read_recorded
+from dpcore.study.recorded import read_recorded
 from pages.shared.compared import show_compared
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
@@ -27,7 +27,7 @@ from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
     from dpcore.papers.panels import Drawing
-    from dpcore.study.results import Recorded
+    from dpcore.study.recorded import Recorded
 
 _STUDY = "study"
 

@@ -20,7 +20,7 @@ from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.papers.huang2024.autoencoder_examples import Examples
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.robustness.recorded_frame import Parts
 
 _QUANTITIES = {
@@ -74,11 +74,11 @@ def autoencoder_view() -> None:
         recorded_view(("huang2024-autoencoder-",), "auto", _parts, train)
 
 
-def _parts(found: RecordedExperiment) -> Parts:
+def _parts(found: Recorded) -> Parts:
     return {"Curves": lambda: _curves(found), "Examples": _examples}
 
 
-def _curves(found: RecordedExperiment) -> None:
+def _curves(found: Recorded) -> None:
     table = found.table
     there = set(table["quantity"])
     lexicons = list(dict.fromkeys(table["lexicon"]))
@@ -134,7 +134,7 @@ def _curves(found: RecordedExperiment) -> None:
     )
 
 
-def _baselines(found: RecordedExperiment, quantity: str, where: dict[str, str]) -> None:
+def _baselines(found: Recorded, quantity: str, where: dict[str, str]) -> None:
     """What comes out without noise, and what is written when only the length is known."""
     rows = found.rows(quantity, lexicon=where["lexicon"])
     rows = rows[rows["epsilon"].isna()]

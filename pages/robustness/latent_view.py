@@ -26,7 +26,7 @@ from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
     from dpcore.attack.latent.examples import Examples
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.robustness.recorded_frame import Parts
 
 ADEPT = "adept"
@@ -58,7 +58,7 @@ _BOUNDED = ("bayes", "first")
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "tf-idf"}
 
 
-def adept_parts(found: RecordedExperiment) -> Parts:
+def adept_parts(found: Recorded) -> Parts:
     """The parts of the record of ADePT, and the live attack."""
     return {
         "Rewrites": _rewrites,
@@ -210,7 +210,7 @@ def _successes(made: Examples, noise: str, seed: int) -> None:
     )
 
 
-def _curves(found: RecordedExperiment) -> None:
+def _curves(found: Recorded) -> None:
     there = set(found.table["quantity"])
     with st.container(horizontal=True):
         data = choose_one(

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.papers.lecuyer2019.summary import costs, summary
-from dpcore.papers.readings import option
 from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
+from dpcore.study.reading import Figures
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
@@ -18,7 +18,7 @@ from pages.shared.once import once
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.robustness.recorded_frame import Parts
 
 _PLACES = {
@@ -55,7 +55,7 @@ def noise_view() -> None:
     )
 
 
-def _parts(found: RecordedExperiment) -> Parts:
+def _parts(found: Recorded) -> Parts:
     pictures = found.entry.name == "pixeldp-digits"
     parts: Parts = {"Certified accuracy": lambda: _certified(found)}
     if pictures:
@@ -66,7 +66,7 @@ def _parts(found: RecordedExperiment) -> Parts:
     return parts
 
 
-def _summary(found: RecordedExperiment, quantity: str) -> pd.DataFrame:
+def _summary(found: Recorded, quantity: str) -> pd.DataFrame:
     key = (found.entry.sha256, quantity)
     return once("pixeldp", key, lambda: summary(found, quantity))
 
@@ -77,7 +77,7 @@ def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[s
     return {name: titles.get(name, name) for name in ordered}
 
 
-def _certified(found: RecordedExperiment) -> None:
+def _certified(found: Recorded) -> None:
     table = _summary(found, "certified")
     with st.container(horizontal=True):
         for column, title, titles, help_text in (
@@ -117,7 +117,7 @@ def _certified(found: RecordedExperiment) -> None:
     note(
         "Bands are 95 % intervals of the mean over trials, each with its own training. Of each "
         "input the bounds on its votes are wrong with probability at most "
-        f"{option(found, 'error'):g}."
+        f"{Figures(found).option('error'):g}."
     )
 
 
@@ -135,7 +135,7 @@ def _curve(row: dict[str, object]) -> str:
     return f"{place}, {_REGIMES.get(str(row['regime']), str(row['regime']))}"
 
 
-def _costs(found: RecordedExperiment) -> None:
+def _costs(found: Recorded) -> None:
     table = costs(found)
     named = table.assign(place=[_PLACES.get(str(name), str(name)) for name in table["place"]])
     curves = pd.DataFrame(
@@ -167,7 +167,7 @@ def _costs(found: RecordedExperiment) -> None:
     )
 
 
-def _words(found: RecordedExperiment) -> None:
+def _words(found: Recorded) -> None:
     table = _summary(found, "with_words")
     shown = table[["labels", "scale", "accounting", "condition", "bound", "at", "mean", "low",
                    "high"]].rename(columns={"at": "distance of the new word"})  # fmt: skip
@@ -193,7 +193,7 @@ def _words(found: RecordedExperiment) -> None:
     )
 
 
-def _all(found: RecordedExperiment) -> None:
+def _all(found: Recorded) -> None:
     quantity = choose_one(
         st.selectbox,
         "Number",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError, StudyError
-from dpcore.papers.experiments import EXPERIMENTS
-from dpcore.study.experiment_results import read_experiments
+from dpcore.papers.studies import EXPERIMENTS
+from dpcore.study.recorded import read_bundled
 from pages.robustness.reproducing import recorded_mark
 from pages.shared import link
 from pages.shared.downloads import csv_button
@@ -20,7 +20,7 @@ from pages.utility.linking import choose_one
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
 
     Parts = dict[str, Callable[[], None]]
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def recorded_view(
     beginning: tuple[str, ...],
     field: str,
-    parts: Callable[[RecordedExperiment], Parts],
+    parts: Callable[[Recorded], Parts],
     oneself: str,
 ) -> None:
     """Draw the choice of a record and its parts.
@@ -41,7 +41,7 @@ def recorded_view(
         oneself: how a person makes the like, fixed Markdown of ours.
     """
     try:
-        there = {one.name: one.title for one in read_experiments()}
+        there = {one.name: one.title for one in read_bundled()}
         titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
         if not titles:
             raise StudyError(
@@ -75,7 +75,7 @@ def recorded_view(
     recorded_footer(found)
 
 
-def _made(found: RecordedExperiment, oneself: str) -> None:
+def _made(found: Recorded, oneself: str) -> None:
     st.subheader("Link", anchor=False)
     st.code(link.permalink(), language=None, wrap_lines=True)
     made_view(found)

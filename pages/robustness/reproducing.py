@@ -10,7 +10,7 @@ import streamlit as st
 from pages.robustness.victims import NETWORKS
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.robustness.attack_work import Hunt
     from pages.robustness.pictures_work import Bounded, Noise
     from pages.robustness.words_work import Rules
@@ -30,7 +30,7 @@ def recorded_mark(date: str) -> None:
     st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
 
 
-def seeds(found: RecordedExperiment) -> str:
+def seeds(found: Recorded) -> str:
     """Over how many seeds a mean is, in words."""
     count = len(found.entry.plan["seeds"])
     return "one seed" if count == 1 else f"mean over {count} seeds"

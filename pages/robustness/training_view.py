@@ -17,7 +17,7 @@ from pages.shared.messages import note
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.robustness.recorded_frame import Parts
 
 _MEASURED = {
@@ -48,19 +48,19 @@ def training_view() -> None:
     )
 
 
-def _parts(found: RecordedExperiment) -> Parts:
+def _parts(found: Recorded) -> Parts:
     return {
         "Accuracy against ε": lambda: _curves(found),
         "All numbers": lambda: _numbers(found),
     }
 
 
-def _mechanisms(found: RecordedExperiment) -> list[str]:
+def _mechanisms(found: Recorded) -> list[str]:
     there = set(found.table["label"])
     return [name for name in _FIRST if name in there]
 
 
-def _curves(found: RecordedExperiment) -> None:
+def _curves(found: Recorded) -> None:
     names = _mechanisms(found)
     with st.container(horizontal=True):
         mechanism = choose_one(
@@ -104,7 +104,7 @@ def _curves(found: RecordedExperiment) -> None:
     )
 
 
-def _numbers(found: RecordedExperiment) -> None:
+def _numbers(found: Recorded) -> None:
     """One table a mechanism: every training and every measure at every ε."""
     for mechanism in _mechanisms(found):
         st.subheader(resolve(mechanism).title, anchor=False)

@@ -8,34 +8,34 @@ import streamlit as st
 
 import dpcore
 from dpcore.errors import DpcoreError
-from dpcore.papers.comparison_utility import compare_experiment
-from dpcore.study.experiment_results import read_experiment
-from dpcore.study.provenance import experiment_provenance
+from dpcore.papers.comparison import compare
+from dpcore.study.provenance import provenance as how_made
+from dpcore.study.recorded import read_recorded
 from pages.shared.compared import show_compared
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 
 if TYPE_CHECKING:
     from dpcore.papers.row import Row
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def recorded(name: str) -> RecordedExperiment:
+def recorded(name: str) -> Recorded:
     """A recorded experiment, read once for all sessions.
 
     Raises:
         DpcoreError: it is not there, or damaged.
     """
-    return read_experiment(name)
+    return read_recorded(name)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Comparing with the paper…")
-def _compared(digest: str, _found: RecordedExperiment) -> tuple[Row, ...]:  # noqa: ARG001 - a key
-    return compare_experiment(_found)
+def _compared(digest: str, _found: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
+    return compare(_found)
 
 
-def papers_view(found: RecordedExperiment) -> None:
+def papers_view(found: Recorded) -> None:
     """Draw what the paper says beside what is measured."""
     try:
         rows = _compared(found.entry.sha256, found)
@@ -48,7 +48,7 @@ def papers_view(found: RecordedExperiment) -> None:
         show_compared(row)
 
 
-def made_view(found: RecordedExperiment) -> None:
+def made_view(found: Recorded) -> None:
     """Draw the command that makes it again, and how it was made."""
     st.subheader("Command", anchor=False)
     st.code(found.entry.command, language=None, wrap_lines=True)
@@ -58,10 +58,10 @@ def made_view(found: RecordedExperiment) -> None:
             "draws under the same seeds may differ: its numbers then agree within their noise."
         )
     st.subheader("How it was made", anchor=False)
-    st.text("\n".join(experiment_provenance(found.entry)))
+    st.text("\n".join(how_made(found.entry)))
 
 
-def recorded_footer(found: RecordedExperiment) -> None:
+def recorded_footer(found: Recorded) -> None:
     """Draw from what a recorded view is, and what does not leave it."""
     entry = found.entry
     seeds = len(entry.plan["seeds"])

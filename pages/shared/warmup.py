@@ -39,7 +39,7 @@ def warm_up() -> None:
     import pages.utility.views  # noqa: F401
     from dpcore.errors import DpcoreError
     from dpcore.mechanisms.registry import MECHANISMS, resolve
-    from dpcore.papers.experiments import EXPERIMENTS
+    from dpcore.papers.studies import EXPERIMENTS
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
     from pages.utility.recorded import recorded_rows

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.papers.experiments import EXPERIMENTS
-from dpcore.study.experiment_results import read_experiments
+from dpcore.papers.studies import EXPERIMENTS
+from dpcore.study.recorded import read_bundled
 from pages.shared import link
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import recorded
 from pages.utility.evidence import Rows
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
 
 STUDY = "experiment"
 
@@ -30,10 +30,10 @@ def recorded_rows(name: str) -> Rows:
     return Rows(recorded(name).table)
 
 
-def choose_recorded() -> RecordedExperiment | None:
+def choose_recorded() -> Recorded | None:
     """Draw the choice; return what was recorded, or None if that was refused."""
     try:
-        titles = {entry.name: entry.title for entry in read_experiments()}
+        titles = {entry.name: entry.title for entry in read_bundled()}
         names = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in titles]
         if STUDY not in st.session_state:
             linked = st.query_params.get(STUDY, "")
@@ -55,7 +55,7 @@ def choose_recorded() -> RecordedExperiment | None:
     return found
 
 
-def _source(found: RecordedExperiment) -> str:
+def _source(found: Recorded) -> str:
     source = found.entry.source
     return (
         f"To be compared with {source}." if source else "Our own texts: no paper to compare with."

@@ -11,10 +11,10 @@ from dpcore.errors import DpcoreError
 from dpcore.learn.classifiers import LEARNERS, TITLES
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS
 from dpcore.study import live_jobs
-from dpcore.study.experiment_results import tidy
+from dpcore.study.definition import grid
 from dpcore.study.live import Live
-from dpcore.study.parts import grid
 from dpcore.study.plan import Arm
+from dpcore.study.tables import tidy
 from pages.shared.groups import GROUPS
 from pages.shared.messages import refuse
 from pages.utility.evidence import Rows

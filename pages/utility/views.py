@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
     from pages.utility.evidence import Evidence, Rows
     from pages.utility.running import Held
 
@@ -44,7 +44,7 @@ TABS = {
 }
 
 
-def recorded_views(found: RecordedExperiment) -> None:
+def recorded_views(found: Recorded) -> None:
     """Draw the views of a recorded experiment."""
 
     def made(_: Evidence) -> None:

@@ -11,7 +11,7 @@ from dpcore.cli import doctor
 from dpcore.cli.doctor import PACKAGES, PARTS, State, examine
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
-from dpcore.study import experiment_results
+from dpcore.study import recorded
 from tests.needs import ROOT
 from tests.shell import run
 from tests.test_repository import EXTRAS, PROJECT
@@ -79,10 +79,10 @@ def test_an_old_python_is_refused(monkeypatch):
 def test_a_damaged_result_is_found(monkeypatch, tmp_path: Path):
     import shutil
 
-    shutil.copytree(bundled_data("results", "manifest.json") / "experiments", tmp_path / "e")
-    table = next((tmp_path / "e").glob("*.parquet"))
+    shutil.copytree(bundled_data("results", "manifest.json"), tmp_path / "e")
+    table = next((tmp_path / "e" / "experiments").glob("*.parquet"))
     table.write_bytes(table.read_bytes()[:-1] + b"x")
-    monkeypatch.setattr(experiment_results, "bundled_experiments", lambda: tmp_path / "e")
+    monkeypatch.setattr(recorded, "bundled_results", lambda: tmp_path / "e")
     found = by_name()["recorded results"]
     assert found.state == State.BAD
     assert table.name in found.found

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore.errors import StudyError
 from dpcore.papers.comparison import compare
 from dpcore.papers.studies import STUDIES
-from dpcore.study.results import read_recorded
+from dpcore.study.recorded import read_recorded
 from pages.deniability import papers
 
 

@@ -9,14 +9,14 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.measure.counting import expected_distinct
 from dpcore.papers.comparison import compare, comparison_table
-from dpcore.papers.huang2024 import deniability_comparison as comparison_huang
+from dpcore.papers.huang2024 import comparison as comparison_huang
+from dpcore.papers.huang2024.printed import NOISELESS
 from dpcore.papers.panels import drawing
-from dpcore.papers.reported import NOISELESS
 from dpcore.papers.row import Row, signed
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.comparison import wide_noise_law
-from dpcore.study.reading import beside, crossing, value
-from dpcore.study.results import Recorded, read_recorded
+from dpcore.study.reading import Figures, Reading
+from dpcore.study.recorded import Recorded, read_recorded
 
 PAPERS = [name for name, study in STUDIES.items() if study.source]
 
@@ -68,7 +68,7 @@ def test_sw_with_candidates_equally_likely(n, expected):
 
 def test_the_width_of_published_noise():
     # MECHANISMS reference: C = 1, δ^{1/d} = 1/4, ε = 0.1: deviation 2.319464576
-    assert comparison_huang._published_deviation(0.1) == pytest.approx(2.319464576, rel=1e-8)
+    assert comparison_huang.published_deviation(0.1) == pytest.approx(2.319464576, rel=1e-8)
     spread = comparison_huang.deviations()
     assert spread["laplace"] == pytest.approx(48.99, abs=0.005)
     assert spread["gaussian-classical"] > spread["laplace"]
@@ -76,18 +76,38 @@ def test_the_width_of_published_noise():
 
 def test_reading_a_curve():
     found = read_recorded("xu2021-figure-1-snli")
-    half = crossing(found, "madlib", "nw", 0.5)
+    figures = Figures(found)
+    half = figures.crossing("nw", "madlib", 0.5)
     rows = found.rows("nw")
     rows = rows[rows["series"] == "madlib"].sort_values("epsilon")
     below, above = rows[rows["epsilon"] <= half].iloc[-1], rows[rows["epsilon"] > half].iloc[0]
     assert below["mean"] < 0.5 <= above["mean"]
-    assert crossing(found, "madlib", "nw", 2.0) is None
-    assert beside(found, "madlib", "sw", "nw", 2.0) is None
-    assert value(found, "madlib", "nw", 20.0)[0] > 0.9
+    assert figures.crossing("nw", "madlib", 2.0) is None
+    assert figures.interpolated("sw", "madlib", None) is None
+    assert figures.mean("nw", "madlib", 20.0) > 0.9
     with pytest.raises(StudyError, match="no nw of madlib at ε = 21"):
-        value(found, "madlib", "nw", 21.0)
+        figures.at("nw", "madlib", 21.0)
     with pytest.raises(StudyError, match="no curve 'none'"):
-        value(found, "none", "nw", 1.0)
+        figures.at("nw", "none", 1.0)
+
+
+def test_reading_trials():
+    figures = Figures(read_recorded("huang2024-tables-yelp")).only(lexicon="yelp")
+    half = 0.5 * figures.without("nw").mean
+    epsilon = figures.reaching("nw", "laplace", half)
+    rows = figures.curve("nw", "laplace")
+    assert rows.loc[rows["epsilon"] < epsilon, "mean"].max() < half
+    assert figures.interpolated("nw", "laplace", epsilon) == pytest.approx(half)
+    assert figures.reaching("nw", "laplace", 2.0) is None
+    assert figures.option("rewritten") == 200
+    assert figures.lexicon("yelp")["words"] == 7_223
+    with pytest.raises(StudyError, match="no curve 'none'"):
+        figures.at("nw", "none", 1.0)
+
+
+def test_a_reading_says_its_interval_if_it_has_one():
+    assert str(Reading(0.5, 0.4, 0.6)) == "0.500 (0.400 to 0.600)"
+    assert str(Reading(0.5, float("nan"), float("nan"))) == "0.5"
 
 
 def test_printed_values_are_drawn_beside_the_measured_ones():
@@ -96,7 +116,7 @@ def test_printed_values_are_drawn_beside_the_measured_ones():
     paper = table[table["layer"] == "paper"]
     assert set(paper["curve"]) == {"gaussian-classical", "laplace", "trlaplace"}
     assert len(paper) == 24
-    assert paper["mean"].max() < NOISELESS[found.entry.name] + 0.05
+    assert paper["mean"].max() < NOISELESS["yelp"]["nw"] + 0.05
     protocol = table[table["layer"] == "protocol"]
     assert set(protocol["curve"]) == {"gaussian-classical", "laplace"}
 

@@ -16,7 +16,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.papers import lesson
 from dpcore.papers.lesson import EXERCISES, Exercise, exercise
-from dpcore.study.experiment_results import read_experiment
+from dpcore.study.recorded import read_recorded
 from tests.chance import FALSE_ALARM
 
 
@@ -99,7 +99,7 @@ def test_crowd(tasks):
 
 
 def test_price(tasks):
-    table = read_experiment("teaching-corpus").table
+    table = read_recorded("teaching-corpus").table
     rows = table[
         (table["quantity"] == "accuracy")
         & (table["data"] == "sentiment")

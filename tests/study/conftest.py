@@ -3,30 +3,40 @@
 import numpy as np
 import pytest
 
-from dpcore.study.parts import Panel, Series, Study, grid
+from dpcore.lexicon.progress import silent
+from dpcore.study import recording
+from dpcore.study.definition import Choice, Panel, Study, grid, series, words_plan
 from dpcore.study.vocabularies import CountedLexicon
 from tests.mechanisms import lexicons
 
 TINY = Study(
-    name="tiny",
-    title="A tiny study",
-    source="",
-    vocabulary="none",
-    words=12,
-    series=(
-        Series("madlib", "madlib", grid(0.5, 50, 5)),
-        Series("madlib, protocol", "madlib", (5.0,), method="protocol", words=4, curve="madlib"),
-        Series("madlib, words", "madlib", (5.0,), named=("w3", "absent", "w7"), curve="madlib"),
-        Series("truncated-gumbel", "truncated-gumbel", (1e-3, 1e3, 1e6)),
-        Series("trlaplace", "trlaplace", (0.5, 1.0), (("clip_norm", 1.0),), words=3),
+    "A tiny study",
+    "",
+    words_plan(
+        "tiny",
+        "none",
+        (
+            series("madlib", grid(0.5, 50, 5)),
+            series(
+                "madlib", (5.0,), (), "madlib, protocol",
+                method="protocol", words=4, curve="madlib",
+            ),
+            series(
+                "madlib", (5.0,), (), "madlib, words",
+                named=("w3", "absent", "w7"), curve="madlib",
+            ),
+            series("truncated-gumbel", (1e-3, 1e3, 1e6)),
+            series("trlaplace", (0.5, 1.0), (("clip_norm", 1.0),), words=3),
+        ),
+        runs=50,
     ),
+    choice=Choice(12),
     panels=(
         Panel("Nw", "nw", ("madlib",)),
         Panel("Sw", "sw", ("truncated-gumbel",)),
         Panel("Sw against Nw", "trade", ("madlib", "truncated-gumbel")),
     ),
-    runs=50,
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +50,15 @@ def vocabulary() -> CountedLexicon:
     counts = np.ceil(3000.0 / np.arange(1, 301))
     counts.setflags(write=False)
     return CountedLexicon(lexicons.cloud(300, 12), counts, int(counts.sum()) + 5, 5, {"a": "0"})
+
+
+@pytest.fixture(scope="session")
+def record_tiny(tiny, vocabulary):
+    """Record the tiny study, or a change of it, on the small vocabulary."""
+
+    def record(options=None, progress=silent, study=tiny, **more):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recording, "load_vocabulary", lambda *_: vocabulary)
+            return recording.record(study, None, options, progress, **more)
+
+    return record

@@ -5,15 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.papers.experiments import EXPERIMENTS
-from dpcore.papers.huang2024.autoencoder_plans import EQUAL, TASK, equal_label
-from dpcore.papers.huang2024.reported import NOISELESS, printed
-from dpcore.papers.reported import HUANG_EPSILONS
+from dpcore.papers.huang2024.plans import EQUAL, NETWORK_TASK, equal_label
+from dpcore.papers.huang2024.printed import EPSILONS, NOISELESS, noiseless, printed
+from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
-from dpcore.study.experiment_results import read_experiment
+from dpcore.study.recorded import read_recorded
 from dpcore.study.utility_summary import baseline, chosen, curves
 
-NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == TASK]
+NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == NETWORK_TASK]
 CLEAN = [name for name in NAMES if "-noise-" not in name]
 
 
@@ -23,7 +22,7 @@ def lexicon_of(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_larger_epsilon_keeps_no_fewer_words(name):
-    table, plan = read_experiment(name).table, EXPERIMENTS[name].plan
+    table, plan = read_recorded(name).table, EXPERIMENTS[name].plan
     assert set(table["variant"]) >= {"proved", "refuted"}
     for lexicon in plan.lexicons:
         for learner in (NETWORK, NEAREST):
@@ -36,7 +35,7 @@ def test_a_larger_epsilon_keeps_no_fewer_words(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_nobody_passes_the_bound_on_every_decoder(name):
     """By chance alone at most: a bound is for the mean, and a cell has 500 places or more."""
-    table = read_experiment(name).table
+    table = read_recorded(name).table
     keys = ["label", "epsilon", "lexicon", "seed"]
     bound = chosen(table, "nw_bound", learner=ANY).set_index(keys)["value"]
     for quantity, learner in (("nw", NETWORK), ("nw", NEAREST), ("nw_likeliest", LIKELIEST)):
@@ -51,7 +50,7 @@ def test_nobody_passes_the_bound_on_every_decoder(name):
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing(name):
-    table, lexicon = read_experiment(name).table, lexicon_of(name)
+    table, lexicon = read_recorded(name).table, lexicon_of(name)
     where = {"lexicon": lexicon, "learner": NETWORK}
     whole = baseline(table, "rouge1_recall", lexicon=lexicon, learner=NEAREST).mean
     clean = baseline(table, "rouge1_recall", **where).mean
@@ -64,7 +63,7 @@ def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_the_law_of_trlaplace_gives_words_away(name):
-    table = read_experiment(name).table
+    table = read_recorded(name).table
     words = dict(EXPERIMENTS[name].plan.options)["vocabulary"]
     found = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
     found = found.set_index(["curve", "epsilon"])["mean"]
@@ -80,7 +79,7 @@ def test_the_law_of_trlaplace_gives_words_away(name):
 def test_the_papers_trlaplace_is_its_row_without_noise(corpus):
     for quantity, least in (("rouge1_recall", 0.01), ("loss", 0.2)):
         values = printed(corpus, quantity, "trlaplace")
-        assert tuple(values) == HUANG_EPSILONS
-        assert max(abs(v - NOISELESS[corpus][quantity]) for v in values.values()) <= least
+        assert tuple(values) == EPSILONS
+        assert max(abs(v - noiseless(corpus, quantity)) for v in values.values()) <= least
     for curve in ("laplace", "gaussian-classical"):
         assert printed(corpus, "loss", curve)[0.05] > math.log(10_000)

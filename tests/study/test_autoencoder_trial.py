@@ -4,8 +4,8 @@ import pytest
 
 from dpcore.errors import TextError
 from dpcore.learn.autoencoder import training as autoencoder_training
-from dpcore.papers.huang2024 import autoencoder_plans as huang2024_autoencoder
-from dpcore.papers.reported import HUANG_EPSILONS
+from dpcore.papers.huang2024 import plans as huang2024
+from dpcore.papers.huang2024.printed import EPSILONS
 from dpcore.study import autoencoder_trial
 from dpcore.study.autoencoder_trial import (
     ANY,
@@ -41,7 +41,7 @@ def _forget():
 def rows_of(tmp_path):
     def rows(*arms, **options):
         every = tuple((dict(OPTIONS) | options).items())
-        task = huang2024_autoencoder.TASK
+        task = huang2024.NETWORK_TASK
         plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0,), every, together=True)
         files = {"toy.parquet": toy_corpus.write(tmp_path / "toy.parquet")}
         sources = gather(plan, tmp_path, lexicons={"toy": toy_corpus.lexicon()}, files=files)
@@ -120,16 +120,16 @@ def test_a_sentence_that_is_public_is_not_tested(rows_of):
 
 
 def test_the_plans_are_the_papers():
-    plan = huang2024_autoencoder.YELP
+    plan = huang2024.NETWORKS[0].plan
     arms = [arm for arm in plan.arms if arm.name.startswith("trlaplace") and "corr" not in arm.name]
-    assert sorted(e for arm in arms for e in arm.epsilons) == list(HUANG_EPSILONS)
-    assert [huang2024_autoencoder.total_of(e) for e in (0.05, 5.0, 10.0, 20.0)] == [
+    assert sorted(e for arm in arms for e in arm.epsilons) == list(EPSILONS)
+    assert [huang2024.total_of(e) for e in (0.05, 5.0, 10.0, 20.0)] == [
         300, 300, 500, 1700,
     ]  # fmt: skip
     # Computed exactly in the audit of Theorem 3.
-    deltas = [huang2024_autoencoder.true_delta(e) for e in (0.05, 5.0)]
+    deltas = [huang2024.true_delta(e) for e in (0.05, 5.0)]
     assert deltas == pytest.approx([0.987, 0.843], abs=2e-3)
     assert set(dict(arms[0].settings)) == {"clip_norm", "delta_root", "dummy_dimensions"}
-    for one in (plan, huang2024_autoencoder.YAHOO, huang2024_autoencoder.NOISE):
-        assert Plan.from_json(one.to_json()) == one
-        assert "3,000 most frequent words" in huang2024_autoencoder.sizes_of(one)
+    for study in huang2024.NETWORKS:
+        assert Plan.from_json(study.plan.to_json()) == study.plan
+        assert "3,000 most frequent words" in study.sizes

@@ -13,21 +13,22 @@ from dpcore.errors import StudyError
 from dpcore.privatize.files import Columns
 from dpcore.privatize.folder import STATE
 from dpcore.privatize.run import privatize
-from dpcore.study.experiment_results import bundled_experiments, read_experiment, read_experiments
-from dpcore.study.manifest import MANIFEST
-from dpcore.study.results import bundled_results, read_manifest, read_recorded
+from dpcore.study.recorded import (
+    FOLDER,
+    MANIFEST,
+    bundled_results,
+    read_manifest,
+    read_recorded,
+)
 from tests.fuzzing import answered, damaged, distorted, repeated
 from tests.privatize.corpora import KINDS, order, read, write
 
-READERS = {
-    "experiments": (bundled_experiments(), "experiments", read_experiments, read_experiment),
-    "results": (bundled_results(), "runs", read_manifest, read_recorded),
-}
+FOLDERS = {"experiments": bundled_results() / FOLDER, "runs": bundled_results()}
 
 
-@pytest.mark.parametrize("what", READERS)
-def test_distorted_manifests_and_damaged_tables_are_refused(what: str, tmp_path: Path) -> None:
-    folder, field, entries, one = READERS[what]
+@pytest.mark.parametrize("field", FOLDERS)
+def test_distorted_manifests_and_damaged_tables_are_refused(field: str, tmp_path: Path) -> None:
+    folder = FOLDERS[field]
     whole = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     whole[field] = whole[field][:1]
     file = whole[field][0]["file"]
@@ -35,8 +36,8 @@ def test_distorted_manifests_and_damaged_tables_are_refused(what: str, tmp_path:
 
     def use(manifest: object) -> None:
         (tmp_path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        for entry in entries(tmp_path):
-            one(entry.name, tmp_path)
+        for entry in read_manifest(tmp_path):
+            read_recorded(entry.name, tmp_path)
 
     shutil.copy(folder / file, tmp_path)
     use(whole)
@@ -59,7 +60,7 @@ def test_distorted_manifests_and_damaged_tables_are_refused(what: str, tmp_path:
     for text in ("[" * 100_000, "", "null", json.dumps({"format": 1, field: 3}), '{"format": 2}'):
         (tmp_path / MANIFEST).write_text(text, encoding="utf-8")
         with pytest.raises(StudyError):
-            entries(tmp_path)
+            read_manifest(tmp_path)
 
 
 MARKS = "*/spans/*.json"

@@ -1,111 +1,219 @@
-"""The results that come with the laboratory: complete, undamaged, and measured again."""
+"""Recorded studies on disk, of both kinds: a round trip, and every damage refused by name."""
 
-import numpy as np
+import dataclasses
+import json
+
+import pandas as pd
 import pytest
 
-from dpcore import __version__
-from dpcore.lexicon.cache import sha256_of_file
-from dpcore.measure import words as measured
-from dpcore.measure.deniability import measure
-from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.papers.panels import TRADE, drawing
-from dpcore.papers.studies import STUDIES
-from dpcore.study.manifest import MANIFEST
-from dpcore.study.provenance import provenance, undefined_sentence
-from dpcore.study.recording import Options, choose_words
-from dpcore.study.results import bundled_results, read_manifest, read_recorded
-from dpcore.study.vocabularies import load_vocabulary
-from tests.chance import FALSE_ALARM, deviation
+from dpcore.errors import StudyError
+from dpcore.study.recorded import (
+    MANIFEST,
+    Entry,
+    check_writable,
+    read_manifest,
+    read_recorded,
+    write_recorded,
+)
+from dpcore.study.rows import COLUMNS, row
+from dpcore.study.tables import check_trials, check_words, tidy
+from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 
-MOST_BYTES = 1_500_000
-FOLDER = bundled_results()
-ENTRIES = {entry.name: entry for entry in read_manifest(FOLDER)}
-
-
-def _version(text):
-    return tuple(int(part) for part in text.split("."))
-
-
-def test_every_study_is_recorded_and_nothing_else_lies_there():
-    assert set(ENTRIES) == set(STUDIES)
-    files = {path.name: path.stat().st_size for path in FOLDER.iterdir() if path.is_file()}
-    assert set(files) == {MANIFEST, *(entry.file for entry in ENTRIES.values())}
-    assert sum(files.values()) < MOST_BYTES
+ENTRY = Entry(
+    name="toy", title="A toy", source="", command="make it", plan={"arms": []}, sizes="few",
+    version="0.1.0", date="2026-01-01", seconds=1.5, workers=1, lexicons=[{"name": "l"}],
+    data={"a": "0"}, packages={"scipy": "1"}, machine={"cores": 2},
+)  # fmt: skip
+OWN = {"label": "tem", "mechanism": "tem", "lexicon": "l", "data": "d", "seed": 0}
+KINDS = ("runs", "experiments")
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_recorded_study_is_what_its_definition_says(name):
-    study, entry = STUDIES[name], ENTRIES[name]
-    found = read_recorded(name)
-    assert (entry.title, entry.source, entry.runs) == (study.title, study.source, study.runs)
-    assert entry.words == study.words
-    assert _version(entry.version) <= _version(__version__)
-    assert set(entry.machine) == {"cores", "python", "numpy", "system", "processor"}
-    assert {one["mechanism"] for one in entry.series} <= set(MECHANISMS)
-    assert [one["name"] for one in entry.series] == [one.name for one in study.series]
-    for one in study.series:
-        rows = found.table[found.table["series"] == one.name]
-        assert set(rows["epsilon"]) == set(one.epsilons)
-    for panel in study.panels:
-        table = drawing(found, panel).table
-        assert set(table["curve"]) == set(panel.curves)
-        assert not table["nw" if panel.quantity == TRADE else "mean"].isna().any()
-    assert any(entry.vocabulary["fingerprint"][:16] in line for line in provenance(entry))
-
-
-def test_the_gap_of_the_published_condition_is_recorded_as_undefined():
-    found = read_recorded("xu2021-figure-1-snli")
-    rows = found.table[found.table["status"] == "undefined"]
-    low = 2.0 * (1.0 + np.log(7446)) / found.entry.vocabulary["separation"]
-    assert (rows["epsilon"] > low).any()  # the paper's own condition holds there
-    assert "not defined at" in undefined_sentence(found)
-
-
-def test_exact_means_on_the_bundled_lexicon_come_out_again():
-    found = read_recorded("bundled-mechanisms")
-    counted = load_vocabulary("bundled", None)
-    assert counted.lexicon.fingerprint == found.entry.vocabulary["fingerprint"]
-    chosen = choose_words(STUDIES[found.entry.name], counted, Options(seed=found.entry.seed))
-    rows = found.rows("nw")
-    rows = rows[rows["series"] == "tem"].iloc[[10, 25]]
-    again = measure(create("tem", counted.lexicon), chosen, rows["epsilon"].tolist())
-    assert np.allclose(chosen.weights @ again.figures.nw / chosen.weights.sum(), rows["mean"])
+def trials():
+    return tidy([OWN | row("accuracy", 0.7, epsilon=1.0, learner="a"), OWN | row("bleu", 55.0)])
 
 
 @pytest.fixture(scope="module")
-def snli(data_dir):
-    return load_vocabulary("snli", data_dir)
+def words(record_tiny):
+    return record_tiny()
 
 
-def test_the_vocabulary_of_snli_is_that_of_the_record(snli, data_dir):
-    entry = ENTRIES["xu2021-figure-1-snli"]
-    assert snli.lexicon.fingerprint == entry.vocabulary["fingerprint"]
-    assert snli.lexicon.extent.separation == pytest.approx(entry.vocabulary["separation"])
-    assert entry.data == {name: sha256_of_file(data_dir / name) for name in entry.data}
+@pytest.fixture(params=KINDS)
+def made(request, words):
+    return words if request.param == "runs" else (ENTRY, trials())
 
 
-@pytest.mark.parametrize("kind", ["madlib", "truncated-gumbel"])
-def test_words_measured_again_agree_within_their_errors(snli, kind):
-    """With other noise: Bernstein's bound on both means of R numbers in [0, 1]."""
-    found = read_recorded("xu2021-figure-1-snli")
-    table = found.table[(found.table["series"] == f"{kind}, words")]
-    table = table[table["quantity"] == "nw"]
-    epsilons = sorted(set(table["epsilon"]))[1:4]
-    names = list(dict.fromkeys(table["word"]))
-    assert len(names) >= 3
-    chosen = measured.named(snli.lexicon, names)
-    runs = found.entry.runs
-    again = measure(create(kind, snli.lexicon), chosen, epsilons, runs=runs, seed=12345).figures
-    before = table.pivot_table(index="word", columns="epsilon", values="mean").loc[names, epsilons]
-    errors = table.pivot_table(index="word", columns="epsilon", values="standard_error")
-    alarms = FALSE_ALARM / (2 * before.size)
-    if kind == "madlib":
-        slack = sum(
-            deviation(runs, np.square(error) * runs, alarms)
-            for error in (again.nw_error, errors.loc[names, epsilons].to_numpy())
-        )
-        # The test can fail: values of another ε would be refused.
-        assert (np.abs(np.diff(before.to_numpy())).max(axis=1) > 2 * slack.max()).all()
-    else:
-        slack = 2e-6 * np.ones(before.shape)
-    assert (np.abs(again.nw - before.to_numpy()) <= slack).all()
+@pytest.fixture
+def folder(tmp_path, made):
+    write_recorded(*made, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_what_is_written_is_read(folder, made):
+    entry, table = made
+    found = read_recorded(entry.name, folder)
+    pd.testing.assert_frame_equal(found.table, table, check_exact=True, check_dtype=False)
+    assert found.entry == dataclasses.replace(
+        entry, file=found.entry.file, sha256=found.entry.sha256
+    )
+    assert found.entry.of_words == entry.of_words
+    files = sorted(path.name for path in folder.iterdir())
+    assert files == [MANIFEST, f"{entry.name}.parquet"]
+
+
+def test_rows_are_those_of_a_quantity_with_these_values(tmp_path, words):
+    write_recorded(ENTRY, trials(), tmp_path / "trials")
+    found = read_recorded("toy", tmp_path / "trials")
+    assert tuple(found.table.columns) == COLUMNS
+    assert found.rows("accuracy", learner="a")["value"].tolist() == [0.7]
+    assert found.rows("accuracy", learner="b").empty
+    assert found.table["epsilon"].isna().tolist() == [False, True]
+    write_recorded(*words, tmp_path / "words")
+    measured = read_recorded("tiny", tmp_path / "words")
+    assert set(measured.rows("nw")["word"]) == {""}
+    assert set(measured.rows("nw", word="w3")["series"]) == {"madlib, words"}
+
+
+def test_a_second_study_joins_and_the_same_one_replaces(folder, made):
+    entry, table = made
+    write_recorded(dataclasses.replace(entry, name="another"), table, folder)
+    write_recorded(dataclasses.replace(entry, seconds=7.0), table, folder)
+    assert [other.name for other in read_manifest(folder)] == ["another", entry.name]
+    assert read_recorded(entry.name, folder).entry.seconds == 7.0
+
+
+def test_one_folder_holds_one_kind(tmp_path, words):
+    write_recorded(ENTRY, trials(), tmp_path)
+    with pytest.raises(StudyError, match="of another kind"):
+        write_recorded(*words, tmp_path)
+
+
+def test_examples_are_kept_beside_the_numbers(tmp_path):
+    example = {"quantity": EXAMPLE, "epsilon": 1.0, "original": "a", "private": "b"}
+    both = tidy([OWN | row("nw", 0.5), OWN | example | {"true": "x", "guessed": "y"}])
+    write_recorded(ENTRY, both, tmp_path)
+    found = read_recorded("toy", tmp_path)
+    assert tuple(found.table.columns) == COLUMNS
+    assert found.table["quantity"].tolist() == ["nw"]
+    assert found.examples[[*TEXTS]].to_numpy().tolist() == [["a", "b", "x", "y"]]
+    write_recorded(ENTRY, trials(), tmp_path)
+    assert read_recorded("toy", tmp_path).examples is None
+
+
+def test_a_changed_table_is_refused(folder, made):
+    name = made[0].name
+    path = folder / f"{name}.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(StudyError, match="damaged: its SHA-256"):
+        read_recorded(name, folder)
+    path.unlink()
+    with pytest.raises(StudyError, match="cannot be read"):
+        read_recorded(name, folder)
+
+
+def _edit(folder, change):
+    path = folder / MANIFEST
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    change(facts, next(name for name in KINDS if name in facts))
+    path.write_text(json.dumps(facts), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m, _: m.update(format=2), "format 1"),
+        (lambda m, kind: m[kind][0].pop("machine"), "machine"),
+        (lambda m, kind: m[kind][0].update(more=1), "more"),
+        (lambda m, kind: m[kind][0].update(date=0), "'date'.*wrong type"),
+        (lambda m, kind: m[kind][0].update(file="../tiny.parquet"), "beside the manifest"),
+        (lambda m, kind: m[kind].append(m[kind][0]), "twice"),
+        (lambda m, kind: m.update({kind: {}}), "lists no results"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(folder, change, said):
+    _edit(folder, change)
+    with pytest.raises(StudyError, match=said):
+        read_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry.pop("plan"), "too many fields"),
+        (lambda entry: entry.update(seed=1), "too many fields: seed"),
+        (lambda entry: entry.update(workers="1"), "'workers'.*wrong type"),
+    ],
+)
+def test_an_entry_of_an_experiment_has_the_fields_of_one(tmp_path, change, said):
+    write_recorded(ENTRY, trials(), tmp_path)
+    _edit(tmp_path, lambda m, kind: change(m[kind][0]))
+    with pytest.raises(StudyError, match=said):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry.pop("seed"), "seed"),
+        (lambda entry: entry.update(seed="0"), "'seed'.*wrong type"),
+    ],
+)
+def test_an_entry_of_words_has_the_fields_of_one(tmp_path, words, change, said):
+    write_recorded(*words, tmp_path)
+    _edit(tmp_path, lambda m, kind: change(m[kind][0]))
+    with pytest.raises(StudyError, match=said):
+        read_manifest(tmp_path)
+
+
+def test_what_is_no_manifest_is_refused(tmp_path, folder):
+    with pytest.raises(StudyError, match="no recorded results"):
+        read_manifest(tmp_path / "nowhere")
+    (folder / MANIFEST).write_text("{", encoding="utf-8")
+    with pytest.raises(StudyError, match="not JSON"):
+        read_manifest(folder)
+
+
+def test_an_unknown_study_names_the_recorded_ones(folder, made):
+    with pytest.raises(StudyError, match=f"recorded are: {made[0].name}"):
+        read_recorded("nothing", folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.drop(columns="mean"), "has the columns"),
+        (lambda t: t.assign(mean=t["mean"].astype(str)), "wrong type.*mean"),
+        (lambda t: t.assign(epsilon=-t["epsilon"]), "ε finite"),
+        (lambda t: t.assign(status="perhaps"), "status"),
+        (lambda t: t.assign(mean=t["mean"] + 1.5), "nw outside"),
+        (lambda t: t.assign(worst=t["worst"].where(t["quantity"] != "sw", 99.0)), "sw outside"),
+        (lambda t: t[:0], "needs rows"),
+    ],
+)
+def test_a_wrong_table_of_words_is_refused(words, change, said):
+    with pytest.raises(StudyError, match=said):
+        check_words(change(words[1]), 50)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.drop(columns="value"), "has the columns"),
+        (lambda t: t[:0], "needs rows"),
+        (lambda t: t.assign(value=t["value"].astype(str)), "numbers where"),
+        (lambda t: t.assign(epsilon=-1.0), "ε of an experiment"),
+        (lambda t: t.assign(value=1.5), "share outside"),
+        (lambda t: t.assign(value=float("nan")), "share outside"),
+    ],
+)
+def test_a_wrong_table_of_trials_is_refused(change, said):
+    with pytest.raises(StudyError, match=said):
+        check_trials(change(trials()))
+
+
+def test_a_folder_that_is_a_file_cannot_be_written(tmp_path, made):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    for write in (check_writable, lambda folder: write_recorded(*made, folder)):
+        with pytest.raises(StudyError, match="cannot write results"):
+            write(tmp_path / "file")
+    check_writable(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []

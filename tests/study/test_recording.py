@@ -6,52 +6,55 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.errors import ParameterError
+from dpcore.errors import ParameterError, StudyError
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import summarise
 from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.study.recording import Options, choose_words, record
-from dpcore.study.results import COLUMNS, MEASURED, UNDEFINED, check_table
+from dpcore.study.definition import Choice
+from dpcore.study.recording import Options, choose_words
+from dpcore.study.tables import MEASURED, UNDEFINED, WORD_COLUMNS, check_words
+
+RUNS = 50
 
 
 @pytest.fixture(scope="module")
-def made(tiny, vocabulary):
-    return record(tiny, vocabulary, Options(seed=3))
+def made(record_tiny):
+    return record_tiny(Options(seed=3))
 
 
-def test_the_same_seed_gives_the_same_table_and_another_does_not(tiny, vocabulary, made):
-    again = record(tiny, vocabulary, Options(seed=3))
+def test_the_same_seed_gives_the_same_table_and_another_does_not(record_tiny, made):
+    again = record_tiny(Options(seed=3))
     pd.testing.assert_frame_equal(made[1], again[1], check_exact=True)
-    other = record(tiny, vocabulary, Options(seed=4))[1]
+    other = record_tiny(Options(seed=4))[1]
     assert not made[1]["mean"].equals(other["mean"])
 
 
-def test_two_processes_and_a_run_that_goes_on_give_the_same_table(tiny, vocabulary, made, tmp_path):
-    facts, table = record(tiny, vocabulary, Options(seed=3), workers=2, work=tmp_path)
+def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
+    tiny, record_tiny, made, tmp_path
+):
+    facts, table = record_tiny(Options(seed=3), workers=2, work=tmp_path)
     pd.testing.assert_frame_equal(made[1], table, check_exact=True)
     assert facts.series == made[0].series
     cells = sorted((tmp_path / "cells").iterdir())
-    assert len(cells) == len(tiny.series)
+    assert len(cells) == len(tiny.plan.arms)
     cells[0].unlink()
     said = []
-    again = record(
-        tiny, vocabulary, Options(seed=3), lambda *one: said.append(one[1:]), work=tmp_path
-    )
+    again = record_tiny(Options(seed=3), lambda *one: said.append(one[1:]), work=tmp_path)
     pd.testing.assert_frame_equal(again[1], table, check_exact=True)
     assert said == [(0, 1), (1, 1)]
 
 
 def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, made):
     entry, table = made
-    assert tuple(check_table(table, tiny.runs).columns) == COLUMNS
-    for series in tiny.series:
+    assert tuple(check_words(table, RUNS).columns) == WORD_COLUMNS
+    for series in tiny.plan.arms:
         rows = table[table["series"] == series.name]
-        words = len(set(series.named) - {"absent"}) or 1
+        words = len(set(dict(series.options)["named"]) - {"absent"}) or 1
         assert len(rows) == 3 * len(series.epsilons) * words
         assert set(rows["epsilon"]) == set(series.epsilons)
-    assert [one["name"] for one in entry.series] == [series.name for series in tiny.series]
+    assert [one["name"] for one in entry.series] == [series.name for series in tiny.plan.arms]
     assert entry.vocabulary["words"] == 300
     assert entry.words == 12
 
@@ -59,7 +62,7 @@ def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, ma
 def test_a_mean_is_that_of_the_measurement(tiny, vocabulary, made):
     mechanism = create("truncated-gumbel", vocabulary.lexicon)
     selection = choose_words(tiny, vocabulary, Options(seed=3))
-    found = summarise(measure(mechanism, selection, [1e3], runs=tiny.runs), "nw")
+    found = summarise(measure(mechanism, selection, [1e3], runs=RUNS), "nw")
     table = made[1]
     row = table[(table["series"] == "truncated-gumbel") & (table["quantity"] == "nw")]
     row = row[row["epsilon"] == 1e3].iloc[0]
@@ -95,7 +98,7 @@ def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(vocabulary, 
 
 
 def test_words_by_tokens_stand_for_all_tokens(tiny, vocabulary):
-    study = dataclasses.replace(tiny, by_tokens=True)
+    study = dataclasses.replace(tiny, choice=Choice(12, by_tokens=True))
     chosen = choose_words(study, vocabulary, Options(words=40, seed=1))
     assert len(chosen) == 40
     assert np.isclose(chosen.weights.sum(), vocabulary.counts.sum())
@@ -113,7 +116,18 @@ def test_the_command_makes_the_result_again(made):
     assert made[0].command == "python -m dpcore study run tiny --data ../shared/data --seed 3"
 
 
-def test_seeds_are_checked(tiny, vocabulary):
+def test_seeds_are_checked(record_tiny):
     with pytest.raises(ParameterError, match="seed"):
-        record(tiny, vocabulary, Options(seed=-1))
+        record_tiny(Options(seed=-1))
     assert generator(0, "a").random() != generator(1, "a").random()
+
+
+def test_an_experiment_has_no_options_and_no_words_are_chosen(tiny, vocabulary, record_tiny):
+    experiment = dataclasses.replace(tiny, choice=None)
+    with pytest.raises(StudyError, match="leave out --words and --seed"):
+        record_tiny(Options(words=3), study=experiment)
+    with pytest.raises(StudyError, match="no words are chosen"):
+        choose_words(experiment, vocabulary, Options())
+    reading = dataclasses.replace(tiny.plan, data=("texts.parquet",))
+    with pytest.raises(StudyError, match="give their folder with --data"):
+        record_tiny(study=dataclasses.replace(experiment, plan=reading))

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpcore.study.experiment_results import tidy
 from dpcore.study.robust_curves import (
     CONSTANT,
     MEASURED,
@@ -18,6 +17,7 @@ from dpcore.study.robust_curves import (
     training_curves,
 )
 from dpcore.study.rows import row
+from dpcore.study.tables import tidy
 
 
 def record(rows):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import ParameterError, StudyError
-from dpcore.study.experiment_results import tidy
 from dpcore.study.rows import row
+from dpcore.study.tables import tidy
 from dpcore.study.utility_solve import solve
 from dpcore.study.utility_summary import baseline, curves, frontier, joined, roc_curves
 

@@ -9,7 +9,14 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.study import vocabularies
-from dpcore.study.vocabularies import BUNDLED, CORPORA, Corpus, count_words, load_vocabulary
+from dpcore.study.vocabularies import (
+    BUNDLED,
+    CORPORA,
+    Corpus,
+    count_words,
+    load_vocabulary,
+    random_vectors,
+)
 from tests.mechanisms import lexicons
 
 WORDS = ("the", "dog", "barks", "well-known", "London", "a", "cat")
@@ -63,3 +70,28 @@ def test_what_is_missing_is_said(folder, tmp_path):
 
 def test_the_bundled_lexicon_needs_no_folder():
     assert len(load_vocabulary(BUNDLED, None).lexicon) == 25_000
+
+
+def test_random_vectors_have_the_words_and_the_scale():
+    before = lexicons.cloud(1_500, 40)
+    found = random_vectors(before)
+    assert found.words == before.words
+    assert found.fingerprint == random_vectors(before).fingerprint
+    assert found.vectors.shape == before.vectors.shape
+    gaps = np.linalg.norm(found.vectors[:, None, :8] - found.vectors[:1, :8], axis=2)
+    assert gaps.max() > 0
+    table = found.neighbours(2)
+    assert np.median(table.distances[:, 1]) == pytest.approx(4.787, rel=0.01)
+    # They know nothing of the words: no correlation beyond chance with the true vectors.
+    inner = np.corrcoef(found.vectors.ravel(), before.vectors.ravel())[0, 1]
+    assert abs(inner) < 5 / np.sqrt(before.vectors.size)
+
+
+def test_what_is_no_lexicon_is_refused(tmp_path):
+    with pytest.raises(StudyError, match="no vocabulary 'x'"):
+        load_vocabulary("x", tmp_path)
+    with pytest.raises(StudyError, match="with -bundled or -random behind"):
+        load_vocabulary("sst2-other", tmp_path)
+    with pytest.raises(StudyError, match=r"does not hold sst2.parquet"):
+        load_vocabulary("sst2", tmp_path)
+    assert len(load_vocabulary("bundled", None).lexicon) == 25_000

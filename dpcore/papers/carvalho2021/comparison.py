@@ -2,247 +2,210 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcore.attack.membership.bound import DocumentBound
-from dpcore.papers.readings import (
-    at,
-    beside,
-    epsilon_text,
-    lexicon_facts,
-    option,
-    reaching,
-    said,
-    shown,
-    without,
-)
-from dpcore.papers.reported import CARVALHO_AT_TWO
-from dpcore.papers.row import Row, signed
+from dpcore.papers.row import Row, epsilon_text, joined, signed
 from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
-from dpcore.study.utility_summary import chosen
 
 if TYPE_CHECKING:
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.reading import Figures
 
-_PAPER = "Carvalho et al. 2021"
-_CLEAN: dict[str, Any] = {"tested_on": "clean"}
+row = partial(Row, paper="Carvalho et al. 2021")
+"""A row about this paper."""
+PRINTED_AT_TWO = {"tem": 0.75, "madlib": 0.52}
+"""Section 5: average test accuracy at ε = 2, where both have AUC 0.50."""
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF", "network": "network"}
+_ATTACKED = "tf-idf"
+"""The classifier whose attacker is compared."""
 
 
-def carvalho_rows(recorded: RecordedExperiment) -> tuple[Row, ...]:
+def carvalho_rows(figures: Figures) -> tuple[Row, ...]:
     """All rows of the experiment on IMDb."""
     return (
-        _baseline(recorded),
-        *(_at_two(recorded, curve) for curve in CARVALHO_AT_TWO),
-        _same_level(recorded),
-        _order(recorded),
-        _equal_attack(recorded),
-        *(_attack(recorded, curve) for curve in CARVALHO_AT_TWO),
-        _few_false(recorded),
-        _formal(recorded),
-        _true_epsilon(recorded),
+        _baseline(figures),
+        *(_at_two(figures, curve) for curve in PRINTED_AT_TWO),
+        _same_level(figures),
+        _order(figures),
+        _equal_attack(figures),
+        *(_attack(figures, curve) for curve in PRINTED_AT_TWO),
+        _few_false(figures),
+        _formal(figures),
+        _true_epsilon(figures),
     )
 
 
-def _both(text: dict[str, str]) -> str:
-    return "; ".join(f"{_LEARNERS[name]} {value}" for name, value in text.items())
-
-
-def _baseline(recorded: RecordedExperiment) -> Row:
-    found = {}
-    for name in _LEARNERS:
-        mean = without(recorded, "accuracy", learner=name, **_CLEAN)
-        found[name] = said(mean.mean, mean.low, mean.high)
-    majority = without(recorded, "majority").mean
-    return Row(
-        _PAPER,
-        "Figure 1a",
-        "accuracy without privacy",
-        "drawn, not printed",
-        f"{_both(found)}; majority class {majority:.3f}",
-        "",
-        f"{recorded.entry.sizes} Fewer texts to learn from give a lower ceiling than 12,500 do; "
-        "the first two classifiers are linear, as fastText is.",
+def _for_all(figures: Figures, text: Callable[[Figures], object]) -> str:
+    """What is to be said of each classifier, tested on clean text."""
+    return "; ".join(
+        f"{title} {text(figures.only(learner=learner, tested_on='clean'))}"
+        for learner, title in _LEARNERS.items()
     )
 
 
-def _at_two(recorded: RecordedExperiment, curve: str) -> Row:
-    printed = CARVALHO_AT_TWO[curve]
-    found = {n: at(recorded, "accuracy", curve, 2.0, learner=n, **_CLEAN) for n in _LEARNERS}
-    texts = {n: said(r["mean"], r["low"], r["high"]) for n, r in found.items()}
-    differences = ", ".join(signed(float(r["mean"]) - printed) for r in found.values())
-    kept = float(at(recorded, "nw", curve, 2.0)["mean"])
-    facts = lexicon_facts(recorded, "imdb")
-    return Row(
-        _PAPER,
-        "Figure 1a and Section 5",
-        f"accuracy of {curve} at ε = 2",
-        f"{printed:.2f}",
-        _both(texts),
-        differences,
-        f"At ε = 2 {100 * kept:.3g} % of the words stay here. ε is per unit of distance, and the "
+def _for_both(text: Callable[[str], object]) -> str:
+    """What is to be said of both mechanisms."""
+    return ", ".join(f"{curve} {text(curve)}" for curve in PRINTED_AT_TWO)
+
+
+def _baseline(figures: Figures) -> Row:
+    shares = _for_all(figures, lambda own: own.without("accuracy"))
+    return row(
+        figure="Figure 1a",
+        quantity="accuracy without privacy",
+        said="drawn, not printed",
+        ours=f"{shares}; majority class {figures.without('majority').mean:.3f}",
+        reason=f"{figures.entry.sizes} Fewer texts to learn from give a lower ceiling than 12,500 "
+        "do; the first two classifiers are linear, as fastText is.",
+    )
+
+
+def _at_two(figures: Figures, curve: str) -> Row:
+    printed = PRINTED_AT_TWO[curve]
+    own = figures.only(tested_on="clean")
+    means = (own.mean("accuracy", curve, 2.0, learner=learner) for learner in _LEARNERS)
+    facts = figures.lexicon("imdb")
+    return row(
+        figure="Figure 1a and Section 5",
+        quantity=f"accuracy of {curve} at ε = 2",
+        said=f"{printed:.2f}",
+        ours=_for_all(figures, lambda own: own.at("accuracy", curve, 2.0)),
+        difference=", ".join(signed(mean - printed) for mean in means),
+        reason=f"At ε = 2 {100 * figures.mean('nw', curve, 2.0):.3g} % of the words stay here. ε "
+        "is per unit of distance, and the "
         f"paper does not say which 300-d GloVe it takes: ours (840B, {facts['words']:,} words, "
         f"smallest distance {facts['separation']:.2f}, largest {facts['diameter']:.1f}) has "
         "distances of its own, so the same number is another mechanism.",
     )
 
 
-def _same_level(recorded: RecordedExperiment) -> Row:
-    level = CARVALHO_AT_TWO["tem"]
-    ceiling = min(without(recorded, "accuracy", learner=n, **_CLEAN).mean for n in _LEARNERS)
-    aim = min(level, ceiling - 0.02)
-    found = {
-        name: ", ".join(
-            f"{curve} "
-            + epsilon_text(reaching(recorded, "accuracy", curve, aim, learner=name, **_CLEAN))
-            for curve in CARVALHO_AT_TWO
-        )
-        for name in _LEARNERS
-    }
-    return Row(
-        _PAPER,
-        "Figure 1a",
-        f"ε at which the accuracy reaches {aim:.3f}",
-        f"TEM has {level:.2f} at ε = 2" + ("" if aim == level else "; here near the ceiling"),
-        _both(found),
-        "",
-        "The factor between our ε and the paper's for TEM is what a different scale of distances "
-        "and number of words amounts to; the two mechanisms are on one scale here.",
+def _same_level(figures: Figures) -> Row:
+    level = PRINTED_AT_TWO["tem"]
+    own = figures.only(tested_on="clean")
+    # 0.02 below the ceiling of the weakest classifier: a level that each of them passes for sure.
+    aim = min(level, *(own.without("accuracy", learner=name).mean - 0.02 for name in _LEARNERS))
+
+    def reached(own: Figures) -> str:
+        return _for_both(lambda curve: epsilon_text(own.reaching("accuracy", curve, aim)))
+
+    return row(
+        figure="Figure 1a",
+        quantity=f"ε at which the accuracy reaches {aim:.3f}",
+        said=f"TEM has {level:.2f} at ε = 2" + ("" if aim == level else "; here near the ceiling"),
+        ours=_for_all(figures, reached),
+        reason="The factor between our ε and the paper's for TEM is what a different scale of "
+        "distances and number of words amounts to; the two mechanisms are on one scale here.",
     )
 
 
-def _order(recorded: RecordedExperiment) -> Row:
+def _order(figures: Figures) -> Row:
     epsilon = 4.0
-    found = {
-        name: ", ".join(
-            f"{curve} {shown(recorded, 'accuracy', curve, epsilon, learner=name, **_CLEAN)}"
-            for curve in CARVALHO_AT_TWO
-        )
-        for name in _LEARNERS
-    }
-    kept = ", ".join(
-        f"{curve} {float(at(recorded, 'nw', curve, epsilon)['mean']):.3g}"
-        for curve in CARVALHO_AT_TWO
-    )
-    return Row(
-        _PAPER,
-        "Figure 1a",
-        f"which teaches more at the same ε ({epsilon:g})",
-        "TEM, significantly",
-        _both(found),
-        "",
-        f"It follows from how many words stay (Nw: {kept}): at one ε, TEM adds far "
+    kept = _for_both(lambda curve: f"{figures.mean('nw', curve, epsilon):.3g}")
+
+    def accuracy(own: Figures) -> str:
+        return _for_both(lambda curve: own.at("accuracy", curve, epsilon))
+
+    return row(
+        figure="Figure 1a",
+        quantity=f"which teaches more at the same ε ({epsilon:g})",
+        said="TEM, significantly",
+        ours=_for_all(figures, accuracy),
+        reason=f"It follows from how many words stay (Nw: {kept}): at one ε, TEM adds far "
         "less randomness. Equal ε is equal in what is promised, not in what an attacker gets.",
     )
 
 
-def _equal_attack(recorded: RecordedExperiment) -> Row:
-    name = "tf-idf"
-    auc = ("auc", {"learner": name, "variant": STRONGER})
-    top = without(recorded, "auc", learner=name, variant=STRONGER).mean
-    level = 0.5 + 0.5 * (top - 0.5)
-    found, shares = [], []
-    for curve in CARVALHO_AT_TWO:
-        epsilon = reaching(recorded, auc[0], curve, level, **auc[1])
-        accuracy = beside(recorded, ("accuracy", {"learner": name, **_CLEAN}), curve, epsilon)
+def _equal_attack(figures: Figures) -> Row:
+    own = figures.only(learner=_ATTACKED)
+    level = 0.5 + 0.5 * (own.without("auc", variant=STRONGER).mean - 0.5)
+    ours, shares = [], []
+    for curve in PRINTED_AT_TWO:
+        epsilon = own.reaching("auc", curve, level, variant=STRONGER)
+        accuracy = own.interpolated("accuracy", curve, epsilon, tested_on="clean")
+        text = f"{curve} ε = {epsilon_text(epsilon)}"
         if accuracy is not None:
             shares.append(accuracy)
-        shown_ = "" if accuracy is None else f", accuracy {accuracy:.3f}"
-        found.append(f"{curve} ε = {epsilon_text(epsilon)}{shown_}")
-    both = len(shares) == len(CARVALHO_AT_TWO)
-    return Row(
-        _PAPER,
-        "Figures 1a and 1b together",
-        f"accuracy at the ε at which the stronger attacker's AUC reaches {level:.3f}",
-        "TEM is better at ε = 2, where both have AUC 0.50",
-        f"{'; '.join(found)} ({_LEARNERS[name]})",
-        f"TEM minus Madlib here: {signed(shares[0] - shares[1])}" if both else "",
-        "At ε = 2 one compares a mechanism that keeps some words with one that keeps none. Where "
+            text += f", accuracy {accuracy:.3f}"
+        ours.append(text)
+    both = len(shares) == len(PRINTED_AT_TWO)
+    return row(
+        figure="Figures 1a and 1b together",
+        quantity=f"accuracy at the ε at which the stronger attacker's AUC reaches {level:.3f}",
+        said="TEM is better at ε = 2, where both have AUC 0.50",
+        ours=f"{'; '.join(ours)} ({_LEARNERS[_ATTACKED]})",
+        difference=f"TEM minus Madlib here: {signed(shares[0] - shares[1])}" if both else "",
+        reason="At ε = 2 one compares a mechanism that keeps some words with one that keeps none. "
+        "Where "
         "both give the attacker the same, this is what is left of the difference: what TEM gains "
         "at equal ε is mostly randomness that it does not add.",
     )
 
 
-def _attack(recorded: RecordedExperiment, curve: str) -> Row:
-    name = "tf-idf"
-    found = [
-        f"{short} {shown(recorded, 'auc', curve, 2.0, learner=name, variant=variant)}"
-        for short, variant in (("as written", AS_WRITTEN), ("stronger", STRONGER))
-    ]
-    clean = ", ".join(
-        f"{without(recorded, 'auc', learner=name, variant=variant).mean:.3f}"
-        for variant in (AS_WRITTEN, STRONGER)
+def _attack(figures: Figures, curve: str) -> Row:
+    own = figures.only(learner=_ATTACKED)
+    written, stronger = (
+        own.at("auc", curve, 2.0, variant=variant) for variant in (AS_WRITTEN, STRONGER)
     )
-    mean = float(at(recorded, "auc", curve, 2.0, learner=name, variant=AS_WRITTEN)["mean"])
-    return Row(
-        _PAPER,
-        "Figure 1b and Section 5",
-        f"attacker's AUC against {curve} at ε = 2",
-        "0.50",
-        f"{'; '.join(found)} ({_LEARNERS[name]})",
-        signed(mean - 0.50),
-        f"Without privacy the AUC is {clean} here: a model of {option(recorded, 'quarter'):,} "
-        "texts remembers more of each than one of 12,500.",
+    clean = joined((own.without("auc", variant=v).mean for v in (AS_WRITTEN, STRONGER)), ".3f")
+    return row(
+        figure="Figure 1b and Section 5",
+        quantity=f"attacker's AUC against {curve} at ε = 2",
+        said="0.50",
+        ours=f"as written {written}; stronger {stronger} ({_LEARNERS[_ATTACKED]})",
+        difference=signed(written.mean - 0.50),
+        reason=f"Without privacy the AUC is {clean} here: a model of "
+        f"{figures.option('quarter'):,} texts remembers more of each than one of 12,500.",
     )
 
 
-def _few_false(recorded: RecordedExperiment) -> Row:
-    name, rate = "tf-idf", 0.01
-    where = {"learner": name, "variant": STRONGER, "at": rate}
-    clean = without(recorded, "tpr", **where)
-    found = [f"without privacy {said(clean.mean, clean.low, clean.high)}"]
+def _few_false(figures: Figures) -> Row:
+    rate = 0.01
+    own = figures.only(learner=_ATTACKED, variant=STRONGER, at=rate)
     points = (("tem", 2.0), ("tem", 4.0), ("madlib", 4.0), ("madlib", 20.0))
-    found += [f"{c} at ε = {e:g}: {shown(recorded, 'tpr', c, e, **where)}" for c, e in points]
-    return Row(
-        _PAPER,
-        "not in the paper",
-        f"true positives at {100 * rate:g} % false positives, stronger attacker",
-        "not given",
-        "; ".join(found),
-        "",
-        f"Guessing finds {100 * rate:g} %. An AUC far from 0.5 can go with few sure hits, and the "
-        "other way round; an accusation needs the sure ones.",
+    shares = (f"{curve} at ε = {e:g}: {own.at('tpr', curve, e)}" for curve, e in points)
+    return row(
+        figure="not in the paper",
+        quantity=f"true positives at {100 * rate:g} % false positives, stronger attacker",
+        said="not given",
+        ours="; ".join((f"without privacy {own.without('tpr')}", *shares)),
+        reason=f"Guessing finds {100 * rate:g} %. An AUC far from 0.5 can go with few sure hits, "
+        "and the other way round; an accusation needs the sure ones.",
     )
 
 
-def _formal(recorded: RecordedExperiment) -> Row:
-    rows = chosen(recorded.table, "document_auc")
-    tokens = int(rows["count"].iloc[0])
-    low = rows[rows["value"] < 0.999]
-    least = float(chosen(recorded.table, "claimed_loss")["value"].min())
-    bound = DocumentBound(tokens, least * tokens, 0.0, True, "")
-    allowed = float(bound.true_positives(0.01))
-    return Row(
-        _PAPER,
-        "Section 5",
-        "what ε promises about membership",
-        "from ε = 4 on no significant formal level; what Madlib still hides there is no guarantee",
-        f"{len(low)} of {len(rows)} points bound the AUC below 0.999; the smallest loss of a word "
-        f"is {least:.3g} nats, times {tokens} words: that allows {100 * allowed:.3g} % true "
+def _formal(figures: Figures) -> Row:
+    bounds = figures.rows("document_auc")
+    tokens = int(bounds["count"].iloc[0])
+    low = bounds[bounds["value"] < 0.999]
+    least = float(figures.rows("claimed_loss")["value"].min())
+    allowed = float(DocumentBound(tokens, least * tokens, 0.0, True, "").true_positives(0.01))
+    return row(
+        figure="Section 5",
+        quantity="what ε promises about membership",
+        said="from ε = 4 on no significant formal level; what Madlib still hides there is no "
+        "guarantee",
+        ours=f"{len(low)} of {len(bounds)} points bound the AUC below 0.999; the smallest loss of "
+        f"a word is {least:.3g} nats, times {tokens} words: that allows {100 * allowed:.3g} % true "
         "positives at 1 % false ones",
-        "",
-        f"The guarantee is for two words. For a text of {tokens} words, the median, the losses add "
-        "up, so even "
+        reason=f"The guarantee is for two words. For a text of {tokens} words, the median, the "
+        "losses add up, so even "
         f"the smallest ε allows odds up to e^{least * tokens:.4g} between two texts: at no ε of "
         "the figure does the proved guarantee bound this attack. What protects here is measured, "
         "not proved.",
     )
 
 
-def _true_epsilon(recorded: RecordedExperiment) -> Row:
-    rows = chosen(recorded.table, "true_epsilon").sort_values("epsilon")
-    found = ", ".join(
-        f"{value:.3g} at {epsilon:g}"
-        for epsilon, value in zip(rows["epsilon"], rows["value"], strict=True)
-        if epsilon in {1.0, 2.0, 4.0, 8.0}
-    )
-    return Row(
-        _PAPER,
-        "Theorem 2",
-        "smallest ε that is true of TEM on these words",
-        "ε",
-        found,
-        "",
-        "The theorem holds, with room: over all pairs of words and all outputs the loss per "
+def _true_epsilon(figures: Figures) -> Row:
+    rows = figures.rows("true_epsilon").sort_values("epsilon")
+    rows = rows[rows["epsilon"].isin((1.0, 2.0, 4.0, 8.0))]
+    pairs = zip(rows["value"], rows["epsilon"], strict=True)
+    return row(
+        figure="Theorem 2",
+        quantity="smallest ε that is true of TEM on these words",
+        said="ε",
+        ours=", ".join(f"{value:.3g} at {epsilon:g}" for value, epsilon in pairs),
+        reason="The theorem holds, with room: over all pairs of words and all outputs the loss per "
         "distance stays below ε, so at the same true ε TEM could teach more (calibrated TEM).",
     )

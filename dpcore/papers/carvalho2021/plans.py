@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.study.definition import Study
 from dpcore.study.membership_trial import QUARTERS, MembershipTrial
+from dpcore.study.plan import Arm, Plan
 from dpcore.study.reading_corpora import labelled_rows
 from dpcore.study.rows import Prepared, Row, kept, prepare
 from dpcore.study.utility import private
@@ -25,6 +27,34 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
+
+_QUARTER, _MEDIAN, _TRIALS = 1_500, 178, 5
+STUDY = Study(
+    "IMDb: utility and membership inference of TEM and Madlib",
+    "Carvalho et al. 2021, Figures 1a and 1b",
+    Plan(
+        "carvalho2021-figure-1",
+        "dpcore.papers.carvalho2021.plans:measure",
+        (
+            Arm(""),
+            Arm("tem", (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)),
+            Arm("madlib", (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)),
+        ),
+        ("imdb",),
+        ("imdb.parquet",),
+        tuple(range(_TRIALS)),
+        (
+            ("quarter", _QUARTER),
+            ("most", None),
+            ("document_words", _MEDIAN),
+            ("learners", ("averaged", "tf-idf", "network")),
+        ),
+        together=True,
+    ),
+    f"In each of {_TRIALS} trials (the paper: 5) {_QUARTER:,} reviews in each of the "
+    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), drawn anew and whole (half of them have "
+    f"{_MEDIAN} words or more).",
+)
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:

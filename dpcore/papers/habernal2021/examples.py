@@ -12,7 +12,7 @@ from dpcore.attack.latent.examples import Rewrite
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.mechanisms.clipped.adept_latent import FORMS, latent_path
 from dpcore.noise.streams import generator
-from dpcore.papers.habernal2021.plans import PLAN, trained
+from dpcore.papers.habernal2021.plans import STUDY, trained
 from dpcore.study.plan import canonical
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
         MissingPackageError: torch is not installed.
     """
     path = data / _DATA
-    options = {name: value for name, value in PLAN.options if name != "learners"}
-    corpus, model = trained(path, PLAN.seeds[0], canonical(options))
+    plan = STUDY.plan
+    options = {name: value for name, value in plan.options if name != "learners"}
+    corpus, model = trained(path, plan.seeds[0], canonical(options))
     known = set(corpus.all_texts)
     texts = tuple(text for text in own_utterances() if text not in known)
     latents = model.latents(texts)

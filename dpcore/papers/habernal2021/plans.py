@@ -22,6 +22,7 @@ from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows,
 from dpcore.noise.streams import generator
 from dpcore.papers.habernal2021.corpus import Corpus, read_corpus
 from dpcore.papers.habernal2021.measures import compared, unprotected
+from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan, canonical
 from dpcore.study.rows import CLEAN, Row, row
 
@@ -45,7 +46,7 @@ NO_NOISE = "no noise"
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 """The same for all: what they claim is the same, ε between any two utterances."""
 
-PLAN = Plan(
+_PLAN = Plan(
     "adept2021-atis-snips",
     "dpcore.papers.habernal2021.plans:measure",
     (Arm(""), *(Arm(name, _EPSILONS) for name in FORMS)),
@@ -66,15 +67,17 @@ PLAN = Plan(
     ),
     together=True,
 )
-TITLE = "ADePT: utterances rewritten through a private latent vector, and the attack on it"
-SOURCE = "Krishna, Gupta, Dupuy 2021; Habernal 2021, Figure 1 and Appendix C"
-SIZES = (
-    f"For each of {len(PLAN.seeds)} seeds the distinct utterances of at most 15 words are divided "
+STUDY = Study(
+    "ADePT: utterances rewritten through a private latent vector, and the attack on it",
+    "Krishna, Gupta, Dupuy 2021; Habernal 2021, Figure 1 and Appendix C",
+    _PLAN,
+    f"For each of {len(_PLAN.seeds)} seeds the distinct utterances of at most 15 words are divided "
     "anew: up to 4,000 of the train split are public and train the network (1,500 words, 32 latent "
     "coordinates, GRUs "
     "of 128 units, at most 24 epochs), 800 are private and rewritten (300 of them compared), and "
     "the test split is what classifiers of intents are tested on; 1,000 utterances are looked for "
-    "among all."
+    "among all.",
+    rewrites=False,
 )
 
 

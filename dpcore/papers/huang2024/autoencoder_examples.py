@@ -26,7 +26,7 @@ from dpcore.lexicon.nearest import NearestSearch
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.papers.huang2024.autoencoder_plans import YELP
+from dpcore.papers.huang2024.plans import NETWORK_ARMS
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.autoencoder_trial import sentences_of
@@ -104,7 +104,7 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
         Example(text, "", "", None, network, text, text)
         for text, network in zip(texts, read.texts(made.decode(clean, read.offsets)), strict=True)
     ]
-    for arm in YELP.arms:
+    for arm in NETWORK_ARMS:
         if not arm.name.startswith(LABELS):
             continue
         mechanism = create(arm.mechanism, lexicon, dict(arm.settings))

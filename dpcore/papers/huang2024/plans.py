@@ -1,62 +1,308 @@
-"""Huang et al. 2024 on text: rewriting quality (Tables 1 to 3) and accuracy (Figure 4).
+"""Huang et al. 2024: every plan, from Nw word by word to the private auto-encoder.
 
 The paper's numbers are of text that an auto-encoder writes, or of a network that was fine-tuned
-with the noise inside. Here every word is rewritten on its own by Algorithm 1, and the rewritten
-text is what is compared and learned from: that is what the guarantee is about.
+with the noise inside. It leaves open which decoder it takes, whether the noise is there in
+training, in testing or in both, C, and what becomes of the vectors in training. Its Figures 1 and 6
+show words projected back (its Algorithm 1), its tables a loss, which only a network has. Here the
+vectors stay public and fixed, so that Theorems 1 to 3 apply; the decoder sees the states of the
+encoder and nothing else; noise is there at rewriting, where it makes the promise, and in a plan of
+its own in training too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
 
-from dpcore.noise.streams import generator
-from dpcore.study.reading_corpora import labelled_rows, plain_rows
-from dpcore.study.rewriting import rewriting
-from dpcore.study.rows import Row, prepare
-from dpcore.study.utility import baseline, trial
+from dpcore.mechanisms.clipped.truncation import Truncation, published_truncation, worst_delta
+from dpcore.papers.huang2024.printed import DELTA, DIMENSION, EPSILONS, NORM, SIZES, TOTALS
+from dpcore.study.definition import Choice, Panel, Study, grid, series, words_plan
+from dpcore.study.plan import Arm, Plan, Settings
 
-if TYPE_CHECKING:
-    from dpcore.study.plan import Cell
-    from dpcore.study.sources import Sources
+NETWORK_TASK = "dpcore.study.autoencoder_trial:measure"
+LARGE = (50.0, 200.0, 1_000.0)
+"""Beyond the paper: where words begin to come through noise that is private, and word-by-word text
+begins to teach anything."""
+EQUAL = (0.05, 5.0, 20.0)
+"""ε at which Gaussian noise is drawn with the δ that TrLaplace's noise has in truth."""
+CLIP: Settings = (("clip_norm", NORM),)
+WITH_DELTA: Settings = (*CLIP, ("delta", DELTA))
 
 
-def measure(cell: Cell, sources: Sources) -> list[Row]:
-    """One trial of one mechanism at all its ε, or of the baseline.
+def total_of(epsilon: float) -> int:
+    """d′, the dimension with dummies that the paper takes at an ε of its own."""
+    return next(total for total, top in TOTALS if epsilon <= top)
 
-    Options: `train` and `test` (texts), `test_split`, `most` (words of a text), `learners`,
-    `rewritten` (test texts whose rewriting is compared).
-    """
-    lexicon, path = sources.lexicon(cell.lexicon), sources.file(cell.data)
-    most = cell.option("most")
-    training, testing = (
-        labelled_rows(path, split, int(cell.option(size)), cell.shared_generator("texts", split))
-        for split, size in (("train", "train"), (str(cell.option("test_split")), "test"))
+
+def _dummies(total: int) -> Settings:
+    """δ = 4^−d′ with d′ coordinates: the setting is δ^{1/d}, the d-th root for the real d."""
+    root = 0.25 ** (total / DIMENSION)
+    return (("delta_root", root), ("dummy_dimensions", total - DIMENSION))
+
+
+def published_noise(epsilon: float) -> Truncation:
+    """TrLaplace's noise at an ε, with the paper's dummy dimensions."""
+    settings = dict(_dummies(total_of(epsilon)))
+    root, dummies = settings["delta_root"], settings["dummy_dimensions"]
+    return published_truncation(epsilon, root, NORM, DIMENSION, dummies)
+
+
+def true_delta(epsilon: float) -> float:
+    """The δ that the published noise has in truth, rounded down to three digits."""
+    delta = worst_delta(published_noise(epsilon), NORM, DIMENSION)
+    return math.floor(1e3 * delta) / 1e3
+
+
+def equal_label(epsilon: float) -> str:
+    """Name of the Gaussian curve with the δ that TrLaplace has in truth at an ε."""
+    return f"gaussian, δ = {true_delta(epsilon):g}"
+
+
+def _truncated(epsilons: tuple[float, ...]) -> list[tuple[str, tuple[float, ...], Settings]]:
+    """TrLaplace as published: label, ε and settings for each number of dummy dimensions."""
+    groups = {total: tuple(e for e in epsilons if total_of(e) == total) for total, _ in TOTALS}
+    return [
+        (
+            "trlaplace" if total == DIMENSION else f"trlaplace, d′ = {total}",
+            group,
+            (*CLIP, *_dummies(total)),
+        )
+        for total, group in groups.items()
+        if group
+    ]
+
+
+def _truncated_arms(epsilons: tuple[float, ...], options: Settings = ()) -> list[Arm]:
+    return [
+        Arm("trlaplace", group, settings, label, options)
+        for label, group, settings in _truncated(epsilons)
+    ]
+
+
+# Figures 2 and 5: Nw over ε, word by word.
+
+
+def _series() -> tuple[Arm, ...]:
+    fine = grid(0.05, 2_000, 40, *EPSILONS)
+    gaussian, laplace, unclipped = "gaussian-classical", "laplace", ("compare_with", "unclipped")
+    return (
+        series(gaussian, fine, WITH_DELTA),
+        series(laplace, fine, CLIP),
+        series("l2-laplace", fine, CLIP),
+        *(
+            series("trlaplace", epsilons, settings, label, words=48, curve="trlaplace")
+            for label, epsilons, settings in _truncated(EPSILONS)
+        ),
+        series(
+            "trlaplace-corrected",
+            (0.05, 0.5, 5.0, 20.0, 80.0, 160.0, 320.0, 640.0),
+            WITH_DELTA,
+            words=24,
+        ),
+        *(
+            series(
+                name, EPSILONS, settings, f"{name}, protocol",
+                method="protocol", words=24, curve=name,
+            )
+            for name, settings in ((gaussian, WITH_DELTA), (laplace, CLIP))
+        ),
+        # Equation (2) as printed: the noisy clipped vector against the unclipped vocabulary.
+        series(laplace, fine, (*CLIP, unclipped), f"{laplace}, unclipped"),
+        series(gaussian, fine, (*CLIP, unclipped, ("delta", DELTA)), f"{gaussian}, unclipped"),
+    )  # fmt: skip
+
+
+def _figure(number: int, key: str, name: str, title: str) -> Study:
+    unclipped = ("gaussian-classical, unclipped", "laplace, unclipped")
+    clipped = ("gaussian-classical", "laplace", "l2-laplace", "trlaplace", "trlaplace-corrected")
+    return Study(
+        f"Nw over ε on the words of {title}",
+        f"Huang et al. 2024, Figure {number} and Tables 2 and 3 ({name})",
+        words_plan(f"huang2024-figure-{number}-{key}", key, _series()),
+        choice=Choice(400, by_tokens=True),
+        panels=(
+            Panel(f"Figure {number} ({name}): Nw, projected onto the clipped words", "nw", clipped),
+            Panel(f"Nw by equation (2) as printed ({name}): unclipped words", "nw", unclipped),
+        ),
     )
-    train_on, test_on = prepare(training, lexicon, most), prepare(testing, lexicon, most)
-    learners = tuple(cell.option("learners"))
-    texts = testing.texts[: int(cell.option("rewritten"))]
-    if not cell.mechanism:
-        rows = list(baseline(train_on, test_on, lexicon, learners, cell.seed))
-        return rows + list(rewriting(texts, lexicon, None, (), cell.seed))
-    mechanism = sources.mechanism(cell)
-    rows = list(trial(train_on, test_on, mechanism, cell.epsilons, learners, cell.seed))
-    compared = rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed)
-    return rows + [one for one in compared if one["quantity"] != "nw"]
 
 
-def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:
-    """Quality of rewritten sentences alone.
+# Figure 4 and the texts of Tables 2 and 3: each word rewritten on its own, by Algorithm 1.
 
-    Options: `split`, `rewritten` (sentences), `encoder` (lexicons with which similarity of meaning
-    is measured too, on the first seed).
-    """
-    lexicon, path = sources.lexicon(cell.lexicon), sources.file(cell.data)
-    rng = generator(cell.seed, "sentences", cell.data)
-    texts = plain_rows(path, str(cell.option("split")), int(cell.option("rewritten")), rng)
-    encoder = None
-    if cell.lexicon in cell.option("encoder") and cell.seed == 0:
-        from dpcore.measure.similarity.encoder import load_encoder
+_TRUNCATED = (0.05, 5.0, 10.0, 20.0)
+"""Of the paper's eight values those of TrLaplace on classification: its noise moves with ε, so each
+value is a draw of its own; from 0.05 to 5 it keeps no word, and Yelp has all eight."""
+_SEEDS = (0, 1, 2, 3, 4)
 
-        encoder = load_encoder()
-    mechanism = sources.mechanism(cell) if cell.mechanism else None
-    return list(rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed, encoder))
+
+def _arms(truncated: tuple[float, ...]) -> tuple[Arm, ...]:
+    """The mechanisms of the paper, and others beside them."""
+    wide = (*EPSILONS, *LARGE)
+    return (
+        Arm(""),
+        Arm("gaussian-classical", wide, WITH_DELTA),
+        Arm("gaussian", wide, WITH_DELTA),
+        Arm("laplace", wide, CLIP),
+        *_truncated_arms(truncated),
+        Arm("trlaplace-corrected", (1.0, 20.0, 1_000.0), WITH_DELTA),
+        *(Arm(name, wide) for name in ("madlib", "mahalanobis", "random-projection")),
+    )
+
+
+def _of_texts(
+    name: str, task: str, truncated: tuple[float, ...], key: str, file: str, options: Settings
+) -> Plan:
+    return Plan(
+        name,
+        f"dpcore.papers.huang2024.trials:{task}",
+        _arms(truncated),
+        (key, f"{key}-bundled", f"{key}-random"),
+        (file,),
+        _SEEDS,
+        options,
+        together=True,
+    )
+
+
+def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
+    options: Settings = (
+        ("train", training),
+        ("test", testing),
+        ("test_split", "test"),
+        ("most", None),
+        ("rewritten", 100),
+        ("learners", ("averaged", "tf-idf", "network")),
+    )
+    name = f"huang2024-figure-4-{key}"
+    return Study(
+        f"{title}: accuracy and rewriting quality",
+        f"Huang et al. 2024, Figure 4 ({title})",
+        _of_texts(name, "measure", _TRUNCATED, key, f"{key}.parquet", options),
+        f"For each of {len(_SEEDS)} seeds {training:,} training and {testing:,} test texts (the "
+        f"paper: {SIZES[key]}), drawn anew and whole; 100 of "
+        "the test texts rewritten and compared.",
+    )
+
+
+def _rewriting() -> Study:
+    sentences = 200
+    options: Settings = (("split", "test"), ("rewritten", sentences), ("encoder", ("yelp",)))
+    name, task, file = "huang2024-tables-yelp", "measure_rewriting", "yelp_sentences.parquet"
+    return Study(
+        "Yelp: rewriting quality",
+        "Huang et al. 2024, Tables 1 to 3 (Yelp)",
+        _of_texts(name, task, EPSILONS, "yelp", file, options),
+        f"For each of {len(_SEEDS)} seeds {sentences} sentences of the test split (the paper: "
+        "2,174), drawn anew; the similarities of meaning with GloVe and on the first seed only.",
+    )
+
+
+# Tables 1 to 3 and 5: the private auto-encoder.
+
+_OPTIONS: Settings = (
+    ("vocabulary", 3_000),
+    ("words", (3, 15)),
+    ("train", 4_000),
+    ("test", 200),
+    ("attacked", 60),
+    ("hidden", 128),
+    ("norm", NORM),
+    ("epochs", 4),
+    ("batch", 64),
+    ("rate", 0.01),
+)
+
+
+def _network(
+    title: str,
+    source: str,
+    name: str,
+    arms: tuple[Arm, ...],
+    lexicons: tuple[str, ...],
+    file: str,
+    seeds: tuple[int, ...],
+    **options: object,
+) -> Study:
+    """An experiment with an auto-encoder, its sizes in a sentence."""
+    given = (*_OPTIONS, *options.items())
+    plan = Plan(name, NETWORK_TASK, arms, lexicons, (file,), seeds, given, together=True)
+    use = dict(given)
+    least, most = use["words"]
+    return Study(
+        title,
+        f"Huang et al. 2024, {source}",
+        plan,
+        f"For each of {len(seeds)} seeds a network of {use['hidden']} states in each "
+        f"direction over the {use['vocabulary']:,} most frequent words (the paper: 10,000), "
+        f"trained on {use['train']:,} sentences of {least} to {most} words in "
+        f"{use['epochs']} epochs at most (the paper: 100 epochs); {use['test']} sentences "
+        "of the other split rewritten, drawn anew.",
+        rewrites=False,
+    )
+
+
+NETWORK_ARMS = (
+    Arm(""),
+    Arm("gaussian-classical", (*EPSILONS, *LARGE), WITH_DELTA),
+    Arm("gaussian", (*EQUAL, 200.0, 1_000.0), WITH_DELTA),
+    Arm("laplace", (*EPSILONS, *LARGE), CLIP),
+    *_truncated_arms(EPSILONS),
+    *(
+        Arm("gaussian", (e,), (*CLIP, ("delta", true_delta(e))), equal_label(e))
+        for e in EQUAL
+    ),
+    Arm("trlaplace-corrected", (20.0, 1_000.0), WITH_DELTA),
+)  # fmt: skip
+"""The mechanisms of a network that was trained without noise."""
+
+
+def _noise_in_training() -> tuple[Arm, ...]:
+    options: Settings = (("noise_in_training", True),)
+    epsilons = (0.05, 20.0, 200.0)
+    return (
+        Arm(""),
+        Arm("gaussian-classical", epsilons, WITH_DELTA, options=options),
+        Arm("laplace", epsilons, CLIP, options=options),
+        *_truncated_arms((0.05, 20.0), options),
+    )
+
+
+FIGURES = (_figure(2, "yelp", "Yelp", "Yelp"), _figure(5, "yahoo", "Yahoo", "Yahoo answers"))
+"""The studies of words."""
+TEXTS = (
+    _accuracy("sst2", "SST-2", 2_000, 600),
+    _accuracy("agnews", "AG News", 700, 300),
+    _rewriting(),
+)
+NETWORKS = (
+    _network(
+        "Yelp: a private auto-encoder",
+        "Tables 1 to 3 (Yelp)",
+        "huang2024-autoencoder-yelp",
+        NETWORK_ARMS,
+        ("yelp", "yelp-bundled", "yelp-random"),
+        "yelp_sentences.parquet",
+        (0, 1, 2),
+        splits=("dev", "test"),
+    ),
+    _network(
+        "Yelp: a private auto-encoder that learns with the noise",
+        "Tables 2, 3 and 5 (Yelp)",
+        "huang2024-autoencoder-noise-yelp",
+        _noise_in_training(),
+        ("yelp",),
+        "yelp_sentences.parquet",
+        (0, 1),
+        splits=("dev", "test"),
+        timed=True,
+    ),
+    _network(
+        "Yahoo answers: a private auto-encoder",
+        "Tables 1 to 3 (Yahoo)",
+        "huang2024-autoencoder-yahoo",
+        NETWORK_ARMS,
+        ("yahoo",),
+        "yahoo_2class.parquet",
+        (0, 1, 2),
+        splits=("train", "test"),
+    ),
+)

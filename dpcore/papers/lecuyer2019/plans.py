@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 from dpcore.learn.pixeldp.digits import Place
-from dpcore.study.parts import Settings
-from dpcore.study.plan import BASELINE, Arm, Plan
+from dpcore.study.definition import Study
+from dpcore.study.plan import BASELINE, Arm, Plan, Settings
 
 SEEDS = (0, 1, 2)
 SCALES = {"gaussian": (0.25, 0.5), "laplace": (0.25,)}
@@ -42,31 +42,40 @@ def _digits() -> tuple[Arm, ...]:
     return (*arms, *costs)
 
 
-DIGITS = Plan(
-    "pixeldp-digits",
-    "dpcore.papers.lecuyer2019.study:measure",
-    _digits(),
-    ("",),
-    seeds=SEEDS,
-    options=(("epochs", 30), ("draws", 300), ("error", _ERROR), ("sizes", _SIZES)),
-)
-TEXTS = Plan(
-    "pixeldp-texts",
-    "dpcore.papers.lecuyer2019.study:measure_text",
-    tuple(
-        _arm(labels, "gaussian", scale, labels=labels, noise="gaussian", scale=scale)
-        for labels, scale in product(TEXT_LABELS, TEXT_SCALES)
+DIGITS = Study(
+    "PixelDP: certified accuracy of digits, and the cost of a noise layer",
+    "",
+    Plan(
+        "pixeldp-digits",
+        "dpcore.papers.lecuyer2019.study:measure",
+        _digits(),
+        ("",),
+        seeds=SEEDS,
+        options=(("epochs", 30), ("draws", 300), ("error", _ERROR), ("sizes", _SIZES)),
     ),
-    ("bundled",),
-    seeds=SEEDS,
-    options=(("epochs", 15), ("most", 40), ("draws", 100), ("error", _ERROR), ("sizes", _SIZES)),
-)
-DIGITS_SIZES = (
     f"In each of {len(SEEDS)} trials networks trained anew on 1,347 pictures of 8 x 8 pixels, and "
     "450 pictures predicted, each from 300 draws of the noise; the pictures are divided alike in "
-    "all trials. Attacks are measured in norm 2 for Gaussian noise and in norm 1 for Laplace noise."
+    "all trials. Attacks are measured in norm 2 for Gaussian noise and in norm 1 for Laplace "
+    "noise.",
+    rewrites=False,
 )
-TEXTS_SIZES = (
+TEXTS = Study(
+    "PixelDP: certified accuracy of texts with noise on every word vector",
+    "",
+    Plan(
+        "pixeldp-texts",
+        "dpcore.papers.lecuyer2019.study:measure_text",
+        tuple(
+            _arm(labels, "gaussian", scale, labels=labels, noise="gaussian", scale=scale)
+            for labels, scale in product(TEXT_LABELS, TEXT_SCALES)
+        ),
+        ("bundled",),
+        seeds=SEEDS,
+        options=(
+            ("epochs", 15), ("most", 40), ("draws", 100), ("error", _ERROR), ("sizes", _SIZES),
+        ),
+    ),
     f"In each of {len(SEEDS)} trials a network trained anew on 1,008 texts of the teaching corpus, "
-    "each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the noise."
-)
+    "each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the noise.",
+    rewrites=False,
+)  # fmt: skip

@@ -11,7 +11,7 @@ from dpcore.learn.intervals import mean_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.study.experiment_results import RecordedExperiment
+    from dpcore.study.recorded import Recorded
 
 SETTINGS = ("place", "labels", "regime", "noise", "scale")
 """Of an arm; "labels" of texts, "place" and "regime" of digits, empty where there is none."""
@@ -20,7 +20,7 @@ HOW = ("accounting", "condition", "bound")
 _SHARES = {"certified", "accuracy", "abstained", "with_words"}
 
 
-def summary(recorded: RecordedExperiment, quantity: str) -> pd.DataFrame:
+def summary(recorded: Recorded, quantity: str) -> pd.DataFrame:
     """Means over trials of one quantity of the study, with 95 % t-intervals.
 
     Args:
@@ -50,7 +50,7 @@ def summary(recorded: RecordedExperiment, quantity: str) -> pd.DataFrame:
     return _frame(found, (*SETTINGS, *HOW, "at", "mean", "low", "high", "trials"))
 
 
-def costs(recorded: RecordedExperiment) -> pd.DataFrame:
+def costs(recorded: Recorded) -> pd.DataFrame:
     """What the noise layer costs in a training step, of "pixeldp-digits".
 
     Returns:

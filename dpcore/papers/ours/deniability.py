@@ -6,7 +6,7 @@ mechanism. A mechanism that is added to the registry is added here and the study
 
 from __future__ import annotations
 
-from dpcore.study.parts import Panel, Series, Study, grid, powers
+from dpcore.study.definition import Choice, Panel, Study, grid, powers, series, words_plan
 from dpcore.study.vocabularies import BUNDLED
 
 _METRIC, _LOCAL = grid(0.5, 500, 40), grid(1, 5_000, 40)
@@ -34,22 +34,22 @@ _GROUPS = {
 }
 """ε of each mechanism, by what its ε means; coarse for those that only the protocol measures."""
 
-STUDIES = (
-    Study(
-        name="bundled-mechanisms",
-        title="The mechanisms side by side on the bundled lexicon",
-        source="",
-        vocabulary=BUNDLED,
-        words=100,
-        series=tuple(
-            Series(name, name, epsilons, words=12 if name.startswith("trlaplace") else None)
+STUDY = Study(
+    "The mechanisms side by side on the bundled lexicon",
+    "",
+    words_plan(
+        "bundled-mechanisms",
+        BUNDLED,
+        tuple(
+            series(name, epsilons, words=12 if name.startswith("trlaplace") else None)
             for group in _GROUPS.values()
             for name, epsilons in group.items()
         ),
-        panels=tuple(
-            Panel(f"{title}: {label}", quantity, tuple(group))
-            for title, group in _GROUPS.items()
-            for quantity, label in (("nw", "Nw"), ("sw", "Sw"))
-        ),
+    ),
+    choice=Choice(100),
+    panels=tuple(
+        Panel(f"{title}: {label}", quantity, tuple(group))
+        for title, group in _GROUPS.items()
+        for quantity, label in (("nw", "Nw"), ("sw", "Sw"))
     ),
 )

@@ -9,14 +9,14 @@ from streamlit.testing.v1 import AppTest
 from dpcore.attack.latent.examples import examples, guess
 from dpcore.errors import StudyError
 from dpcore.papers.huang2024.autoencoder_examples import read_examples
-from dpcore.study.experiment_results import read_experiment, read_experiments
+from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.robust_curves import training_curves
 from pages.robustness import recorded_frame
 from tests.pages.app import figures, said, table
 from tests.pages.robustness.reading import curve
 
 Opened = Callable[..., AppTest]
-THERE = {entry.name: entry for entry in read_experiments()}
+THERE = {entry.name: entry for entry in read_bundled()}
 FIELDS = {
     "xu2021-tables-2-3-": ({"robust_view": "Training"}, "training"),
     "huang2024-autoencoder-": ({"robust_view": "Auto-encoders"}, "auto"),
@@ -62,7 +62,7 @@ def test_accuracies_are_those_of_the_record(opened: Opened) -> None:
     name = next(one for one in NAMES if one.startswith("xu2021-"))
     test = opened(**link_of(name)[0], training_measured="stronger", training_mechanism="madlib")
     (figure,) = figures(test)
-    wanted = training_curves(read_experiment(name), "madlib", "stronger")
+    wanted = training_curves(read_recorded(name), "madlib", "stronger")
     for title, rows in wanted.groupby("curve"):
         drawn = curve(figure, title)
         assert drawn == pytest.approx(dict(zip(rows["x"], rows["mean"], strict=True)))
@@ -115,10 +115,10 @@ def test_damage_is_said_and_live_views_still_work(
     def damaged() -> None:
         raise StudyError("the manifest is damaged: record it again")
 
-    monkeypatch.setattr(recorded_frame, "read_experiments", damaged)
+    monkeypatch.setattr(recorded_frame, "read_bundled", damaged)
     assert "record it again" in said(opened(robust_view="Training"))
     assert "stay right" in said(opened())
-    monkeypatch.setattr(recorded_frame, "read_experiments", tuple)
+    monkeypatch.setattr(recorded_frame, "read_bundled", tuple)
     assert "restore the folder data/results/experiments" in said(opened(robust_view="Training"))
 
 

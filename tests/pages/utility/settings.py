@@ -1,10 +1,10 @@
 """What the tests of the Utility page choose there."""
 
-from dpcore.papers.experiments import EXPERIMENTS
-from dpcore.study.experiment_results import read_experiments
+from dpcore.papers.studies import EXPERIMENTS
+from dpcore.study.recorded import read_bundled
 
 OWN = "own"
-THERE = {entry.name: entry for entry in read_experiments()}
+THERE = {entry.name: entry for entry in read_bundled()}
 NAMES = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in THERE]
 SMALL = {
     "use_source": OWN,

@@ -122,7 +122,7 @@ def test_damage_is_said_and_a_run_of_ones_own_still_works(
     def damaged(*_: object) -> Any:
         raise StudyError("the manifest is damaged: record it again")
 
-    monkeypatch.setattr(recorded, "read_experiments", damaged)
+    monkeypatch.setattr(recorded, "read_bundled", damaged)
     test = opened()
     assert "record it again" in said(test)
     assert "a run of your own works" in said(test)

@@ -10,10 +10,11 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.adept_latent import FORMS
 from dpcore.papers.habernal2021.claims import adept_published
 from dpcore.papers.habernal2021.comparison import adept_rows
-from dpcore.study.experiment_results import read_experiment
+from dpcore.study.reading import Figures
+from dpcore.study.recorded import read_recorded
 from dpcore.study.utility_summary import baseline, chosen, curves
 
-RECORDED = read_experiment("adept2021-atis-snips")
+RECORDED = read_recorded("adept2021-atis-snips")
 TABLE = RECORDED.table
 DATA = ("atis.parquet", "snips.parquet")
 
@@ -76,6 +77,6 @@ def test_the_true_epsilon_is_that_of_the_audit():
 
 
 def test_the_rows_name_both_corpora_and_the_paper_they_are_about():
-    found = adept_rows(RECORDED)
+    found = adept_rows(Figures(RECORDED))
     assert {row.paper for row in found} == {"Krishna et al. 2021", "Habernal 2021"}
     assert sum("ATIS" in row.ours and "SNIPS" in row.ours for row in found) >= 7

@@ -10,14 +10,14 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
-from dpcore.papers.habernal2021 import plans as adept2021
 from dpcore.papers.habernal2021.corpus import read_corpus
 from dpcore.papers.habernal2021.measures import compared, unprotected
-from dpcore.papers.habernal2021.plans import NO_NOISE, PLAN, measure, trained
-from dpcore.study.experiment_results import check_experiment, tidy
+from dpcore.papers.habernal2021.plans import NO_NOISE, STUDY, measure, trained
 from dpcore.study.plan import Arm, canonical
 from dpcore.study.sources import gather
+from dpcore.study.tables import check_trials, tidy
 
+PLAN = STUDY.plan
 CITIES = ("lima", "oslo", "cairo", "hanoi", "quito", "accra", "tunis", "doha")
 DAYS = ("today", "tomorrow", "on monday", "on friday", "at noon")
 FARE, TRIP = "what is the fare to {} {}", "show flights to {} {}"
@@ -121,7 +121,7 @@ def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file):
 
 def test_every_noise_is_measured_at_every_epsilon(rows):
     for label, found in rows.items():
-        check_experiment(tidy(found))
+        check_trials(tidy(found))
         if label == "baseline":
             continue
         form = FORMS[label]
@@ -182,6 +182,6 @@ def test_the_plan_names_the_noises_and_the_baseline_first():
     options = dict(PLAN.options)
     for name, said in (("longest", "at most 15 words"), ("private", "800 are private")):
         assert str(options[name]) in said
-        assert said in adept2021.SIZES
-    assert f"{options['latent']} latent" in adept2021.SIZES
-    assert f"at most {options['epochs']} epochs" in adept2021.SIZES
+        assert said in STUDY.sizes
+    assert f"{options['latent']} latent" in STUDY.sizes
+    assert f"at most {options['epochs']} epochs" in STUDY.sizes

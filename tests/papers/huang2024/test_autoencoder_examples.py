@@ -10,7 +10,7 @@ from dpcore.errors import StudyError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.papers.huang2024 import autoencoder_examples
 from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples, read_examples
-from dpcore.papers.huang2024.autoencoder_plans import YELP
+from dpcore.papers.huang2024.plans import NETWORK_ARMS
 from dpcore.study.autoencoder_trial import sentences_of
 from tests.shell import run
 
@@ -74,7 +74,7 @@ def test_they_are_made_by_the_command(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
         autoencoder_examples, "teaching_corpus", lambda: SimpleNamespace(part=parts.get)
     )
-    monkeypatch.setattr(autoencoder_examples, "YELP", replace(YELP, arms=YELP.arms[2:5]))
+    monkeypatch.setattr(autoencoder_examples, "NETWORK_ARMS", NETWORK_ARMS[2:5])
     one = replace(autoencoder_examples._TRAINING, epochs=1)
     monkeypatch.setattr(autoencoder_examples, "_TRAINING", one)
     out = tmp_path / "new" / "words.json"

@@ -64,11 +64,11 @@ def test_the_network_without_noise_and_the_cost_are_cells_too():
 
 
 def test_texts_are_certified_in_words(tmp_path):
-    from dpcore.study.embeddings import load_embedding
+    from dpcore.lexicon.catalogue import load
 
-    lexicon = load_embedding("bundled", None)
-    sources = gather(TEXTS, tmp_path, lexicons={"bundled": lexicon})
-    cell = cell_of(TEXTS, "sentiment, gaussian, 0.5", ("most", 5))
+    lexicon = load()
+    sources = gather(TEXTS.plan, tmp_path, lexicons={"bundled": lexicon})
+    cell = cell_of(TEXTS.plan, "sentiment, gaussian, 0.5", ("most", 5))
     rows = measure_text(cell, sources)
     words = values(rows, "words")
     distances = {at for _, at in words}
@@ -78,7 +78,7 @@ def test_texts_are_certified_in_words(tmp_path):
     assert all((words[key] > 0) == (share > 0) for key, share in shares.items())
 
 
-@pytest.mark.parametrize("plan", [DIGITS, TEXTS])
+@pytest.mark.parametrize("plan", [DIGITS.plan, TEXTS.plan])
 def test_plans_are_data(plan):
     assert Plan.from_json(plan.to_json()) == plan
     assert len({arm.name for arm in plan.arms}) == len(plan.arms)

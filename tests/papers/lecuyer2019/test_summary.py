@@ -5,14 +5,14 @@ import pytest
 
 from dpcore.papers.lecuyer2019.plans import REGIMES, SCALES, SEEDS, STEPS
 from dpcore.papers.lecuyer2019.summary import costs, summary
-from dpcore.study.experiment_results import read_experiment
+from dpcore.study.recorded import read_recorded
 
 BOUNDS = ("hoeffding", "clopper-pearson")
 
 
 @pytest.fixture(scope="module")
 def digits():
-    return read_experiment("pixeldp-digits")
+    return read_recorded("pixeldp-digits")
 
 
 def table(recorded, quantity, *index, **where):
@@ -87,7 +87,7 @@ def test_the_cost_of_a_step_is_told_for_every_place_and_size(digits):
 
 
 def test_no_text_may_lose_a_single_word():
-    texts = read_experiment("pixeldp-texts")
+    texts = read_recorded("pixeldp-texts")
     proved = summary(texts, "words").query("condition != 'slides'")
     assert len(proved)
     assert not proved["mean"].any()

@@ -3,8 +3,10 @@
 import numpy as np
 
 from dpcore.learn.corpus import LABELLINGS, teaching_corpus
-from dpcore.papers.experiments import EXPERIMENTS
-from dpcore.papers.ours.teaching import ARMS, PLAN, divided
+from dpcore.papers.ours.teaching import ARMS, STUDY, divided
+from dpcore.papers.studies import EXPERIMENTS
+
+PLAN = STUDY.plan
 
 
 def test_both_labellings_are_of_the_same_texts_divided_alike(rng):

@@ -15,8 +15,8 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.xu2021 import material as xu2021_material
 from dpcore.papers.xu2021 import training as xu2021_training
 from dpcore.papers.xu2021.material import LISTS, Trial, material, private_text
+from dpcore.papers.xu2021.plans import TRAININGS
 from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, measure
-from dpcore.papers.xu2021.training_plans import IMDB, SNLI, sizes_of
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.sources import gather
 
@@ -170,9 +170,9 @@ def test_private_copies_share_their_noise_over_the_curve(tmp_path):
     assert xu2021_material.material(trial) is material(trial)
 
 
-@pytest.mark.parametrize("plan", [IMDB, SNLI])
-def test_the_plans_say_their_sizes(plan):
-    said = sizes_of(plan)
+@pytest.mark.parametrize("study", TRAININGS)
+def test_the_plans_say_their_sizes(study):
+    said, plan = study.sizes, study.plan
     given = dict(plan.options)
     for name in ("train", "test", "attacked"):
         assert f"{given[name]:,}" in said

@@ -7,13 +7,15 @@ import pytest
 
 from dpcore.cli.main import main
 from dpcore.guarantee import Status
-from dpcore.papers import experimenting, experiments
-from dpcore.papers.experimenting import record_experiment
-from dpcore.papers.experiments import EXPERIMENTS, Experiment, experiment_of
-from dpcore.study import embeddings
-from dpcore.study.experiment_results import read_experiment, write_experiment
+from dpcore.papers import studies
+from dpcore.papers.studies import EXPERIMENTS, study_of
+from dpcore.study import recording
+from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
+from dpcore.study.recorded import read_recorded, write_recorded
+from dpcore.study.recording import record
 from dpcore.study.utility_summary import baseline, curves
+from dpcore.study.vocabularies import CountedLexicon
 from tests.study import toy_corpus
 
 CLIP = (("clip_norm", 1.0),)
@@ -24,11 +26,11 @@ ARMS = (
     Arm("laplace", (1.0,), CLIP),
 )
 OPTIONS = {
-    "dpcore.papers.huang2024.plans:measure": (
+    "dpcore.papers.huang2024.trials:measure": (
         ("train", 80), ("test", 60), ("test_split", "test"), ("most", 10), ("rewritten", 10),
         ("learners", ("averaged",)),
     ),
-    "dpcore.papers.huang2024.plans:measure_rewriting": (
+    "dpcore.papers.huang2024.trials:measure_rewriting": (
         ("split", "test"), ("rewritten", 12), ("encoder", ()),
     ),
     "dpcore.papers.carvalho2021.plans:measure": (
@@ -40,20 +42,22 @@ OPTIONS = {
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     toy_corpus.write(tmp_path / "toy.parquet")
-    monkeypatch.setattr(experimenting, "load_embedding", lambda name, folder: toy_corpus.lexicon())
+    lexicon = toy_corpus.lexicon()
+    counted = CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
+    monkeypatch.setattr(recording, "load_vocabulary", lambda *_: counted)
     return tmp_path
 
 
 def toy(task, arms=ARMS):
     plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0, 1), OPTIONS[task], True)
-    return Experiment("A toy", "", plan, "few")
+    return Study("A toy", "", plan, "few")
 
 
 @pytest.mark.parametrize("task", OPTIONS)
 def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path):
-    entry, table = record_experiment(toy(task), data, work=tmp_path / "work")
-    written = write_experiment(entry, table, tmp_path / "out")
-    found = read_experiment("toy", tmp_path / "out")
+    entry, table = record(toy(task), data, work=tmp_path / "work")
+    written = write_recorded(entry, table, tmp_path / "out")
+    found = read_recorded("toy", tmp_path / "out")
     assert found.entry == written
     assert found.entry.lexicons[0]["words"] == toy_corpus.WORDS
     assert Plan.from_json(found.entry.plan) == toy(task).plan
@@ -74,21 +78,21 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path)
 
 
 def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
-    task = "dpcore.papers.huang2024.plans:measure_rewriting"
-    entry, table = record_experiment(toy(task), data, work=tmp_path / "work")
-    monkeypatch.setattr("dpcore.papers.huang2024.plans.measure_rewriting", None)
-    again, same = record_experiment(toy(task), data, work=tmp_path / "work")
+    task = "dpcore.papers.huang2024.trials:measure_rewriting"
+    entry, table = record(toy(task), data, work=tmp_path / "work")
+    monkeypatch.setattr("dpcore.papers.huang2024.trials.measure_rewriting", None)
+    again, same = record(toy(task), data, work=tmp_path / "work")
     assert same.equals(table)
     assert again == dataclasses.replace(entry, date=again.date)
 
 
 def test_the_command_line(data, tmp_path, monkeypatch, capsys):
-    task = "dpcore.papers.huang2024.plans:measure_rewriting"
-    monkeypatch.setitem(experiments.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
+    task = "dpcore.papers.huang2024.trials:measure_rewriting"
+    monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
     assert main(run) == 0
     assert "toy.parquet" in capsys.readouterr().out
-    assert read_experiment("toy", tmp_path / "out" / "experiments").entry.title == "A toy"
+    assert read_recorded("toy", tmp_path / "out" / "experiments").entry.title == "A toy"
     for wrong, said in (
         (["study", "run", "toy", "--data", str(data), "--words", "3"], "leave out --words"),
         (["study", "run", "no such", "--data", str(data)], "no study 'no such'; there are: xu2021"),
@@ -99,8 +103,7 @@ def test_the_command_line(data, tmp_path, monkeypatch, capsys):
 
 def test_every_experiment_says_what_it_reads():
     for name, experiment in EXPERIMENTS.items():
-        assert experiment_of(name).name == name
+        assert study_of(name).name == name
         assert experiment.plan.together or not experiment.rewrites
         assert experiment.plan.cells()[0].mechanism == ""
         assert "toy" not in experiment.sizes
-    assert callable(embeddings.load_embedding)

@@ -1,0 +1,289 @@
+"""Recorded studies on disk: a folder of tables (parquet) and the manifest of how each was made.
+
+A reader trusts neither: a manifest's fields are checked, and a table whose SHA-256 is not the
+manifest's is refused. Both files are written whole.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcore.errors import DpcoreError, StudyError
+from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.study.rows import COLUMNS
+from dpcore.study.tables import MEASURED, check_trials, check_words, need_pandas
+from dpcore.study.wrong_answers import EXAMPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+MANIFEST = "manifest.json"
+FOLDER = "experiments"
+"""Folder of the recorded experiments, within that of the recorded studies of words."""
+_FORMAT = 1
+_Kinds = dict[str, type | tuple[type, ...]]
+_OF_WORDS: _Kinds = {
+    "seed": int, "runs": int, "words": int, "selection": str, "vocabulary": dict, "series": list,
+}  # fmt: skip
+_OF_TRIALS: _Kinds = {
+    "plan": dict, "sizes": str, "workers": int, "lexicons": list, "packages": dict,
+}  # fmt: skip
+_LISTS = {"runs": _OF_WORDS, "experiments": _OF_TRIALS}
+"""The field of a manifest that lists its entries, and what only entries of that kind say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """How a record was made; every field is a JSON value, in the order of the manifest.
+
+    Attributes:
+        name: of the study.
+        title: for people.
+        source: paper and figures that it is to be compared with; empty if none.
+        command: the command line that makes it again.
+        seed: of words: of their choice and of all noise; None of an experiment.
+        plan: of an experiment: mechanisms, settings, ε, lexicons, data, seeds and options.
+        sizes: of an experiment: how much of each corpus was used, in a sentence.
+        version: of dpcore.
+        date: ISO date (UTC).
+        seconds: of all cells added up; longer where the machine was busy.
+        runs: of words: R.
+        words: of words: at most, in a series.
+        selection: of words: how they were chosen.
+        vocabulary: of words: key, title, words, dimension, separation, diameter, fingerprint,
+            tokens, unknown_tokens, paper_words, paper_separation.
+        workers: of an experiment: processes that shared the work.
+        lexicons: of an experiment: of each its name, words, dimension, separation, diameter and
+            fingerprint.
+        data: name of each file that was read, and its SHA-256.
+        series: of words: for each one name, curve, mechanism (registry key), parameters, method,
+            detail, words, numerical_error.
+        packages: of an experiment: versions of the libraries that shape the numbers.
+        machine: cores, python, numpy, system, processor.
+        file: name of the table; empty until it is written.
+        sha256: of the table's bytes; empty until it is written.
+    """
+
+    name: str
+    title: str
+    source: str
+    command: str
+    seed: int | None = None
+    plan: dict[str, Any] = field(default_factory=dict)
+    sizes: str = ""
+    version: str
+    date: str
+    seconds: float
+    runs: int = 0
+    words: int = 0
+    selection: str = ""
+    vocabulary: dict[str, Any] = field(default_factory=dict)
+    workers: int = 0
+    lexicons: list[dict[str, Any]] = field(default_factory=list)
+    data: dict[str, str]
+    series: list[dict[str, Any]] = field(default_factory=list)
+    packages: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, Any]
+    file: str = ""
+    sha256: str = ""
+
+    @property
+    def of_words(self) -> bool:
+        """Whether Nw and Sw of words were measured; else it is an experiment with trials."""
+        return self.seed is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of its kind."""
+        others = _OF_TRIALS if self.of_words else _OF_WORDS
+        return {name: value for name, value in asdict(self).items() if name not in others}
+
+
+def _entry(found: object, own: _Kinds) -> Entry:
+    """An entry as a manifest has it.
+
+    Raises:
+        StudyError: a field is missing, unknown or of the wrong type.
+    """
+    others = {**_OF_WORDS, **_OF_TRIALS}.keys() - own.keys()
+    kinds: _Kinds = {f.name: str for f in fields(Entry) if f.name not in others}
+    kinds |= {"seconds": (int, float), "data": dict, "machine": dict, **own}
+    if not isinstance(found, dict) or set(found) != set(kinds):
+        wrong = sorted(set(found) ^ set(kinds)) if isinstance(found, dict) else ["all"]
+        raise StudyError(f"a manifest entry lacks or has too many fields: {', '.join(wrong)}")
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise StudyError(f"field {name!r} of a manifest entry has the wrong type")
+    if "/" in found["file"] or "\\" in found["file"]:
+        raise StudyError("the table of a manifest entry must lie beside the manifest")
+    return Entry(**found)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """One recorded study: how it was made, and what was found.
+
+    Attributes:
+        entry: how it was made.
+        table: its rows; columns `dpcore.study.tables.WORD_COLUMNS` of words, or
+            `dpcore.study.rows.COLUMNS` of an experiment.
+        examples: of wrong answers, columns `COLUMNS` and `dpcore.study.wrong_answers.TEXTS`; None
+            if there are none. Only texts written for the laboratory are kept.
+    """
+
+    entry: Entry
+    table: pd.DataFrame
+    examples: pd.DataFrame | None = None
+
+    def rows(self, quantity: str, **where: object) -> pd.DataFrame:
+        """The rows of one quantity with these values in other columns.
+
+        Of words these are the measured rows over all words, unless a `word` is named.
+        """
+        if self.entry.of_words:
+            where = {"word": "", "status": MEASURED, **where}
+        found = self.table[self.table["quantity"] == quantity]
+        for column, value in where.items():
+            found = found[found[column] == value]
+        return found
+
+
+def bundled_results() -> Path:
+    """The folder of the results that come with the laboratory."""
+    return bundled_data("results", MANIFEST)
+
+
+def read_bundled() -> tuple[Entry, ...]:
+    """How each record was made that comes with the laboratory: studies of words, experiments.
+
+    Raises:
+        StudyError: a manifest is missing or damaged.
+    """
+    return tuple(entry for folder in _bundled_folders() for entry in read_manifest(folder))
+
+
+def _bundled_folders() -> tuple[Path, Path]:
+    return bundled_results(), bundled_results() / FOLDER
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """The entries of a folder's manifest, in its order.
+
+    Raises:
+        StudyError: there is no manifest, or it is damaged.
+    """
+    path = folder / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"no recorded results in {folder} ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise StudyError(f"{path} is damaged: it is not JSON; record them again") from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
+    kind = next((name for name in _LISTS if name in found), "runs")
+    listed = found.get(kind)
+    if not isinstance(listed, list):
+        raise StudyError(f"{path} is damaged: it lists no results; record them again")
+    entries = tuple(_entry(entry, _LISTS[kind]) for entry in listed)
+    if len({entry.name for entry in entries}) != len(entries):
+        raise StudyError(f"{path} names one of its results twice")
+    return entries
+
+
+def read_recorded(name: str, folder: Path | None = None) -> Recorded:
+    """One recorded study, checked.
+
+    Args:
+        name: of the study.
+        folder: of its table and manifest; those that come with the laboratory if None.
+
+    Raises:
+        StudyError: it was not recorded, or is damaged.
+        MissingPackageError: pandas or pyarrow is not installed.
+    """
+    places = _bundled_folders() if folder is None else (folder,)
+    entries = [(entry, place) for place in places for entry in read_manifest(place)]
+    entry, place = next(((e, p) for e, p in entries if e.name == name), (None, places[0]))
+    if entry is None:
+        known = ", ".join(entry.name for entry, _ in entries) or "none"
+        raise StudyError(f"nothing is recorded as {name[:60]!r}; recorded are: {known}")
+    table = _read_table(place / entry.file, entry.sha256)
+    if entry.of_words:
+        return Recorded(entry, check_words(table, entry.runs))
+    check_trials(table)
+    is_example = table["quantity"] == EXAMPLE
+    examples = table[is_example].reset_index(drop=True) if is_example.any() else None
+    return Recorded(entry, table.loc[~is_example, list(COLUMNS)], examples)
+
+
+def _read_table(path: Path, sha256: str) -> pd.DataFrame:
+    try:
+        if sha256_of_file(path) != sha256:
+            raise StudyError(
+                f"{path} is damaged: its SHA-256 is not the manifest's; record it again"
+            )
+        table: pd.DataFrame = need_pandas("recorded results need").read_parquet(path)
+    except DpcoreError:
+        raise
+    except (ValueError, TypeError, RuntimeError):  # of pyarrow, for a file that is no parquet
+        raise StudyError(f"{path} is no parquet file, or damaged; record it again") from None
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror or 'damaged'})") from None
+    return table
+
+
+def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
+    """Write a table, then its entry into the folder's manifest, which replaces one of its name.
+
+    Args:
+        entry: its `file` and `sha256` are set here.
+        table: of its kind.
+        folder: made if it is not there; one folder holds records of one kind.
+
+    Returns:
+        The entry as it was written.
+
+    Raises:
+        StudyError: the table is none of its kind, the folder cannot be written, or its manifest is
+            damaged or of the other kind.
+    """
+    if entry.of_words:
+        check_words(table, entry.runs)
+    else:
+        check_trials(table)
+    path = folder / f"{entry.name}.parquet"
+    try:
+        others = read_manifest(folder) if (folder / MANIFEST).exists() else ()
+        if any(other.of_words != entry.of_words for other in others):
+            raise StudyError(f"{folder} holds records of another kind; give another folder")
+        with replacing(path) as temporary:
+            table.to_parquet(temporary, index=False, compression="zstd")
+            temporary.chmod(0o644)
+        written = replace(entry, file=path.name, sha256=sha256_of_file(path))
+        entries = {other.name: other for other in others} | {entry.name: written}
+        kind = "runs" if entry.of_words else "experiments"
+        facts = {"format": _FORMAT, kind: [entries[name].to_json() for name in sorted(entries)]}
+        write_text(folder / MANIFEST, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        (folder / MANIFEST).chmod(0o644)
+    except OSError as error:
+        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None
+    return written
+
+
+def check_writable(folder: Path) -> None:
+    """Find out before hours of work that a folder cannot be written.
+
+    Raises:
+        StudyError: it cannot.
+    """
+    try:
+        with replacing(folder / ".probe"):
+            pass
+        (folder / ".probe").unlink()
+    except OSError as error:
+        raise StudyError(f"cannot write results to {folder} ({error.strerror})") from None

@@ -1,0 +1,134 @@
+"""The two kinds of recorded tables: what they hold, how rows become one, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.errors import MissingPackageError, StudyError
+from dpcore.study.rows import COLUMNS
+from dpcore.study.wrong_answers import EXAMPLE, TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+WORD_TEXTS = ("curve", "series", "mechanism", "word", "quantity", "status", "method")
+WORD_NUMBERS = (
+    "epsilon",
+    "mean",
+    "standard_deviation",
+    "standard_error",
+    "mean_low",
+    "mean_high",
+    "median",
+    "worst",
+    "q05",
+    "q25",
+    "q75",
+    "q95",
+    "true_delta",
+)
+WORD_COUNTS = ("words", "runs")
+WORD_COLUMNS = (*WORD_TEXTS, *WORD_NUMBERS, *WORD_COUNTS)
+"""A table of words has one row a series, ε and quantity (nw, sw, effective), over the words of the
+series: mean, standard deviation over words, standard error of the mean from the noise of the
+measurement (0 if exact) and the ends of the interval of level 95 % that this noise leaves to it
+(NaN for the effective number of several words), quantiles, worst (least deniable) word's value.
+`word` is empty, or the row is of this one word. `status` is "measured", or "undefined" where the
+mechanism has no such ε and all figures are NaN. `true_delta` is the exact δ at the worst difference
+of two vectors, for truncated Laplace noise; else NaN. `curve` is common to series that are drawn as
+one."""
+MEASURED, UNDEFINED = "measured", "undefined"
+
+_NUMBERS = ("epsilon", "at", "value", "low", "high")
+_WHOLE = ("seed", "count")
+_SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "document_auc"}
+
+
+def need_pandas(purpose: str) -> Any:
+    """Pandas with a parquet engine, or which command installs them.
+
+    Args:
+        purpose: begins the sentence, such as "recorded results need".
+    """
+    try:
+        import pandas
+        import pyarrow  # noqa: F401 - the engine that pandas uses
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{purpose} the package {error.name}; install what the app needs with: "
+            "pip install -r requirements.txt"
+        ) from error
+    return pandas
+
+
+def words_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of a study of words as a table with the columns `WORD_COLUMNS`."""
+    frame = need_pandas("results need").DataFrame(rows).reindex(columns=list(WORD_COLUMNS))
+    table: pd.DataFrame = frame.astype(dict.fromkeys(WORD_NUMBERS, "float64"))
+    return table
+
+
+def check_words(table: pd.DataFrame, runs: int) -> pd.DataFrame:
+    """The table as it is, if its columns, types and ranges are those of `WORD_COLUMNS`.
+
+    Raises:
+        StudyError: they are not.
+    """
+    if tuple(table.columns) != WORD_COLUMNS:
+        raise StudyError(f"a table of results has the columns {', '.join(WORD_COLUMNS)}")
+    kinds = {name: table[name].dtype.kind for name in (*WORD_NUMBERS, *WORD_COUNTS)}
+    wrong = [n for n, kind in kinds.items() if kind != ("f" if n in WORD_NUMBERS else "i")]
+    if wrong:
+        raise StudyError(f"columns of the wrong type in a table of results: {', '.join(wrong)}")
+    epsilons = table["epsilon"].to_numpy()
+    if not (len(table) and np.all((epsilons > 0) & np.isfinite(epsilons))):
+        raise StudyError("a table of results needs rows, and every ε finite and above 0")
+    if not set(table["status"]) <= {MEASURED, UNDEFINED}:
+        raise StudyError(f"status in a table of results is {MEASURED} or {UNDEFINED}")
+    for quantity, low, high in (("nw", 0.0, 1.0), ("sw", 1.0, float(runs))):
+        rows = table[(table["quantity"] == quantity) & (table["status"] == MEASURED)]
+        values = rows[["mean", "median", "worst", "q05", "q25", "q75", "q95"]].to_numpy()
+        if not np.all((values >= low - 1e-9) & (values <= high + 1e-9)):
+            raise StudyError(f"{quantity} outside {low:g} to {high:g} in a table of results")
+    return table
+
+
+def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of an experiment as a table with the columns `COLUMNS`; what is absent is missing.
+
+    If some are examples, the columns `TEXTS` follow.
+    """
+    more = TEXTS if any(row.get("quantity") == EXAMPLE for row in rows) else ()
+    columns = [*COLUMNS, *more]
+    frame = need_pandas("results need").DataFrame(
+        [{name: row.get(name) for name in columns} for row in rows]
+    )
+    frame = frame.reindex(columns=columns)
+    for name in _NUMBERS:
+        frame[name] = frame[name].astype("float64")
+    for name in _WHOLE:
+        frame[name] = frame[name].astype("Int64")
+    return frame
+
+
+def check_trials(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as it is, if its columns and ranges are those of an experiment.
+
+    Raises:
+        StudyError: they are not.
+    """
+    if tuple(table.columns) not in (COLUMNS, COLUMNS + TEXTS):
+        raise StudyError(f"a table of an experiment has the columns {', '.join(COLUMNS)}")
+    if not len(table) or any(table[name].dtype.kind != "f" for name in _NUMBERS):
+        raise StudyError("a table of an experiment needs rows, and numbers where numbers belong")
+    epsilons = table["epsilon"].dropna().to_numpy()
+    if not np.all((epsilons > 0) & np.isfinite(epsilons)):
+        raise StudyError("every ε of an experiment is finite and above 0")
+    shares = table.loc[table["quantity"].isin(_SHARES), "value"].to_numpy()
+    if not np.all((shares >= -1e-9) & (shares <= 1 + 1e-9)):
+        raise StudyError("a share outside 0 to 1 in a table of an experiment")
+    return table
