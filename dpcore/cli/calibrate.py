@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.certificate import write_certificate
 
 if TYPE_CHECKING:
@@ -34,13 +33,13 @@ def register(commands: Commands) -> None:
 def _calibrate(options: argparse.Namespace) -> int:
     from dpcore.cli.mechanisms import build, describe, print_json
 
-    mechanism = build(options)
-    if not isinstance(mechanism, CalibratedMechanism):
-        msg = (
-            f"{mechanism.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
+    asked = build(options)
+    mechanism = asked.calibrated
+    if mechanism is None:
+        raise ParameterError(
+            f"{asked.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
             "have one"
         )
-        raise ParameterError(msg)
     found = None if options.again else mechanism.certificate
     if found is None:
         with progress_bars() as progress:

@@ -17,6 +17,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
+_RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
+_FEW = 64  # candidates that may be padded
 
 
 def choose_among_few(
@@ -118,3 +120,16 @@ def look_among_few(
         order[row, :k] = ranking.order[:k]
     chosen = look(distance, noise, scales, bound)
     return [i for i, _, _ in few], np.take_along_axis(order, chosen, axis=1)
+
+
+def rectangles(counts: IntArray) -> list[IntArray]:
+    """Positions of draws that share one rectangle of noise: by number of candidates, in blocks."""
+    order = np.argsort(counts, kind="stable")
+    parts: list[IntArray] = []
+    while order.size:
+        # A draw over all words is wide, and it is alone but for others of its kind.
+        alike = int((counts[order] <= 2 * counts[order[0]] + _FEW).sum())
+        size = min(alike, max(1, _RECTANGLE // int(counts[order[alike - 1]])))
+        parts.append(order[:size])
+        order = order[size:]
+    return parts

@@ -20,6 +20,7 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
+from dpcore.mechanisms.gumbel.bounds import BoundedGumbel
 from dpcore.mechanisms.gumbel.draws import choose_among_few, look, look_among_few
 from dpcore.mechanisms.gumbel.fast import grouped_laws
 from dpcore.mechanisms.gumbel.law import (
@@ -29,8 +30,8 @@ from dpcore.mechanisms.gumbel.law import (
 )
 from dpcore.mechanisms.gumbel.scale import low_reason, lowest_epsilon, scale
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import truncated_gumbel
 from dpcore.noise.poisson import poisson_quantile, poisson_weights, truncated_poisson
 
@@ -44,7 +45,7 @@ _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TruncatedGumbel(Mechanism):
+class TruncatedGumbel(BoundedGumbel):
     """Xu et al.'s mechanism over Euclidean distances; it has no parameter but ε."""
 
     key: ClassVar[str] = "truncated-gumbel.v1"
@@ -56,7 +57,6 @@ class TruncatedGumbel(Mechanism):
     )
     source: ClassVar[str] = "Xu et al. 2021, Algorithms 1 and 2"
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC_LOG
-    exact_law: ClassVar[bool] = True
 
     @cached_property
     def _extent(self) -> Extent:
@@ -282,7 +282,7 @@ class TruncatedGumbel(Mechanism):
 
         No bound on the error is known: the largest that was found against a plain quadrature is
         0.3 % of the logarithm (distances that are spread out), far less for words near by; for
-        words in tight clusters it can be larger. What needs a bound takes `audit.gumbel_bounds`.
+        words in tight clusters it can be larger. What needs a bound takes `gumbel.bounds`.
         A probability below e^−40000 comes out as −∞.
 
         Args:

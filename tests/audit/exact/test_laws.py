@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore import limits
-from dpcore.audit.exact import exact, laws, whole_vocabulary
-from dpcore.audit.exact.log_laws import log_law
+from dpcore.audit.exact import exact, laws
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.registry import create
@@ -50,7 +49,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatc
     else:
         assert found.unknown == 30 * missing
         assert found.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
-    logs, floor = log_law(mechanism, 4, epsilon)
+    logs, floor = mechanism.floored_log_law(4, epsilon)
     true = whole(mechanism, 4, epsilon)
     if floor is not None:
         assert np.all(true[np.isneginf(logs)] <= floor + 1e-6)
@@ -92,7 +91,7 @@ def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
         assert found.holds
         assert found.delta == 0.0
         assert found.unknown == 0
-    assert np.isfinite(log_law(mechanism, 4, epsilon)[0]).all()
+    assert np.isfinite(mechanism.floored_log_law(4, epsilon)[0]).all()
 
 
 def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
@@ -105,7 +104,7 @@ def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
         ParameterError, match=r"up to 20 words, this lexicon has 30: audit a sample"
     ):
         laws.audit_mechanism(gumbel, 2 * gumbel.admissible.low)
-    monkeypatch.setattr(whole_vocabulary, "MAX_AUDIT_TEM_WORDS", 20)
+    monkeypatch.setattr(laws, "MAX_AUDIT_TEM_WORDS", 20)
     tem = create("tem", small)
     with pytest.raises(ParameterError, match="up to 20 words"):
         laws.audit_mechanism(tem, 1.0)
