@@ -30,9 +30,12 @@ def test_a_study_is_sound(study):
         assert panel.quantity == "trade" or len(axes) == 1
 
 
-def test_the_bundled_lexicon_is_measured_under_the_whole_registry_with_default_settings():
+def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_settings():
+    """A mechanism that was added since the study was recorded has no place in the record yet."""
     (study,) = (one for one in STUDIES.values() if one.vocabulary == BUNDLED)
-    assert sorted(resolve(series.mechanism).key for series in study.series) == sorted(MECHANISMS)
+    measured = [resolve(series.mechanism).key for series in study.series]
+    assert len(set(measured)) == len(measured)
+    assert set(measured) <= set(MECHANISMS)
     assert not any(series.settings for series in study.series)
 
 
