@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.noise.radial import Radial
 
@@ -107,13 +108,11 @@ def kept_at_most(nats: float, guess: float) -> float:
         raise ParameterError(f"a guess is right with probability above 0 to 1, got {guess}")
     if nats >= -math.log(guess):
         return 1.0
-    low, high = guess, 1.0
-    while low < (middle := 0.5 * (low + high)) < high:
-        if divergence(middle, guess) <= nats:
-            low = middle
-        else:
-            high = middle
-    return high
+
+    def beyond(s: FloatArray) -> bool:
+        return not divergence(float(s), guess) <= nats
+
+    return float(safe_end(beyond, 1.0, guess))
 
 
 def divergence(s: float, guess: float) -> float:

@@ -23,6 +23,7 @@ from dpcore.audit.profiles.profile import (
     spread_shift,
     worst_product,
 )
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.clipped.gaussian import analytic_epsilon
@@ -216,13 +217,10 @@ def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> 
     profiles = [product(noise.rate, noise.cut, shift) for shift in shifts]
     allowed = math.exp(log_delta) * (1 + 1e-9)
 
-    def kept(at: float) -> bool:
-        return all(profile.delta(at)[0] <= allowed for profile in profiles)
+    def kept(at: FloatArray | float) -> bool:
+        return all(profile.delta(float(at))[0] <= allowed for profile in profiles)
 
-    low, high = 0.0, noise.rate * math.sqrt(dimension) * 2.0 * norm
+    high = noise.rate * math.sqrt(dimension) * 2.0 * norm
     if not kept(high):
         return math.inf
-    for _ in range(24):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if kept(middle) else (middle, high)
-    return high
+    return float(safe_end(kept, high, 0.0, rounds=24))
