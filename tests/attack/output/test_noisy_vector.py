@@ -122,7 +122,7 @@ def test_nonsense_is_refused(nats, guess):
 
 
 def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does():
-    """ADePT's noise is too small by √d: t = ε/√d in every coordinate; in the L1 norm t = ε in one."""
+    """ADePT's noise is too small by √d: t = ε/√d in each coordinate; in the L1 norm ε in one."""
     d, epsilon = LEXICON.dimension, 1.5
     t = epsilon / np.sqrt(d)
     assert information(create("adept", LEXICON), epsilon) == pytest.approx(d * (t + np.expm1(-t)))
