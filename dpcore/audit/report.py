@@ -16,18 +16,15 @@ from dpcore.arrays import a_number
 from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.montecarlo import resolution
 from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
+from dpcore.audit.samplers import noise_report
 from dpcore.audit.verdict import Outcome, SamplerTest
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Status
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
-from dpcore.mechanisms.clipped.clipped import ClippedMechanism
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.papers.feyisetan2020.claims import noise_report
-from dpcore.papers.xu2021.claims import certify_triple
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PAIR_WORDS = 1000
@@ -154,10 +151,10 @@ def audit_report(
         raise ParameterError(
             f"{mechanism.short} has no exact law to compare pairs by: leave out the pairs"
         )
-    if isinstance(mechanism, ClippedMechanism):
+    if mechanism.clip_power is not None:
         return _profile(mechanism, value, words, seed)
-    if isinstance(mechanism, MultivariateLaplace):
-        return _sampler(mechanism, value, seed)
+    if mechanism.rays is not None:
+        return _sampler(mechanism.rays, value, seed)
     raise ParameterError(f"there is no audit of {mechanism.short} yet")
 
 
@@ -205,12 +202,12 @@ def _exact(
     guarantee = mechanism.guarantee(epsilon)
     beyond = found.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
     method = audit.method
-    if isinstance(mechanism, TruncatedGumbel) and found.worst is not None and beyond:
-        proof = certify_triple(mechanism, epsilon, found.worst)
-        beyond = proof.epsilon > epsilon
-        method += (
-            f"; bounds on both probabilities of the worst triple leave ε ≥ {proof.epsilon:.6g}"
-        )
+    if found.worst is not None and beyond:
+        pair = found.worst.word, found.worst.other
+        least = mechanism.least_epsilon(epsilon, *pair, found.worst.output, found.worst.distance)
+        if least is not None:
+            beyond = least > epsilon
+            method += f"; bounds on both probabilities of the worst triple leave ε ≥ {least:.6g}"
     outcome, label = _judge(
         guarantee, not beyond, audit.complete, f"{found.pairs:,} pairs of words"
     )
@@ -228,9 +225,7 @@ def _exact(
     )
 
 
-def _profile(
-    mechanism: ClippedMechanism, epsilon: float, words: int | None, seed: int
-) -> AuditReport:
+def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
     log_delta = _claimed_log_delta(guarantee)
     curve = worst_profile(mechanism, epsilon, np.array([epsilon]))
@@ -259,7 +254,7 @@ def _profile(
     )
 
 
-def _sampler(mechanism: MultivariateLaplace, epsilon: float, seed: int) -> AuditReport:
+def _sampler(mechanism: RadialMechanism, epsilon: float, seed: int) -> AuditReport:
     guarantee = mechanism.guarantee(epsilon)
     report = noise_report(mechanism, epsilon, _NOISE_DRAWS, seed)
     test = report.test

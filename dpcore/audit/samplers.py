@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.audit.profiles.noise import whitening_matrix
 from dpcore.audit.verdict import SamplerTest
 from dpcore.errors import ParameterError
-from dpcore.noise.radial import Radial, radius_cdf
+from dpcore.limits import MAX_AUDIT_ENTRIES
+from dpcore.noise.radial import Radial, radii, radius_cdf
 from dpcore.noise.streams import generator
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.additive.additive import RadialMechanism
 
 FloatArray = NDArray[np.float64]
 
@@ -165,6 +171,38 @@ def check_noise(
     found.append(("repeated rows", float(same), 0.0 if same else 1.0))
     threshold = error / len(found)
     return SamplerReport(tuple(Check(*one, threshold) for one in found), draws, error)
+
+
+def noise_report(
+    mechanism: RadialMechanism, epsilon: float, count: int, seed: int
+) -> SamplerReport:
+    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical.
+
+    Args:
+        mechanism: whose sampler is looked at.
+        epsilon: ε.
+        count: noise vectors.
+        seed: of the noise.
+
+    Raises:
+        ParameterError: more noise than fits in memory.
+    """
+    rng = generator(seed, "audit", "sampler", mechanism.key)
+    noise = mechanism.vector_noise(epsilon)
+    family, dimension = noise.family, noise.dimension
+    if not count * dimension <= MAX_AUDIT_ENTRIES:
+        raise ParameterError(
+            f"at most {MAX_AUDIT_ENTRIES // dimension:,} noise vectors of {dimension} coordinates "
+            f"are tested at a time, got {count:,}: lower the draws"
+        )
+    rows = 2 * count if dimension == 1 else count
+    directions = mechanism.directions(rng, rows)
+    z = directions * (noise.scale * radii(rng, family, rows, dimension))[:, None]
+    if dimension == 1:  # a sign is no direction to project: two draws in a row are i.i.d. Laplace
+        return check_noise(z.reshape(count, 2), Radial.LAPLACE, noise.scale, seed=seed)
+    share = noise.covariance
+    matrix = None if share is None else whitening_matrix(mechanism.lexicon, share)
+    return check_noise(z, family, noise.scale, whitening=matrix, seed=seed)
 
 
 def _axes(family: Radial, d: int, seed: int) -> FloatArray:

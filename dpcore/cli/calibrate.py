@@ -18,13 +18,13 @@ from dpcore.errors import ParameterError
 @shared.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
-    from dpcore.mechanisms.calibrated import CalibratedMechanism
     from dpcore.mechanisms.certificate import write_certificate
 
-    mechanism = shared.build(options)
-    if not isinstance(mechanism, CalibratedMechanism):
+    asked = shared.build(options)
+    mechanism = asked.calibrated
+    if mechanism is None:
         raise ParameterError(
-            f"{mechanism.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
+            f"{asked.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
             "have one"
         )
     lexicon = mechanism.lexicon

@@ -15,7 +15,6 @@ import numpy as np
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_RUNS, MAX_RUNS_TIMES_EPSILONS
-from dpcore.mechanisms.additive.additive import RadialMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +136,7 @@ def finite(value: float) -> float | None:
 def methods_of(mechanism: Mechanism) -> tuple[Method, ...]:
     """What `measure` accepts for this mechanism, the best first."""
     found = [Method.PROTOCOL]
-    if isinstance(mechanism, RadialMechanism):
+    if mechanism.rays is not None:
         found.insert(0, Method.RAO_BLACKWELL)
     if mechanism.exact_law:
         found.insert(0, Method.EXACT)
@@ -224,11 +223,11 @@ def measure(
         from dpcore.measure.exact import exact_figures
 
         figures = exact_figures(mechanism, words, weights, values, runs, progress)
-    elif chosen is Method.RAO_BLACKWELL and isinstance(mechanism, RadialMechanism):
+    elif chosen is Method.RAO_BLACKWELL and mechanism.rays is not None:
         from dpcore.measure.directions import direction_figures
 
         figures = direction_figures(
-            mechanism, words, weights, values, runs, seed, repetitions, progress
+            mechanism.rays, words, weights, values, runs, seed, repetitions, progress
         )
     else:
         from dpcore.measure.protocol import protocol_figures

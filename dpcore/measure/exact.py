@@ -10,8 +10,6 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.measure.counting import FloatArray, IntArray, effective_number, expected_distinct
 from dpcore.measure.figures import Figures, blocks
-from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR as GUMBEL_ERROR
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
@@ -43,7 +41,7 @@ def exact_figures(
         sums = _sums(mechanism, word, epsilons, ranking, runs)
         if sums is not None:
             nw[i], sw[i], effective[i] = sums
-            error, detail = GUMBEL_ERROR, "quadrature"
+            error, detail = mechanism.grouped_error, mechanism.law_method
             progress(mechanism.short, i + 1, words.size)
             continue
         for start in range(0, epsilons.size, step):
@@ -85,8 +83,6 @@ def _sums(
     mechanism: Mechanism, word: int, epsilons: FloatArray, ranking: Ranking, runs: int
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """The figures from a law that takes far words together, where there is one."""
-    if not isinstance(mechanism, TruncatedGumbel):
-        return None
     found = mechanism.grouped_law(word, epsilons, ranking)
     if found is None:
         return None

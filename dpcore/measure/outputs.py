@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.ranking import Ranking
     from dpcore.measure.counting import FloatArray, IntArray
+    from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.envelope import Steps
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
@@ -114,11 +114,11 @@ def outputs_of(
         ray = np.zeros(law.outputs.size, dtype=np.int64)
         return Outputs(word, values, 1, ray, law.outputs, law.probabilities, True, law.method)
     rng = generator(_PUBLIC_SEED, "law", mechanism.key)
-    if isinstance(mechanism, RadialMechanism):
-        bundle = shared.bundle(mechanism)
-        known = mechanism.rankings(mechanism.check_words([word]), [ranking])[0]
-        steps = mechanism.steps(rng, bundle.from_word(known, keep=mechanism.keep), bundle.unit)
-        return _along(mechanism, word, values, steps)
+    if (radial := mechanism.rays) is not None:
+        bundle = shared.bundle(radial)
+        known = radial.rankings(radial.check_words([word]), [ranking])[0]
+        steps = radial.steps(rng, bundle.from_word(known, keep=radial.keep), bundle.unit)
+        return _along(radial, word, values, steps)
     return _drawn(mechanism, word, values, shared.effort.directions, rng)
 
 

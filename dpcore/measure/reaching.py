@@ -12,7 +12,6 @@ import numpy as np
 
 from dpcore.measure.outputs import outputs_of
 from dpcore.measure.shares import Tally
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.towards import rays_towards
 from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator
@@ -20,6 +19,7 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
     from dpcore.measure.counting import FloatArray
+    from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.envelope import Steps
     from dpcore.mechanisms.additive.rays import Bundle
     from dpcore.mechanisms.additive.shared import SharedDirections
@@ -133,12 +133,12 @@ def output_blocks(
     """
     values = mechanism.check_epsilons(epsilons)
     rng = generator(_PUBLIC_SEED, "one output", mechanism.key, word, output)
-    if not isinstance(mechanism, RadialMechanism):
+    if (radial := mechanism.rays) is None:
         # The same draws for every word, as `outputs_of` has them.
         drawn = outputs_of(mechanism, word, values, ranking, shared)
         return drawn.each(drawn.output == output).T, np.ones(drawn.rays)
-    bundle = shared.bundle(mechanism)
-    known = mechanism.rankings(mechanism.check_words([word]), [ranking])[0]
-    steps = mechanism.steps(rng, bundle.from_word(known, keep=mechanism.keep), bundle.unit)
-    scales = np.array([mechanism.scale(float(value)) for value in values])
-    return weighed_mass(mechanism, bundle, steps, known, output, scales, rng)
+    bundle = shared.bundle(radial)
+    known = radial.rankings(radial.check_words([word]), [ranking])[0]
+    steps = radial.steps(rng, bundle.from_word(known, keep=radial.keep), bundle.unit)
+    scales = np.array([radial.scale(float(value)) for value in values])
+    return weighed_mass(radial, bundle, steps, known, output, scales, rng)

@@ -57,6 +57,11 @@ class CalibratedMechanism(Mechanism):
 
     # -- what follows
 
+    @property
+    def calibrated(self) -> CalibratedMechanism:
+        """Itself."""
+        return self
+
     @cached_property
     def certificate(self) -> Certificate | None:
         """The certificate of this lexicon and these settings, if there is one."""

@@ -11,82 +11,43 @@ are different methods.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from dpcore.errors import EpsilonError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning
+from dpcore.mechanisms.bulk.documents import OneByOne
+from dpcore.mechanisms.bulk.sweep import by_law, by_paths
+from dpcore.mechanisms.settings import Settings
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
-    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.additive.additive import RadialMechanism
+    from dpcore.mechanisms.bulk.documents import Bulk
+    from dpcore.mechanisms.calibrated import CalibratedMechanism
+    from dpcore.mechanisms.hooks import Form, LossSearch, VectorNoise
     from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
     from dpcore.mechanisms.path import EpsilonPaths
 
 
-BATCH = 512
-"""Noisy vectors that share one matrix product; it changes no result."""
-
-
-@dataclass(frozen=True)
-class EpsilonRange:
-    """The open interval of admissible ε, with the reason for each end."""
-
-    low: float = 0.0
-    high: float = math.inf
-    low_reason: str = ""
-    high_reason: str = ""
-
-    def __contains__(self, epsilon: float) -> bool:
-        """Whether ε is a finite number strictly inside."""
-        return bool(self.low < epsilon < self.high and epsilon < math.inf)
-
-
-def parameter(
-    default: Any,
-    *,
-    help: str,
-    low: float | None = None,
-    high: float | None = None,
-    choices: Sequence[str] | None = None,
-) -> Any:
-    """A parameter of a mechanism: a dataclass field with its help and its closed bounds."""
-    return field(
-        default=default,
-        metadata={"help": help, "low": low, "high": high, "choices": choices},
-    )
-
-
-def _fits(value: object, annotation: str) -> bool:
-    """Whether a value is of the annotated type: str, int or float, or None where allowed."""
-    if value is None:
-        return "None" in annotation
-    if isinstance(value, bool):
-        return False
-    kinds: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
-    return isinstance(value, kinds[annotation.split(" ")[0]])
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(Settings, ABC):
     """A family of randomised maps from words to words, indexed by ε.
 
-    Attributes:
-        lexicon: words and vectors, public and fixed before any private text is read.
+    What is abstract every mechanism must have. What has a default is a hook: a mechanism that knows
+    better, or has something that others lack, answers in its own file.
     """
 
     key: ClassVar[str]
     """Versioned registry key: a changed formula is a new key."""
-    short: ClassVar[str]
-    """Name on the command line and in links."""
     title: ClassVar[str]
     summary: ClassVar[str]
     """One sentence for a person who has not read the paper."""
@@ -97,7 +58,16 @@ class Mechanism(ABC):
     exact_law: ClassVar[bool] = False
     """Whether `law` computes the probabilities instead of estimating them."""
 
-    lexicon: Lexicon
+    clip_power: ClassVar[int | None] = None
+    """1 or 2 where vectors are clipped in that norm: then no loss depends on a distance."""
+    law_method: ClassVar[str] = "closed form"
+    """How an exact law is computed."""
+    log_error: ClassVar[float | None] = None
+    """Relative error of `log_law` where that is a formula of its own; None: it is ln of `law`."""
+    log_estimate: ClassVar[float | None] = None
+    """Largest relative error of `log_law` that was found, where no bound is known."""
+    grouped_error: ClassVar[float] = 0.0
+    """Absolute error of a probability of `grouped_law`."""
 
     @property
     def caution(self) -> str:
@@ -107,93 +77,6 @@ class Mechanism(ABC):
     def __deepcopy__(self, _memo: object) -> Self:
         """Itself: it cannot change, and what it keeps of its lexicon is large."""
         return self
-
-    # -- parameters
-
-    @classmethod
-    def parameters(cls) -> dict[str, dict[str, Any]]:
-        """Name, type, default, help and bounds of each parameter, in order."""
-        return {
-            f.name: {"default": f.default, "type": f.type, **f.metadata}
-            for f in fields(cls)
-            if f.name != "lexicon" and f.default is not MISSING and f.metadata
-        }
-
-    def settings(self) -> dict[str, Any]:
-        """The values of this mechanism's parameters."""
-        return {name: getattr(self, name) for name in self.parameters()}
-
-    def __post_init__(self) -> None:
-        """Check every parameter against its declared type and bounds (NaN fails)."""
-        for name, declared in self.parameters().items():
-            value = getattr(self, name)
-            if not _fits(value, str(declared["type"])):
-                msg = f"{name} of {self.short} must be of type {declared['type']}, got {value!r}"
-                raise ParameterError(msg)
-            low, high, choices = declared["low"], declared["high"], declared["choices"]
-            if choices is not None and value not in choices:
-                msg = f"{name} of {self.short} must be one of {', '.join(choices)}, got {value}"
-                raise ParameterError(msg)
-            if value is None or (low is None and high is None):
-                continue
-            low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
-            if not low <= value <= high:
-                msg = f"{name} of {self.short} must be in [{low:g}, {high:g}], got {value}"
-                raise ParameterError(msg)
-
-    # -- ε
-
-    @property
-    def admissible(self) -> EpsilonRange:
-        """The values of ε for which this mechanism is defined on this lexicon."""
-        return EpsilonRange()
-
-    def check_epsilon(self, epsilon: float) -> float:
-        """ε as a float, or an `EpsilonError` that says what is allowed."""
-        try:
-            value = float(epsilon)
-        except (TypeError, ValueError, OverflowError):
-            value = math.nan
-        allowed = self.admissible
-        if value in allowed:
-            return value
-        if not 0 < value < math.inf:
-            msg = f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}"
-        elif not value > allowed.low:
-            msg = (
-                f"epsilon of {self.short} must be > {allowed.low:.6g} for this lexicon "
-                f"({allowed.low_reason}), got {value:g}"
-            )
-        else:
-            msg = (
-                f"epsilon of {self.short} must be < {allowed.high:.6g} for these settings "
-                f"({allowed.high_reason}), got {value:g}"
-            )
-        raise EpsilonError(msg)
-
-    def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
-        """A one-dimensional array of admissible ε, checked one by one."""
-        values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
-        for value in values:
-            self.check_epsilon(float(value))
-        return values
-
-    def check_words(self, words: IntArray | Sequence[int | str] | str) -> IntArray:
-        """Words, or their indices, as a one-dimensional int64 array inside the vocabulary.
-
-        Raises:
-            UnknownWordError: a word is not in the vocabulary; the message names it.
-            ParameterError: an index is outside it.
-        """
-        if isinstance(words, str):
-            words = [words]
-        if not (isinstance(words, np.ndarray) and words.dtype.kind in "iu"):
-            words = [self.lexicon.index(w) if isinstance(w, str) else w for w in words]
-        indices = np.atleast_1d(np.asarray(words, dtype=np.int64))
-        if not (indices.ndim == 1 and np.all((indices >= 0) & (indices < len(self.lexicon)))):
-            msg = f"word indices must lie in 0..{len(self.lexicon) - 1}"
-            raise ParameterError(msg)
-        return indices
 
     def check_search(self, *, exact: bool) -> None:
         """Refuse an approximate search where it would break the guarantee."""
@@ -315,3 +198,97 @@ class Mechanism(ABC):
         """
         output = self.sample(generator(None), self.check_words([word]), epsilon)
         return self.lexicon.words[int(output[0])]
+
+    # -- hooks: other ways to the same draws and laws
+
+    def bulk(self, epsilon: float) -> Bulk:
+        """Many documents at once with the draws of `sample`; here one after the other."""
+        return OneByOne(self, epsilon)
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """What `dpcore.mechanisms.bulk.sweep.outputs_at` gives, its arguments being checked."""
+        way = by_law if self.exact_law else by_paths
+        return way(self, rng, entries, epsilons, progress)
+
+    @property
+    def rays(self) -> RadialMechanism | None:
+        """Itself, if its law is integrated along noise directions that serve all ε at once."""
+        return None
+
+    @property
+    def calibrated(self) -> CalibratedMechanism | None:
+        """Itself, if its noise is calibrated by a certificate of the lexicon."""
+        return None
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(y | word) of every word y, shape (n,), of an exact law; −∞ where that underflows."""
+        dense = self.law(word, [epsilon], ranking=ranking).dense(len(self.lexicon))[0]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(dense))
+
+    def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
+        """`log_law` and a floor.
+
+        Where the floor is a number, an entry of −∞ was not computed and is proved to lie below the
+        floor; where it is None, −∞ is ln 0.
+        """
+        return self.log_law(word, epsilon), None
+
+    def doubted_log_law(
+        self, word: int, epsilon: float, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, str]:
+        """ln P(y | word) of every word y, bounds on the absolute errors, and the method."""
+        law = self.law(word, [epsilon], ranking=ranking)
+        if self.log_error is not None:
+            logs = self.log_law(word, epsilon, ranking=ranking)
+            return logs, self.log_error * np.maximum(np.abs(logs), 1.0), law.method
+        probability = law.dense(len(self.lexicon))[0]
+        with np.errstate(divide="ignore", over="ignore"):
+            logs = np.log(probability)
+            errors = -np.log1p(-np.minimum(law.error / probability, 0.5))
+        return logs, errors, law.method
+
+    def grouped_law(
+        self, word: int, epsilons: FloatArray, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p), shapes (E,), (E, m), (E, m), if quicker."""
+        return None
+
+    # -- hooks: what audits and attackers compute with
+
+    @property
+    def column_form(self) -> Form | None:
+        """What an exact law is made of, if a column of it costs less than the laws of all words."""
+        return None
+
+    def vector_noise(self, epsilon: float) -> VectorNoise | None:
+        """The noise that is added to a vector, for a mechanism that does so."""
+        return None
+
+    @property
+    def loss_search(self) -> LossSearch | None:
+        """A quick way to the largest loss of all pairs of words and all outputs."""
+        return None
+
+    def least_epsilon(
+        self, epsilon: float, word: int, other: int, output: int, distance: float
+    ) -> float | None:
+        """A proved lower bound on the true ε from this output of two words at this distance.
+
+        None where the exact law is right to a stated error, and needs no bounds beside it.
+        """
+        return None
+
+    def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
+        """The smallest ε that is true of all pairs at each nominal ε, where the two differ."""
+        return None
+
+    def true_delta(self, epsilon: float) -> float | None:
+        """The exact δ of the worst difference of two vectors, where it is not the nominal one."""
+        return None

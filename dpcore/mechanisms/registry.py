@@ -22,6 +22,7 @@ from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.response.k_ary import KAryResponse
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -45,6 +46,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         TrLaplaceCorrected,
         Adept,
         AdeptManhattan,
+        KAryResponse,
     )
 }
 """Registry key ("tem.v1") to class, in the order in which they are shown."""

@@ -40,7 +40,7 @@ def tem_rounding(metric: Metric, dimension: int, exponent: float, cap: float) ->
     else:
         terms = {Metric.EUCLIDEAN: 0.5 * dimension, Metric.MANHATTAN: dimension}
         moved = gamma(terms.get(metric, 0) + _SINGLE) * cap
-    return _rounding(moved + gamma(_SINGLE))
+    return weights_rounding(moved + gamma(_SINGLE))
 
 
 def repaired_rounding(dimension: int, n: int, heads: int, reach: float) -> Rounding:
@@ -59,10 +59,10 @@ def repaired_rounding(dimension: int, n: int, heads: int, reach: float) -> Round
     """
     relative = gamma(0.5 * dimension + _SINGLE)
     sums = gamma(n + heads + _SINGLE) + ELEMENTARY
-    return _rounding(relative * (reach + math.log(n) + 1.0) + sums)
+    return weights_rounding(relative * (reach + math.log(n) + 1.0) + sums)
 
 
-def _rounding(moved: float) -> Rounding:
+def weights_rounding(moved: float = 0.0) -> Rounding:
     """For weights whose exponents are off by so much; an exponential is rounded on top of that."""
     tau = moved + ELEMENTARY
     return Rounding(

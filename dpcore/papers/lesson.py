@@ -274,13 +274,12 @@ def _choose(lexicon: Lexicon) -> Exercise:
     from scipy.optimize import brentq
 
     from dpcore.attack.output.channel import open_channel
-    from dpcore.attack.output.worst import staying
     from dpcore.mechanisms.registry import create
 
     channel = open_channel(create("tem", lexicon))
 
     def stays(epsilon: float) -> float:
-        return float(staying(channel, epsilon).mean())
+        return float(channel.staying(epsilon).mean())
 
     epsilon = float(brentq(lambda e: stays(e) - GOAL, *_EPSILONS, xtol=1e-4))
     return Exercise(

@@ -26,7 +26,6 @@ from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.mechanisms.bulk.kept import KEPT_BYTES
-from dpcore.mechanisms.bulk.tem import TemBulk
 from dpcore.noise.streams import SECRET_BYTES
 from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
@@ -181,12 +180,12 @@ def _share_laws(
     Returns:
         Whether that was done.
     """
-    sampler = bulk(order.mechanism, order.epsilon)
+    laws = bulk(order.mechanism, order.epsilon).shared_laws
     n = len(order.mechanism.lexicon)
     large = order.source.stat().st_size >= SHARED_BYTES * n
-    if not (isinstance(sampler, TemBulk) and executor.workers > 1 and large):
+    if laws is None or not (executor.workers > 1 and large):
         return False
-    if sampler.row_bytes * n > KEPT_BYTES:
+    if laws.row_bytes * n > KEPT_BYTES:
         return False
     earlier = run.done(LAWS)
     left = [number for number in range(-(-n // LAWS_STEP)) if number not in earlier]

@@ -71,7 +71,6 @@ class _Open:
 def _opened(folder: Path, number: str, laws: bool) -> _Open:
     """Open a run once in each process; `number` is its id."""
     from dpcore.mechanisms.bulk.documents import bulk
-    from dpcore.mechanisms.bulk.tem import TemBulk
     from dpcore.mechanisms.registry import create
 
     run = resume(folder)
@@ -92,12 +91,12 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
             "extents or another kind of processor; give all workers the same DPCORE_CACHE"
         )
     sampler = bulk(mechanism, state["epsilon"])
-    if laws and isinstance(sampler, TemBulk):
+    if laws and (shared := sampler.shared_laws) is not None:
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
         missing = [path for path in files if run.facts(path) is None]
         if missing:
             raise StudyError(f"{missing[0]} is not there: give the same command again")
-        sampler.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
+        shared.use([np.load(f, mmap_mode="r", allow_pickle=False) for f in files], LAWS_STEP)
     return _Open(run, mechanism, sampler)
 
 
@@ -120,14 +119,13 @@ def compute_laws(payload: Json) -> Json:
 
 
 def _compute(folder: Path, payload: Json) -> Json:
-    from dpcore.mechanisms.bulk.tem import TemBulk
 
     opened = _opened(folder, payload["run"], False)
     first = payload["number"] * LAWS_STEP
-    sampler = opened.sampler
-    if isinstance(sampler, TemBulk):
+    shared = opened.sampler.shared_laws
+    if shared is not None:
         words = range(first, min(first + LAWS_STEP, len(opened.mechanism.lexicon)))
-        laws = sampler.ends_of(words)
+        laws = shared.ends_of(words)
 
         def write(path: Path) -> None:
             with path.open("wb") as file:

@@ -6,11 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcore.attack.membership.bound import document_bound
-from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.clipped.truncation import worst_delta
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
-from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 from dpcore.mechanisms.registry import create
 from dpcore.study.rows import Row, row
 
@@ -73,16 +68,15 @@ def claimed_rows(
         if tokens:
             bound = document_bound(promised, tokens, diameter)
             yield row("document_auc", bound.auc, count=tokens, **own)
-        if isinstance(mechanism, TruncatedLaplaceMechanism):
-            delta = worst_delta(mechanism.truncation(epsilon), mechanism.bound, mechanism.dimension)
+        delta = mechanism.true_delta(epsilon)
+        if delta is not None:
             yield row("true_delta", delta, **own)
 
 
 def _computed(mechanism: Mechanism, epsilons: Sequence[float]) -> Iterator[Row]:
     """What takes a look at all pairs of words."""
-    if isinstance(mechanism, TruncatedExponential) and not isinstance(mechanism, TemCalibrated):
-        etas = [0.5 * epsilon for epsilon in epsilons]
-        gammas = [mechanism.gamma(epsilon) for epsilon in epsilons]
-        found = effective_epsilons(mechanism.lexicon, mechanism.metric, etas, gammas)
-        for epsilon, loss in zip(epsilons, found, strict=True):
-            yield row("true_epsilon", loss.epsilon, epsilon=epsilon, variant="computed")
+    computed = mechanism.true_epsilons(epsilons)
+    if computed is None:
+        return
+    for epsilon, true in zip(epsilons, computed, strict=True):
+        yield row("true_epsilon", true, epsilon=epsilon, variant="computed")

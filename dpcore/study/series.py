@@ -10,8 +10,6 @@ import numpy as np
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import BANDS, QUANTITIES, STANDARD_ERRORS, summarise
-from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.noise.streams import generator
 from dpcore.study.tables import MEASURED, UNDEFINED
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.words import Selection
-    from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.plan import Cell
     from dpcore.study.runner import Row
     from dpcore.study.sources import Sources
@@ -62,7 +59,7 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
             for quantity in QUANTITIES
             for epsilon in outside
         ]
-    deltas = {epsilon: _true_delta(mechanism, epsilon) for epsilon in inside}
+    deltas = {epsilon: mechanism.true_delta(epsilon) for epsilon in inside}
     rows = [row | common | {"true_delta": deltas.get(row["epsilon"])} for row in rows]
     return [facts, *({name: _plain(value) for name, value in row.items()} for row in rows)]
 
@@ -139,10 +136,3 @@ def _word_rows(found: Deniability) -> list[Row]:
             for e, epsilon in enumerate(found.epsilons.tolist())
         ]
     return rows
-
-
-def _true_delta(mechanism: Mechanism, epsilon: float) -> float | None:
-    """Exact δ at the nominal ε for the worst difference of two vectors; None if not that kind."""
-    if not isinstance(mechanism, TruncatedLaplaceMechanism):
-        return None
-    return worst_delta(mechanism.truncation(epsilon), mechanism.bound, mechanism.dimension)

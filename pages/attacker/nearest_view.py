@@ -10,7 +10,6 @@ import streamlit as st
 
 from dpcore.attack.output.nearest import nearest_success
 from dpcore.errors import DpcoreError
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.attacker.believing import COMMON, choose_belief
 from pages.attacker.choosing import output_now
@@ -81,7 +80,7 @@ def _show(scene: Scene, found: NearestSuccess) -> None:
 def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
     mechanism = scene.mechanism
     # Along one ray all ε are one computation; other noise is drawn for each ε by itself.
-    whole = isinstance(mechanism, RadialMechanism)
+    whole = mechanism.rays is not None
     epsilons = admissible(mechanism) if whole else np.array([scene.epsilon])
     held = _shared() if belief.kind == COMMON else st.session_state.setdefault(_HELD, {})
     key = (mechanism, belief, -1.0 if whole else scene.epsilon)

@@ -18,7 +18,6 @@ from dpcore.measure.maps.maps import (
 from dpcore.measure.maps.table import distance_table, mass_table, point_table
 from dpcore.measure.mass import mass_on_map
 from dpcore.measure.pair import Pair, spread_on_map
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.plots.maps.distances import distance_strip
 from dpcore.plots.maps.maps import map_base
 from dpcore.plots.pair import pair_figure
@@ -156,7 +155,7 @@ class PairBench:
     def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
         """The law of the first (0) or second (1) word, and the position of ε in it."""
         word = self.pair.words[place]
-        whole = isinstance(mechanism, RadialMechanism)
+        whole = mechanism.rays is not None
 
         def compute() -> Law:
             epsilons = admissible(mechanism) if whole else np.array([epsilon])
@@ -253,6 +252,6 @@ def _key(shown: Map) -> tuple[Projection, bool]:
 def _parts(mechanism: Mechanism) -> list[np.ndarray]:
     """The ε of the slider in groups that are measured together."""
     grid = admissible(mechanism)
-    if mechanism.exact_law or isinstance(mechanism, RadialMechanism):
+    if mechanism.exact_law or mechanism.rays is not None:
         return [grid] if grid.size else []
     return [grid[i :: -(-grid.size // _PART)] for i in range(-(-grid.size // _PART))]

@@ -15,7 +15,6 @@ import numpy as np
 
 from dpcore.errors import EpsilonError
 from dpcore.measure.reaching import output_tally
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
 
@@ -125,7 +124,7 @@ class Bench:
 
         def compute() -> Law:
             ranking = self.sentence.rankings(np.array([word]))[0]
-            whole = isinstance(mechanism, RadialMechanism)
+            whole = mechanism.rays is not None
             epsilons = admissible(mechanism) if whole else [epsilon]
             return self.shared.law(mechanism, word, epsilons, ranking)
 
@@ -147,7 +146,7 @@ class Bench:
 
         def compute() -> tuple[FloatArray, ...]:
             ranking = self.sentence.rankings(np.array([word]))[0]
-            whole = isinstance(mechanism, RadialMechanism)
+            whole = mechanism.rays is not None
             epsilons = admissible(mechanism) if whole else np.array([epsilon])
             tally = output_tally(mechanism, word, output, epsilons, ranking, self.shared)
             return epsilons, tally.value, *tally.interval()
@@ -197,7 +196,7 @@ def admissible(mechanism: Mechanism) -> np.ndarray:
 
 
 def _law_key(mechanism: Mechanism, epsilon: float) -> float:
-    return -1.0 if isinstance(mechanism, RadialMechanism) else epsilon
+    return epsilon if mechanism.rays is None else -1.0
 
 
 def memo(held: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:

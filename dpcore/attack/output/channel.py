@@ -21,6 +21,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
 
 if TYPE_CHECKING:
+    from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
@@ -99,6 +100,27 @@ class Channel(ABC):
         """Prepare for several outputs, faster than one by one where they can share work."""
         return [self.seen(output) for output in outputs]
 
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word of the channel, shape (m,).
+
+        Raises:
+            ParameterError: the mechanism would need a law for every word of a whole lexicon.
+        """
+        raise ParameterError(
+            f"{self.mechanism.short} needs a law of its own for each of the {self.words.size:,} "
+            "words: list the words to compare, or take tem or truncated-gumbel-repaired"
+        )
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
+        """S of `dpcore.attack.output.overall` from all outputs, its error, and how many they are.
+
+        None where outputs have to be drawn.
+
+        Raises:
+            ParameterError: the prior holds words possible that are not in this channel.
+        """
+        return None
+
 
 def open_channel(
     mechanism: Mechanism,
@@ -117,12 +139,8 @@ def open_channel(
     Raises:
         ParameterError: the mechanism has no exact law, or there are too many words.
     """
-    from dpcore.attack.output.columns import ExponentialColumns, RepairedColumns
-    from dpcore.attack.output.gumbel_columns import GumbelColumns
+    from dpcore.attack.output.columns import columns_of
     from dpcore.attack.output.rows import Rows
-    from dpcore.mechanisms.exponential.tem import TruncatedExponential
-    from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-    from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 
     if not mechanism.exact_law:
         raise ParameterError(
@@ -140,13 +158,10 @@ def open_channel(
             f"{MAX_ATTACK_WORDS:,}: list the possible words instead "
             f"(at most {MAX_ATTACK_PRIOR_WORDS})"
         )
-    if isinstance(mechanism, TruncatedExponential):
-        return ExponentialColumns(mechanism, progress)
-    if isinstance(mechanism, TruncatedGumbelRepaired):
-        return RepairedColumns(mechanism, progress)
-    if isinstance(mechanism, TruncatedGumbel):
-        return GumbelColumns(mechanism, progress)
-    raise ParameterError(
-        f"{mechanism.short} cannot be attacked over a whole lexicon of {n:,} words: list the "
-        f"possible words (at most {MAX_ATTACK_PRIOR_WORDS})"
-    )
+    form = mechanism.column_form
+    if form is None:
+        raise ParameterError(
+            f"{mechanism.short} cannot be attacked over a whole lexicon of {n:,} words: list the "
+            f"possible words (at most {MAX_ATTACK_PRIOR_WORDS})"
+        )
+    return columns_of(mechanism, form, progress)

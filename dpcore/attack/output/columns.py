@@ -19,17 +19,31 @@ from dpcore.attack.output.channel import Channel, FloatArray, Likelihood, Seen
 from dpcore.attack.output.near_words import NearWords
 from dpcore.attack.output.spectrum import Spectrum, spectrum_of
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.repaired_law import heads
+from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
+    from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.exponential.tem import TruncatedExponential
-    from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+    from dpcore.mechanisms.hooks import Form
+    from dpcore.mechanisms.mechanism import Mechanism
 
 _KEPT = 8  # η whose normalisers a channel keeps
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
+
+
+def columns_of(mechanism: Mechanism, form: Form, progress: Progress) -> Channel:
+    """The channel over a whole lexicon of a mechanism with a law of this form."""
+    from dpcore.attack.output.gumbel_columns import GumbelColumns
+
+    if isinstance(form, ColumnForm):
+        return PlainColumns(mechanism, form)
+    if isinstance(form, ExponentialForm):
+        return ExponentialColumns(mechanism, form, progress)
+    if isinstance(form, NearestForm):
+        return RepairedColumns(mechanism, form, progress)
+    return GumbelColumns(mechanism, form, progress)
 
 
 def log_normalisers(
@@ -48,26 +62,57 @@ def log_normalisers(
     return logs, np.maximum(below, np.log1p(errors / total))
 
 
+class PlainColumns(Channel):
+    """A mechanism that gives its columns itself, over its whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
+        """Remember the way to a column."""
+        self.mechanism, self.form = mechanism, form
+        self.words = np.arange(len(mechanism.lexicon))
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output."""
+        return _SeenPlain(self, int(self.mechanism.check_words([output])[0]))
+
+
+class _SeenPlain(Seen):
+    def __init__(self, channel: PlainColumns, output: int) -> None:
+        self._channel, self._output = channel, output
+
+    def at(self, epsilon: float) -> Likelihood:
+        """The column that the mechanism gives."""
+        channel = self._channel
+        logs = channel.form.column(self._output, epsilon)
+        errors = channel.form.error * np.maximum(np.abs(logs), 1.0)
+        method = channel.mechanism.law_method
+        return Likelihood(self._output, float(epsilon), channel.words, logs, errors, method)
+
+
 class ExponentialColumns(Channel):
     """TEM and calibrated TEM over their whole lexicon."""
 
-    def __init__(self, mechanism: TruncatedExponential, progress: Progress) -> None:
+    def __init__(self, mechanism: Mechanism, form: ExponentialForm, progress: Progress) -> None:
         """Prepare the spectrum in the mechanism's metric."""
-        self.mechanism: TruncatedExponential = mechanism
+        self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
-        self.spectrum = spectrum_of(mechanism.lexicon, Metric.parse(mechanism.metric), progress)
-        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=mechanism.cap))
+        self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
+        self._kept = lru_cache(_KEPT)(partial(log_normalisers, self.spectrum, cap=form.cap))
 
     def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
         """`log_normalisers` at η; those of the last few η are kept."""
         return self._kept(strength)
 
-    def strength(self, epsilon: float) -> float:
-        """η at ε."""
-        mechanism = self.mechanism
-        if isinstance(mechanism, TemCalibrated):
-            return mechanism.strength(epsilon)
-        return 0.5 * mechanism.check_epsilon(epsilon)
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) = 1/Z_w of every word, shape (n,)."""
+        return np.asarray(np.exp(-self.normalisers(self.form.strength(epsilon))[0]))
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
+        """Under a uniform prior the best guess is the output itself (see `overall`)."""
+        if prior.probability.max() != prior.probability.min():
+            return None
+        logs, errors = self.normalisers(self.form.strength(epsilon))
+        mean = float(np.exp(-logs).mean())
+        return mean, mean * float(np.expm1(errors.max())), logs.size
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output: its distance from every word."""
@@ -88,7 +133,7 @@ class _SeenExponential(Seen):
     def at(self, epsilon: float) -> Likelihood:
         """The closed form."""
         channel = self._channel
-        strength, cap = channel.strength(epsilon), channel.mechanism.cap
+        strength, cap = channel.form.strength(epsilon), channel.form.cap
         logs, errors = channel.normalisers(strength)
         logs = -np.minimum(strength * self._distances, cap) - logs
         return Likelihood(
@@ -99,9 +144,9 @@ class _SeenExponential(Seen):
 class RepairedColumns(Channel):
     """The repaired truncated Gumbel mechanism over its whole lexicon."""
 
-    def __init__(self, mechanism: TruncatedGumbelRepaired, progress: Progress) -> None:
+    def __init__(self, mechanism: Mechanism, form: NearestForm, progress: Progress) -> None:
         """Prepare the spectrum and the nearest words of every word."""
-        self.mechanism: TruncatedGumbelRepaired = mechanism
+        self.mechanism, self.form = mechanism, form
         lexicon = mechanism.lexicon
         n = len(lexicon)
         self.words = np.arange(n)
@@ -116,7 +161,7 @@ class RepairedColumns(Channel):
 
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
-        strength = self.mechanism.strength(epsilon)
+        strength = self.form.strength(epsilon)
         whole = self.whole * np.exp(-log_normalisers(self.spectrum, strength, math.inf)[0])
         partial = np.cumsum(np.exp(-strength * self.near.distances), axis=1)
         return np.asarray((self.weights / partial).sum(axis=1) + whole)
@@ -132,7 +177,7 @@ class _SeenRepaired(Seen):
     def at(self, epsilon: float) -> Likelihood:
         """The closed form."""
         channel = self._channel
-        strength = channel.mechanism.strength(epsilon)
+        strength = channel.form.strength(epsilon)
         normalisers, errors = log_normalisers(channel.spectrum, strength, math.inf)
         tails = math.log(channel.whole) - normalisers
         words, places, near = self._near

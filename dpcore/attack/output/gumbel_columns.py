@@ -27,7 +27,8 @@ from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+    from dpcore.mechanisms.hooks import NoisyNearestForm
+    from dpcore.mechanisms.mechanism import Mechanism
 
 _LEFT_OUT = 1e-18
 """Of a probability: by counts of candidates that are left out, and by the end of the integral."""
@@ -43,9 +44,9 @@ _ZERO = np.zeros(1)
 class GumbelColumns(Channel):
     """The truncated Gumbel mechanism over its whole lexicon."""
 
-    def __init__(self, mechanism: TruncatedGumbel, progress: Progress) -> None:
+    def __init__(self, mechanism: Mechanism, form: NoisyNearestForm, progress: Progress) -> None:
         """Prepare the spectrum and the nearest words of every word."""
-        self.mechanism: TruncatedGumbel = mechanism
+        self.mechanism, self.form = mechanism, form
         lexicon = mechanism.lexicon
         n = len(lexicon)
         self.words = np.arange(n)
@@ -139,7 +140,7 @@ class _SeenGumbel(Seen):
     def at(self, epsilon: float) -> Likelihood:
         """By quadrature."""
         channel = self._channel
-        b = channel.mechanism.noise_scale(epsilon)
+        b = channel.form.noise_scale(epsilon)
         whole, errors = channel.whole(self._distances, b)
         logs = channel.log_whole + whole
         for word, place, near in zip(*self._near, strict=True):

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.clipped.clipped import ClippedGaussian, ClippedLaplace, ClippedMechanism
-from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
 from dpcore.noise.radial import Radial
 
 if TYPE_CHECKING:
@@ -48,10 +47,13 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
     """
     from scipy.spatial.distance import cdist
 
-    metric, cut = _shape(mechanism, epsilon)
-    if not isinstance(mechanism, ClippedMechanism):
-        raise ParameterError(f"{mechanism.short} does not clip vectors: this attacker knows others")
-    words = mechanism.origins.astype(np.float64)
+    noise = mechanism.vector_noise(epsilon)
+    if noise is None or noise.norm is None:
+        raise ParameterError(
+            f"the likeliest word is known for Gaussian and Laplace noise, not for {mechanism.short}"
+        )
+    metric, cut = "cityblock" if noise.independent else "euclidean", noise.cut
+    words = noise.origins.astype(np.float64)
     found = np.empty(len(noisy), dtype=np.int64)
     for start in range(0, len(noisy), _BLOCK):
         some = noisy[start : start + _BLOCK]
@@ -63,37 +65,30 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
     return found
 
 
-def _shape(mechanism: Mechanism, epsilon: float) -> tuple[str, float]:
-    """The metric that orders words by likelihood, and how far a coordinate's noise reaches."""
-    if isinstance(mechanism, ClippedGaussian):
-        return "euclidean", math.inf
-    if isinstance(mechanism, ClippedLaplace):
-        laplace = mechanism.family is Radial.LAPLACE
-        return ("cityblock" if laplace else "euclidean"), math.inf
-    if isinstance(mechanism, TruncatedLaplaceMechanism):
-        return "cityblock", mechanism.truncation(epsilon).cut
-    raise ParameterError(
-        f"the likeliest word is known for Gaussian and Laplace noise, not for {mechanism.short}"
-    )
-
-
 def information(mechanism: Mechanism, epsilon: float) -> float:
     """Nats that the noisy vector of a word can tell about it at most; infinite if not bounded.
 
     The largest divergence KL(P_w ‖ P_w′) of two clipped vectors 2C apart bounds the mutual
     information for every law of the word. Gaussian: (2C)²/(2σ²). Laplace of scale b: a coordinate
-    moved by b·t costs t − 1 + e^(−t), which is concave in t², so that equal coordinates are worst:
-    d·(t − 1 + e^(−t)) with t = ε/d. Truncated noise: infinite, as its support moves with the word.
+    moved by b·t costs t − 1 + e^(−t). That is concave in t², so that of vectors clipped in the L2
+    norm equal coordinates are worst, t = 2C/(√d·b) in each; and convex in t, so that of vectors
+    clipped in the L1 norm one coordinate alone is, t = 2C/b. Truncated noise: infinite, as its
+    support moves with the word.
     """
     value = mechanism.check_epsilon(epsilon)
-    if isinstance(mechanism, ClippedGaussian):
-        return 0.5 * (mechanism.sensitivity / mechanism.scale(value)) ** 2
-    if isinstance(mechanism, ClippedLaplace) and mechanism.family is Radial.LAPLACE:
-        t = value / mechanism.dimension
-        # The series where the two terms agree in most digits.
-        step = t * t * (0.5 - t / 6) if t < 1e-5 else t + math.expm1(-t)
-        return mechanism.dimension * step
-    return math.inf
+    noise = mechanism.vector_noise(value)
+    if noise is None or noise.norm is None or noise.cut < math.inf:
+        return math.inf
+    if noise.family is Radial.GAUSSIAN:
+        return 0.5 * (noise.sensitivity / noise.scale) ** 2
+    if not noise.independent:
+        return math.inf
+    moved = 1 if noise.power == 1 else noise.dimension
+    # b is the sensitivity over ε: 2C√d for `laplace`, where t = ε/d.
+    t = 2.0 * math.sqrt(moved) * noise.norm / noise.sensitivity * value / moved
+    # The series where the two terms agree in most digits.
+    step = t * t * (0.5 - t / 6) if t < 1e-5 else t + math.expm1(-t)
+    return moved * step
 
 
 def kept_at_most(nats: float, guess: float) -> float:
@@ -113,13 +108,11 @@ def kept_at_most(nats: float, guess: float) -> float:
         raise ParameterError(f"a guess is right with probability above 0 to 1, got {guess}")
     if nats >= -math.log(guess):
         return 1.0
-    low, high = guess, 1.0
-    while low < (middle := 0.5 * (low + high)) < high:
-        if divergence(middle, guess) <= nats:
-            low = middle
-        else:
-            high = middle
-    return high
+
+    def beyond(s: FloatArray) -> bool:
+        return not divergence(float(s), guess) <= nats
+
+    return float(safe_end(beyond, 1.0, guess))
 
 
 def divergence(s: float, guess: float) -> float:

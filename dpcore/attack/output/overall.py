@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.columns import ExponentialColumns
 from dpcore.attack.output.posterior import posterior
-from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS
@@ -79,17 +77,10 @@ def overall_success(
     mechanism = channel.mechanism
     value = mechanism.check_epsilon(epsilon)
     blind = float(prior.probability.max())
-    if isinstance(channel, Rows):
-        if not np.isin(prior.support, channel.words).all():
-            raise ParameterError("the prior holds words possible that are not in this channel")
-        logs = channel.laws(value)[0] + prior.logs[channel.words][:, None]
-        found = float(np.exp(logs.max(axis=0)).sum())
-        return Overall(found, found, found, True, logs.shape[1], blind)
-    if isinstance(channel, ExponentialColumns) and blind == prior.probability.min():
-        logs, errors = channel.normalisers(channel.strength(value))
-        found = float(np.exp(-logs).mean())
-        margin = found * float(np.expm1(errors.max()))
-        return Overall(found, found - margin, found + margin, True, logs.size, blind)
+    known = channel.success(prior, value)
+    if known is not None:
+        success, margin, count = known
+        return Overall(success, success - margin, success + margin, True, count, blind)
     if not 2 <= outputs <= MAX_ATTACK_OUTPUTS:
         raise ParameterError(
             f"outputs to draw must be 2 to {MAX_ATTACK_OUTPUTS:,}, got {outputs:,}"

@@ -10,15 +10,10 @@ from dpcore.attack.output.channel import Channel, FloatArray, IntArray, Likeliho
 from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 
 if TYPE_CHECKING:
+    from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
-
-_RARE = 1e-5  # probabilities below it are taken from the logarithmic law
-_LOG_ERROR = 3e-3  # relative, of those (see `TruncatedGumbel.log_law`)
-_CLOSED_ERROR = 1e-12  # relative, of a logarithm in closed form
 
 
 class Rows(Channel):
@@ -51,21 +46,21 @@ class Rows(Channel):
         errors = np.empty_like(logs)
         method = ""
         for i, (word, ranking) in enumerate(zip(self.words.tolist(), self._rankings, strict=True)):
-            law = mechanism.law(word, [epsilon], ranking=ranking)
-            probability = law.dense(logs.shape[1])[0]
-            with np.errstate(divide="ignore", over="ignore"):
-                logs[i] = np.log(probability)
-                errors[i] = -np.log1p(-np.minimum(law.error / probability, 0.5))
-            if isinstance(mechanism, TruncatedGumbel):
-                rare = np.flatnonzero(probability < _RARE)
-                deep = mechanism.log_law(word, epsilon, rare, ranking=ranking)
-                logs[i, rare] = deep
-                errors[i, rare] = np.where(np.isfinite(deep), _LOG_ERROR * np.abs(deep), 0.0)
-            elif isinstance(mechanism, TruncatedGumbelRepaired):
-                logs[i] = mechanism.log_law(word, epsilon, ranking=ranking)
-                errors[i] = _CLOSED_ERROR * np.maximum(np.abs(logs[i]), 1.0)
-            method = f"exact laws of {self.words.size:,} words ({law.method})"
+            logs[i], errors[i], how = mechanism.doubted_log_law(word, epsilon, ranking)
+            method = f"exact laws of {self.words.size:,} words ({how})"
         return logs, errors, method
+
+    def staying(self, epsilon: float) -> FloatArray:
+        """P(w | w) of every word of the list, shape (m,)."""
+        logs = self.laws(epsilon)[0]
+        return np.asarray(np.exp(logs[np.arange(self.words.size), self.words]))
+
+    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int]:
+        """The sum over all outputs of the largest prior times likelihood."""
+        if not np.isin(prior.support, self.words).all():
+            raise ParameterError("the prior holds words possible that are not in this channel")
+        logs = self.laws(epsilon)[0] + prior.logs[self.words][:, None]
+        return float(np.exp(logs.max(axis=0)).sum()), 0.0, logs.shape[1]
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output."""

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.output.columns import ExponentialColumns, RepairedColumns
 from dpcore.attack.output.posterior import posterior
-from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_SHOWN
@@ -108,7 +106,7 @@ def exposure(
     if not 1 <= count <= MAX_ATTACK_SHOWN:
         raise ParameterError(f"words to show must be 1 to {MAX_ATTACK_SHOWN}, got {count}")
     lexicon = channel.mechanism.lexicon
-    stays = staying(channel, epsilon)
+    stays = channel.staying(epsilon)
     k = min(NEIGHBOURS, len(lexicon) - 1)  # what comes with the bundled lexicon
     gaps = vocabulary_density(lexicon, k).nearest[channel.words].astype(np.float64)
     order = np.lexsort((channel.words, -gaps, -stays))  # of equal ones the lonelier first
@@ -132,25 +130,6 @@ def exposure(
         progress("words", done, len(chosen))
     worst, best = tuple(found[:count]), tuple(found[count:])
     return Exposure(worst, best, stays, channel.words, _spearman(stays, gaps))
-
-
-def staying(channel: Channel, epsilon: float) -> FloatArray:
-    """P(w | w) of every word of a channel, shape (m,).
-
-    Raises:
-        ParameterError: the mechanism would need a law for every word of a whole lexicon.
-    """
-    if isinstance(channel, Rows):
-        logs = channel.laws(epsilon)[0]
-        return np.asarray(np.exp(logs[np.arange(channel.words.size), channel.words]))
-    if isinstance(channel, ExponentialColumns):
-        return np.asarray(np.exp(-channel.normalisers(channel.strength(epsilon))[0]))
-    if isinstance(channel, RepairedColumns):
-        return channel.staying(epsilon)
-    raise ParameterError(
-        f"{channel.mechanism.short} needs a law of its own for each of the {channel.words.size:,} "
-        "words: list the words to compare, or take tem or truncated-gumbel-repaired"
-    )
 
 
 def _spearman(first: FloatArray, second: FloatArray) -> float:

@@ -12,28 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact.exact import ExactAudit, IntArray, Triple, audit_laws
-from dpcore.audit.exact.log_laws import check_exact, log_law
-from dpcore.audit.exact.whole_vocabulary import audit_whole
+from dpcore.audit.exact.exact import ExactAudit, IntArray, Triple, audit_laws, hockey_stick
 from dpcore.errors import ParameterError
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
-from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_PAIRS, MAX_AUDIT_WORDS
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+from dpcore.limits import (
+    MAX_AUDIT_ENTRIES,
+    MAX_AUDIT_PAIRS,
+    MAX_AUDIT_TEM_WORDS,
+    MAX_AUDIT_WORDS,
+)
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.hooks import LossSearch
     from dpcore.mechanisms.mechanism import Mechanism
-
-GUMBEL_DEVIATION = 3e-3
-"""The largest relative deviation of `TruncatedGumbel.log_law` from a plain quadrature that was
-found: an estimate and no bound, which words in tight clusters may exceed. Where a claim is refuted,
-`gumbel_bounds` says so by bounds."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class LawAudit:
         complete: whether all pairs of the vocabulary were compared; else ε_eff is a lower bound.
         method: how the laws were computed and the pairs chosen, in words.
         error: of ε_eff, from that of the logarithms of the worst triple: for a closed form over
-            Euclidean distances a bound, for a quadrature an estimate (`GUMBEL_DEVIATION`).
+            Euclidean distances a bound, for a quadrature an estimate (`Mechanism.log_estimate`).
     """
 
     found: ExactAudit
@@ -79,8 +75,8 @@ def audit_mechanism(
         mechanism: one with an exact law.
         epsilon: the claimed ε.
         words: the private words: indices; or how many to draw without replacement, keyed by the
-            seed; or None for all, up to `limits.MAX_AUDIT_WORDS` (TEM and the repaired truncated
-            Gumbel mechanism, whose worst outputs are known: `limits.MAX_AUDIT_TEM_WORDS`).
+            seed; or None for all, up to `limits.MAX_AUDIT_WORDS` (with a quick search for the
+            largest loss, `Mechanism.loss_search`: `limits.MAX_AUDIT_TEM_WORDS`).
         pairs: instead, how many pairs to draw, keyed by the seed.
         seed: of the sample.
         progress: called with (stage, done, total).
@@ -99,17 +95,13 @@ def audit_mechanism(
         found = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
         chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
         return _described(mechanism, found, 2 * pairs, False, chosen)
-    if words is None and (
-        isinstance(mechanism, TruncatedExponential)
-        or (isinstance(mechanism, TruncatedGumbelRepaired) and n > MAX_AUDIT_WORDS)
-    ):
-        whole, method, error = audit_whole(mechanism, value, progress)
-        return LawAudit(whole, n, n, True, method, error)
+    if words is None and (search := mechanism.loss_search) is not None:
+        return _audit_whole(mechanism, search, value, progress)
     indices, chosen = _choose(mechanism, words, seed)
     rows = np.empty((indices.size, n))
     floors: list[float] = []
     for i, word in enumerate(indices.tolist()):
-        rows[i], floor = log_law(mechanism, word, value)
+        rows[i], floor = mechanism.floored_log_law(word, value)
         floors += [] if floor is None else [floor]
         progress("laws", i + 1, indices.size)
     apart = None
@@ -118,6 +110,38 @@ def audit_mechanism(
         apart = distances(points, points, metric)
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
     return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
+
+
+def _audit_whole(
+    mechanism: Mechanism, search: LossSearch, epsilon: float, progress: Progress
+) -> LawAudit:
+    """All pairs of the vocabulary in n² steps; where ε holds for every pair, δ is 0."""
+    n = len(mechanism.lexicon)
+    if n > MAX_AUDIT_TEM_WORDS:
+        raise ParameterError(
+            f"all pairs of {mechanism.short} are compared up to {MAX_AUDIT_TEM_WORDS:,} words, "
+            f"this lexicon has {n:,}: audit a sample of 2 to {MAX_AUDIT_ENTRIES // n:,} words"
+        )
+    loss = search.find(epsilon, progress)
+    pair = loss.word, loss.other
+    holds = loss.epsilon <= epsilon
+    delta = 0.0
+    if not holds:
+        first, second = (mechanism.log_law(word, epsilon) for word in pair)
+        delta = float(hockey_stick(first, second, epsilon * loss.distance))
+    audit = ExactAudit(
+        epsilon=epsilon,
+        epsilon_effective=loss.epsilon,
+        worst=Triple(*pair, loss.output, loss.distance, loss.log_word, loss.log_other),
+        delta=delta,
+        delta_pair=None if holds else pair,
+        delta_complete=holds,
+        pairs=n * (n - 1) // 2,
+        outputs=n,
+        unknown=0,
+    )
+    method = f"{search.method}, all pairs of the {n:,} words, every word as output"
+    return LawAudit(audit, n, n, True, method, loss.error)
 
 
 def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tuple[IntArray, str]:
@@ -171,7 +195,7 @@ def _audit_pairs(
     delta, delta_pair, unknown = 0.0, None, 0
     for i in range(pairs):
         both = np.array([first[i], second[i]])
-        laws = [log_law(mechanism, int(word), epsilon) for word in both]
+        laws = [mechanism.floored_log_law(int(word), epsilon) for word in both]
         rows = np.stack([logs for logs, _ in laws])
         floor = max((floor for _, floor in laws if floor is not None), default=None)
         one = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
@@ -230,13 +254,14 @@ def _rounding(lexicon: Lexicon, size: float) -> float:
 def _described(
     mechanism: Mechanism, found: ExactAudit, words: int, complete: bool, chosen: str
 ) -> LawAudit:
-    gumbel = isinstance(mechanism, TruncatedGumbel)
-    law = "quadrature in log space" if gumbel else "closed form"
+    estimate, law = mechanism.log_estimate, mechanism.law_method
+    if estimate is not None:
+        law += " in log space"
     error = 0.0
     if found.worst is not None and math.isfinite(found.epsilon_effective):
         logs = (found.worst.log_probability, found.worst.other_log_probability)
         size = sum(abs(log) for log in logs)
-        slack = GUMBEL_DEVIATION * size if gumbel else _rounding(mechanism.lexicon, size)
+        slack = _rounding(mechanism.lexicon, size) if estimate is None else estimate * size
         error = slack / found.worst.distance
     note = f"; {found.unknown:,} probabilities too small to compute" if found.unknown else ""
     return LawAudit(
@@ -247,3 +272,16 @@ def _described(
         method=f"{law}, {chosen}, every word as output{note}",
         error=error,
     )
+
+
+def check_exact(mechanism: Mechanism) -> None:
+    """Refuse a mechanism without an exact law.
+
+    Raises:
+        ParameterError: it has none; the message says how it is audited instead.
+    """
+    if not mechanism.exact_law:
+        raise ParameterError(
+            f"{mechanism.short} has no exact law, so no exact audit: its noise is audited by its "
+            "privacy profile, its outputs by Monte Carlo"
+        )

@@ -20,7 +20,6 @@ from dpcore.audit.report import AuditReport, Worst, audit_report
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_DIMENSION
-from dpcore.mechanisms.clipped.adept import AdeptManhattan
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 from dpcore.mechanisms.registry import create, resolve
 
@@ -43,7 +42,7 @@ def on_any_inputs(name: str, dimension: str | int, settings: Mapping[str, Any]) 
         ParameterError: the mechanism's loss depends on its vocabulary, or an argument is refused.
     """
     kind = resolve(name)
-    if not issubclass(kind, ClippedMechanism):
+    if kind.clip_power is None:
         raise ParameterError(
             f"{kind.short} cannot be audited in d dimensions alone, because its privacy loss "
             "depends on the words and their distances: leave out d, and name a lexicon"
@@ -56,7 +55,7 @@ def on_any_inputs(name: str, dimension: str | int, settings: Mapping[str, Any]) 
         raise ParameterError(
             f"d must be a whole number from 1 to {MAX_DIMENSION:,}, got {str(dimension)[:40]!r}"
         )
-    inputs = _inputs(d, 1 if issubclass(kind, AdeptManhattan) else 2)
+    inputs = _inputs(d, kind.clip_power)
     # C only sets the unit of the inputs: the same ε and δ are true for every C.
     return create(name, inputs, {"clip_norm": 1.0} | dict(settings))
 

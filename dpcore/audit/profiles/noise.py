@@ -23,18 +23,17 @@ from dpcore.audit.profiles.profile import (
     spread_shift,
     worst_product,
 )
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_AUDIT_WORDS
-from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
-from dpcore.mechanisms.additive.vickrey import Vickrey
-from dpcore.mechanisms.clipped.adept import AdeptManhattan
-from dpcore.mechanisms.clipped.clipped import ClippedGaussian, ClippedL2Laplace, ClippedLaplace
 from dpcore.mechanisms.clipped.gaussian import analytic_epsilon
-from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
+from dpcore.noise.radial import Radial
 from dpcore.noise.streams import generator
 from dpcore.noise.truncated_laplace import shifted_out
 
 if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.hooks import VectorNoise
     from dpcore.mechanisms.mechanism import Mechanism
 
 FloatArray = NDArray[np.float64]
@@ -42,20 +41,30 @@ FloatArray = NDArray[np.float64]
 _EXAMINED = 64  # pairs whose δ is computed, of those with the largest difference
 
 
-def _rate_and_cut(mechanism: Mechanism, epsilon: float) -> tuple[float, float] | None:
-    """α and A of i.i.d. Laplace noise (A = ∞ if it is not cut off), or None for another noise."""
-    if isinstance(mechanism, TruncatedLaplaceMechanism):
-        noise = mechanism.truncation(epsilon)
-        return noise.alpha, noise.cut
-    if isinstance(mechanism, ClippedLaplace) and not isinstance(mechanism, ClippedL2Laplace):
-        return 1.0 / mechanism.scale(epsilon), math.inf
-    return None
+def noise_of(mechanism: Mechanism, epsilon: float) -> VectorNoise:
+    """The noise that a mechanism adds to a vector at ε.
+
+    Raises:
+        ParameterError: it adds none.
+    """
+    noise = mechanism.vector_noise(mechanism.check_epsilon(epsilon))
+    if noise is None:
+        raise ParameterError(
+            f"the noise of {mechanism.short} has no privacy profile here; there is one for "
+            "noise that is added to a vector"
+        )
+    return noise
 
 
-def _points(mechanism: Mechanism) -> NDArray[np.float32]:
-    """What the noise is added to, shape (n, d)."""
-    origins = getattr(mechanism, "origins", None)
-    return mechanism.lexicon.vectors if origins is None else np.asarray(origins)
+def _clipped_noise(mechanism: Mechanism, epsilon: float) -> tuple[VectorNoise, float]:
+    """The noise, and the norm C that vectors are clipped to."""
+    if mechanism.clip_power is None:
+        raise ParameterError(
+            f"{mechanism.short} does not clip, so its profile depends on the two words: name them"
+        )
+    noise = noise_of(mechanism, epsilon)
+    assert noise.norm is not None  # noqa: S101 - it clips
+    return noise, noise.norm
 
 
 def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) -> Profile:
@@ -64,50 +73,40 @@ def pair_profile(mechanism: Mechanism, epsilon: float, word: int, other: int) ->
     Raises:
         ParameterError: the noise has no profile here, or the two vectors are equal.
     """
-    value = mechanism.check_epsilon(epsilon)
-    points = _points(mechanism)
-    first, second = (points[int(mechanism.check_words([w])[0])] for w in (word, other))
-    shift = first.astype(np.float64) - second.astype(np.float64)
-    if elliptical(mechanism):
-        shift = shift @ whitening(mechanism)  # type: ignore[arg-type]
+    noise = noise_of(mechanism, epsilon)
+    words = (int(mechanism.check_words([w])[0]) for w in (word, other))
+    first, second = (noise.origins[w].astype(np.float64) for w in words)
+    shift = first - second
+    if noise.covariance is not None:
+        shift = shift @ whitening_matrix(mechanism.lexicon, noise.covariance)
     length = float(np.linalg.norm(shift))
     if not length > 0:
         raise ParameterError("the two words have the same vector: nothing tells them apart")
-    laplace = _rate_and_cut(mechanism, value)
-    if laplace is not None:
-        return product(*laplace, shift)
-    return _round_profile(mechanism, value, length, shift.size)
+    if noise.independent:
+        return product(noise.rate, noise.cut, shift)
+    return _round_profile(noise, length)
 
 
-def elliptical(mechanism: Mechanism) -> bool:
-    """Whether the noise is round only after whitening."""
-    if isinstance(mechanism, Vickrey):
-        return mechanism.noise == "mahalanobis"
-    return isinstance(mechanism, Mahalanobis)
+def whitening_matrix(lexicon: Lexicon, share: float) -> FloatArray:
+    """S^{-1/2}, S = λΣ + (1 − λ)I, from the definition of S, shape (d, d).
 
-
-def whitening(mechanism: Mahalanobis) -> FloatArray:
-    """S^{-1/2}, from the definition of S, shape (d, d)."""
-    vectors = mechanism.lexicon.vectors.astype(np.float64)
+    Args:
+        lexicon: whose covariance, scaled to trace d, is Σ.
+        share: λ.
+    """
+    vectors = lexicon.vectors.astype(np.float64)
     d = vectors.shape[1]
     covariance = np.atleast_2d(np.cov(vectors, rowvar=False))
-    shape = mechanism.lam * covariance * (d / np.trace(covariance))
-    values, axes = np.linalg.eigh(shape + (1.0 - mechanism.lam) * np.eye(d))
+    shape = share * covariance * (d / np.trace(covariance))
+    values, axes = np.linalg.eigh(shape + (1.0 - share) * np.eye(d))
     return np.asarray((axes / np.sqrt(values)) @ axes.T)
 
 
-def _round_profile(mechanism: Mechanism, epsilon: float, length: float, dimension: int) -> Profile:
+def _round_profile(noise: VectorNoise, length: float) -> Profile:
     """The profile of noise that looks the same in every direction."""
-    if isinstance(mechanism, ClippedGaussian):
-        return gaussian(mechanism.scale(epsilon), length)
-    if isinstance(mechanism, ClippedL2Laplace):
-        return l2_laplace(1.0 / mechanism.scale(epsilon), length, dimension)
-    if isinstance(mechanism, MultivariateLaplace):
-        return l2_laplace(1.0 / mechanism.scale(epsilon), length, dimension)
-    raise ParameterError(
-        f"the noise of {mechanism.short} has no privacy profile here; there is one for "
-        "noise that is added to a vector"
-    )
+    if noise.family is Radial.GAUSSIAN:
+        return gaussian(noise.scale, length)
+    return l2_laplace(noise.rate, length, noise.dimension)
 
 
 def worst_profile(mechanism: Mechanism, epsilon: float, epsilons: FloatArray) -> Curve:
@@ -119,19 +118,12 @@ def worst_profile(mechanism: Mechanism, epsilon: float, epsilons: FloatArray) ->
     Raises:
         ParameterError: vectors are not clipped, so no difference is the worst; or no profile.
     """
-    value = mechanism.check_epsilon(epsilon)
-    bound = getattr(mechanism, "bound", None)
-    if bound is None:
-        raise ParameterError(
-            f"{mechanism.short} does not clip, so its profile depends on the two words: name them"
-        )
-    dimension = int(_points(mechanism).shape[1])
-    laplace = _rate_and_cut(mechanism, value)
-    if laplace is not None:
-        power = 1 if isinstance(mechanism, AdeptManhattan) else 2
+    noise, norm = _clipped_noise(mechanism, epsilon)
+    if noise.independent:
         grid = np.asarray(epsilons)
-        return worst_product(*laplace, 2.0 * bound, dimension, grid, power=power)
-    return _round_profile(mechanism, value, 2.0 * bound, dimension)(epsilons)
+        laplace, power = (noise.rate, noise.cut), noise.power
+        return worst_product(*laplace, 2.0 * norm, noise.dimension, grid, power=power)
+    return _round_profile(noise, 2.0 * norm)(epsilons)
 
 
 @dataclass(frozen=True)
@@ -169,9 +161,8 @@ def worst_pair(
     """
     from scipy.spatial.distance import pdist
 
-    value = mechanism.check_epsilon(epsilon)
-    points = _points(mechanism)
-    n = len(points)
+    noise = noise_of(mechanism, epsilon)
+    n = len(noise.origins)
     count = min(n, MAX_AUDIT_WORDS) if words is None else words
     if not 2 <= count <= min(n, MAX_AUDIT_WORDS):
         raise ParameterError(
@@ -179,10 +170,9 @@ def worst_pair(
         )
     rng = generator(seed, "audit", "worst pair")
     chosen = np.arange(n) if count == n else np.sort(rng.choice(n, count, replace=False))
-    rows = points[chosen].astype(np.float64)
-    laplace = _rate_and_cut(mechanism, value)
-    apart = pdist(rows, "euclidean" if laplace is None else "cityblock")
-    if laplace is None or math.isinf(laplace[1]):
+    rows = noise.origins[chosen].astype(np.float64)
+    apart = pdist(rows, "cityblock" if noise.independent else "euclidean")
+    if math.isinf(noise.cut):
         most, far = 1, np.array([largest(apart, "a distance")[0]])
     else:
         most = min(_EXAMINED, apart.size)
@@ -192,8 +182,9 @@ def worst_pair(
     left = np.searchsorted(begins, far, side="right") - 1
     right = far - begins[left] + left + 1
     at = 0
-    if most > 1 and laplace is not None:
-        outside = np.minimum(shifted_out(rows[left] - rows[right], *laplace), 1.0)
+    if most > 1:
+        moved = shifted_out(rows[left] - rows[right], noise.rate, noise.cut)
+        outside = np.minimum(moved, 1.0)
         with np.errstate(divide="ignore"):
             at = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
     i, j = int(left[at]), int(right[at])
@@ -209,34 +200,27 @@ def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> 
     Raises:
         ParameterError: as `worst_profile`.
     """
-    value = mechanism.check_epsilon(epsilon)
-    if isinstance(mechanism, ClippedGaussian):
+    noise, norm = _clipped_noise(mechanism, epsilon)
+    dimension = noise.dimension
+    if noise.family is Radial.GAUSSIAN:
         if log_delta == -math.inf:
             return math.inf
-        sigma = np.array([mechanism.scale(value)])
-        return float(analytic_epsilon(sigma, log_delta, mechanism.sensitivity)[0])
-    bound = float(getattr(mechanism, "bound", math.nan))
-    if not bound > 0:
-        raise ParameterError(f"{mechanism.short} does not clip: its loss grows with the distance")
-    dimension = int(_points(mechanism).shape[1])
-    laplace = _rate_and_cut(mechanism, value)
-    if laplace is None:
-        return 2.0 * bound / float(mechanism.scale(value))  # type: ignore[attr-defined]
-    alpha, cut = laplace
-    if math.isinf(cut):
-        spread = 1.0 if isinstance(mechanism, AdeptManhattan) else math.sqrt(dimension)
-        return alpha * spread * 2.0 * bound
+        return float(analytic_epsilon(np.array([noise.scale]), log_delta, noise.sensitivity)[0])
+    if not noise.independent:
+        return 2.0 * norm / noise.scale
+    if math.isinf(noise.cut):
+        # The L1 norm of the worst difference: of length 2C in the norm that vectors are clipped in.
+        spread = 1.0 if noise.power == 1 else math.sqrt(dimension)
+        return noise.rate * spread * 2.0 * norm
     shares = [1.0] if dimension == 1 else [1.0 / dimension, dimension**-0.5, 1.0]
-    profiles = [product(alpha, cut, spread_shift(2.0 * bound, dimension, s)) for s in shares]
+    shifts = [spread_shift(2.0 * norm, dimension, share) for share in shares]
+    profiles = [product(noise.rate, noise.cut, shift) for shift in shifts]
     allowed = math.exp(log_delta) * (1 + 1e-9)
 
-    def kept(at: float) -> bool:
-        return all(profile.delta(at)[0] <= allowed for profile in profiles)
+    def kept(at: FloatArray | float) -> bool:
+        return all(profile.delta(float(at))[0] <= allowed for profile in profiles)
 
-    low, high = 0.0, alpha * math.sqrt(dimension) * 2.0 * bound
+    high = noise.rate * math.sqrt(dimension) * 2.0 * norm
     if not kept(high):
         return math.inf
-    for _ in range(24):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if kept(middle) else (middle, high)
-    return high
+    return float(safe_end(kept, high, 0.0, rounds=24))

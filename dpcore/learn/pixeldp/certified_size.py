@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta_bounds
@@ -165,8 +166,4 @@ def _exact(epsilon: FloatArray, log_delta: FloatArray, guess: FloatArray) -> Flo
 
     while (more := private(above)).any():
         below, above = np.where(more, above, below), np.where(more, 2.0 * above, above)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (below + above)
-        holds = private(middle)
-        below, above = np.where(holds, middle, below), np.where(holds, above, middle)
-    return below
+    return safe_end(private, below, above, rounds=_HALVINGS)

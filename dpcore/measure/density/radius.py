@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.noise.radial import Radial, radius_cdf
 from dpcore.noise.streams import generator
 
@@ -63,18 +62,18 @@ def noise_radii(
         EpsilonError: an ε is not admissible.
     """
     values = [mechanism.check_epsilon(epsilon) for epsilon in epsilons]
-    if not (isinstance(mechanism, RadialMechanism) and mechanism.in_lexicon_space):
+    radial = mechanism.rays
+    if radial is None or not radial.in_lexicon_space:
         return None
-    unit = mechanism.directions(generator(seed, "noise radius"), _DIRECTIONS)
+    unit = radial.directions(generator(seed, "noise radius"), _DIRECTIONS)
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
     exact = bool(np.ptp(lengths) <= _ROUND)
     if exact:
         lengths = np.ones(1)
     low, median, high = (
-        _quantile(mechanism.family, mechanism.dimension, lengths, share)
-        for share in (0.05, 0.5, 0.95)
+        _quantile(radial.family, radial.dimension, lengths, share) for share in (0.05, 0.5, 0.95)
     )
-    scales = [mechanism.scale(value) for value in values]
+    scales = [radial.scale(value) for value in values]
     return [NoiseRadius(s * low, s * median, s * high, exact) for s in scales]
 
 

@@ -14,29 +14,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.errors import ParameterError
-from dpcore.guarantee import Rounding
-from dpcore.lexicon.neighbours import NeighbourIndex
+from dpcore.lexicon.progress import Progress
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.decoding import Decoding, Noise, decoding_of, radial_noise
+from dpcore.mechanisms.additive.decoding import Noise, radial_noise
 from dpcore.mechanisms.additive.envelope import (
-    Float32Array,
     FloatArray,
     IntArray,
     Lines,
     Steps,
     lower_envelope,
 )
-from dpcore.mechanisms.additive.points import Points, least_distance, own
+from dpcore.mechanisms.additive.noisy import NoisyMechanism
+from dpcore.mechanisms.bulk.documents import BATCH
+from dpcore.mechanisms.bulk.sweep import by_paths
+from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.radial import Radial, directions, radii, radius_cdf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RadialMechanism(Mechanism):
+class RadialMechanism(NoisyMechanism):
     """Nearest target to origin + s(ε)·r·u.
 
     ε→0 gives the law of argmax_y ⟨u, τ_y⟩ (independent of the word, but not uniform); ε→∞ gives
@@ -45,8 +45,8 @@ class RadialMechanism(Mechanism):
 
     family: ClassVar[Radial]
     keep: ClassVar[int] = 1
-    """How many nearest targets the output depends on."""
-    accepts_approximate_search: ClassVar[bool] = True
+    """How many nearest targets the output depends on; with more than one, `choose` and `steps` say
+    how."""
 
     # -- what a member may change
 
@@ -57,21 +57,6 @@ class RadialMechanism(Mechanism):
     @abstractmethod
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
         """The ε with this scale, elementwise (the inverse of `scale`)."""
-
-    @property
-    def points(self) -> Points:
-        """The targets, with what is computed of them once."""
-        return own(self.lexicon)
-
-    @property
-    def targets(self) -> Float32Array:
-        """The public points that the noisy vector is compared with, shape (n, p)."""
-        return self.points.vectors
-
-    @property
-    def origins(self) -> Float32Array:
-        """The points that the noise is added to, shape (n, p)."""
-        return self.lexicon.vectors
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """Rows through the symmetric map that makes this noise of the family's: the identity."""
@@ -98,55 +83,18 @@ class RadialMechanism(Mechanism):
         """The output as a step function of the noise length t, one row a ray."""
         return lower_envelope(candidates)
 
-    def noisy(self, rng: np.random.Generator, words: IntArray, scale: float) -> FloatArray:
-        """The origins of words plus fresh noise, shape (k, p)."""
+    def noisy_vectors(
+        self, rng: np.random.Generator, words: IntArray, epsilon: float
+    ) -> FloatArray:
+        """The origins of words plus fresh noise, shape (k, p) (see `Mechanism.noisy_vectors`)."""
+        words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
         unit = self.directions(rng, words.size)
         length = scale * radii(rng, self.family, words.size, self.dimension)
         return self.origins[words] + unit * length[:, None]
 
-    def noisy_vectors(
-        self, rng: np.random.Generator, words: IntArray, epsilon: float
-    ) -> FloatArray:
-        """The origins of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
-        scale = self.scale(self.check_epsilon(epsilon))
-        return self.noisy(rng, self.check_words(words), scale)
-
-    def coins(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """What the choice draws beside the noise, a number for each output: nothing here."""
-        return np.empty(0)
-
-    def choose(
-        self, coins: FloatArray, noisy: FloatArray, index: NeighbourIndex | None
-    ) -> IntArray:
-        """The output for each noisy vector: the nearest target."""
-        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
-
-    @property
-    def separation(self) -> float | None:
-        """Least distance above 0 of two targets, or a lower bound; None if it is not known."""
-        return least_distance(self.lexicon, self.points)
-
-    @property
-    def offset(self) -> float:
-        """Bound on the distance of an origin from its own target."""
-        return 0.0
-
     def noise_bounds(self, epsilon: float) -> Noise:
         """What the bound of its rounding needs to know of the noise at ε."""
         return radial_noise(self.family, self.dimension, self.scale(epsilon))
-
-    def rounding(self, epsilon: float) -> Rounding | None:
-        """How far floating point moves the law at ε (see `mechanisms.decoding`).
-
-        None where no bound is known: of points other than the lexicon's own in a large vocabulary
-        the least distance is not computed for it, and two points may be too close.
-        """
-        decoding = self.decoding(epsilon)
-        return None if decoding is None else decoding.rounding()
-
-    def decoding(self, epsilon: float) -> Decoding | None:
-        """The noise at ε and the targets, for bounds; None where the targets' are not known."""
-        return decoding_of(self.points, self.separation, self.offset, self.noise_bounds(epsilon))
 
     # -- the protocol
 
@@ -154,11 +102,6 @@ class RadialMechanism(Mechanism):
     def admissible(self) -> EpsilonRange:
         """Every ε whose noise has a finite squared length in float64."""
         return EpsilonRange(low=1e-140, low_reason="below it the noise overflows a float64")
-
-    @property
-    def dimension(self) -> int:
-        """Dimension p of the noise."""
-        return int(self.targets.shape[1])
 
     @property
     def norm(self) -> float:
@@ -179,29 +122,6 @@ class RadialMechanism(Mechanism):
         distinct, back = np.unique(words, return_inverse=True)
         found = rank(self.targets, self.origins[distinct])
         return [found[i] for i in back]
-
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`).
-
-        An approximate index is allowed: it sees only the noisy vector (post-processing).
-        """
-        words, scale = self.check_words(words), self.scale(self.check_epsilon(epsilon))
-        if index is not None and not self.in_lexicon_space:
-            msg = f"{self.short} with these settings searches its own points: use no index"
-            raise ParameterError(msg)
-        outputs = np.empty(words.size, dtype=np.int64)
-        for i in range(0, words.size, BATCH):
-            part = words[i : i + BATCH]
-            noisy = self.noisy(rng, part, scale)
-            outputs[i : i + BATCH] = self.choose(self.coins(rng, part.size), noisy, index)
-        return outputs
 
     def paths(
         self,
@@ -292,3 +212,54 @@ class RadialMechanism(Mechanism):
             variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
             error = max(error, float(np.sqrt(variance.max())))
         return outputs, probabilities, error
+
+    # -- hooks
+
+    @property
+    def rays(self) -> RadialMechanism:
+        """Itself: the directions of its noise serve every ε."""
+        return self
+
+    def vector_noise(self, epsilon: float) -> VectorNoise:
+        """Its noise at ε, not clipped and without a shape of its own."""
+        scale = self.scale(epsilon)
+        return VectorNoise(origins=self.origins, family=self.family, scale=scale, rate=1.0 / scale)
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """argmin_y ‖τ_y‖²/2 − ⟨o_w, τ_y⟩ − s(ε)·r·⟨u, τ_y⟩ with both products shared by all ε."""
+        if self.keep > 1:  # the output is not the nearest target
+            return by_paths(self, rng, entries, epsilons, progress)
+        targets, origins = self.targets, self.origins
+        half = 0.5 * np.einsum("ij,ij->i", targets, targets)
+        scales = np.array([self.scale(float(value)) for value in epsilons])
+        outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+        lines = np.empty(
+            (2, len(targets)), dtype=np.float32
+        )  # what stays, and what the noise moves
+        scores = np.empty((epsilons.size, len(targets)), dtype=np.float32)
+        order = np.argsort(entries, kind="stable")  # equal words together share a product
+        for start in range(0, entries.size, BATCH):
+            places = order[start : start + BATCH]
+            part = entries[places]
+            unit = self.directions(rng, part.size).astype(np.float32)
+            sizes = radii(rng, self.family, part.size, self.dimension)[:, None] * scales
+            reach = unit @ targets.T
+            distinct, back = np.unique(part, return_inverse=True)
+            still = half - origins[distinct] @ targets.T
+            # A common factor keeps the numbers in the range of float32 at the smallest ε.
+            factors = np.stack((1.0 / np.maximum(sizes, 1.0), -np.minimum(sizes, 1.0)), axis=2)
+            factors32, last = factors.astype(np.float32), -1
+            for i, row in enumerate(back.tolist()):
+                if row != last:
+                    lines[0], last = still[row], row
+                lines[1] = reach[i]
+                np.matmul(factors32[i], lines, out=scores)
+                outputs[places[i]] = scores.argmin(axis=1)
+            progress(self.short, min(start + BATCH, entries.size), entries.size)
+        return outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,8 @@ from dpcore.lexicon.rounding import gamma
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.decoding import Noise, radial_noise
 from dpcore.mechanisms.additive.envelope import FloatArray
-from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.hooks import VectorNoise
+from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
 
 
@@ -111,6 +112,10 @@ class Mahalanobis(MultivariateLaplace):
             return super().noise_bounds(epsilon)
         least, most = self._stretches
         return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
+
+    def vector_noise(self, epsilon: float) -> VectorNoise:
+        """Its noise at ε, in the shape of S."""
+        return replace(super().vector_noise(epsilon), covariance=self.lam)
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not normalised again."""

@@ -20,7 +20,7 @@ from dpcore.lexicon.rounding import gamma
 from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray
 from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
 from dpcore.mechanisms.additive.points import Points, derived
-from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.settings import parameter
 
 
 def projection_matrix(dimension: int, onto: int, seed: int) -> FloatArray:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.additive.additive import RadialMechanism
     from dpcore.mechanisms.additive.rays import Bundle
     from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
@@ -56,7 +56,7 @@ class SharedDirections:
     ) -> Law:
         """The law of one word: exact where it can be, else from the shared directions."""
         rng = generator(_PUBLIC_SEED, "law", mechanism.key)
-        if isinstance(mechanism, RadialMechanism):
-            bundle = self.bundle(mechanism)
-            return mechanism.law(word, epsilons, rng=rng, ranking=ranking, bundle=bundle)
+        if (radial := mechanism.rays) is not None:
+            bundle = self.bundle(radial)
+            return radial.law(word, epsilons, rng=rng, ranking=ranking, bundle=bundle)
         return mechanism.law(word, epsilons, rng=rng, ranking=ranking, effort=self.effort)

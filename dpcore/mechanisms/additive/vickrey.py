@@ -27,7 +27,8 @@ from dpcore.mechanisms.additive.envelope import (
     farthest,
 )
 from dpcore.mechanisms.additive.multivariate import Mahalanobis
-from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.hooks import VectorNoise
+from dpcore.mechanisms.settings import parameter
 
 
 @lru_cache(maxsize=1)
@@ -83,6 +84,12 @@ class Vickrey(Mahalanobis):
         if self.noise == "mahalanobis":
             return super().noise_bounds(epsilon)
         return super(Mahalanobis, self).noise_bounds(epsilon)
+
+    def vector_noise(self, epsilon: float) -> VectorNoise:
+        """As for the mechanism of the noise."""
+        if self.noise == "mahalanobis":
+            return super().vector_noise(epsilon)
+        return super(Mahalanobis, self).vector_noise(epsilon)
 
     def rounding(self, epsilon: float) -> Rounding | None:
         """As for the noise; the choice depends on two words, so all of it is total variation."""

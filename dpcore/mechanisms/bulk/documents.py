@@ -12,27 +12,38 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcore.mechanisms.additive.additive import RadialMechanism
-from dpcore.mechanisms.bulk.gumbel import RepairedBulk, TruncatedGumbelBulk
-from dpcore.mechanisms.bulk.tem import TemBulk
-from dpcore.mechanisms.clipped.trlaplace import TruncatedLaplaceMechanism
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
-from dpcore.mechanisms.mechanism import BATCH
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
+    from dpcore.noise.inversion import Words
 
-_POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
+BATCH = 512
+"""Noisy vectors that share one matrix product; it changes no result."""
+
+
+class SharedLaws(Protocol):
+    """What a sampler keeps of words, computed once for all processes that sample."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory for what is kept of a word."""
+
+    def ends_of(self, words: Sequence[int]) -> Words:
+        """What is kept of words."""
+
+    def use(self, known: Sequence[Words], step: int) -> None:
+        """Take what `ends_of` gave for the words 0 to step − 1, step to 2·step − 1, and so on."""
 
 
 class Bulk(Protocol):
     """Outputs for the words of many documents."""
+
+    @property
+    def shared_laws(self) -> SharedLaws | None:
+        """What can be computed once for all processes; None if there is nothing."""
 
     def __call__(
         self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
@@ -63,19 +74,13 @@ def bulk(mechanism: Mechanism, epsilon: float, index: NeighbourIndex | None = No
     """
     mechanism.check_epsilon(epsilon)
     mechanism.check_index(index)
-    if index is None and isinstance(mechanism, TruncatedExponential):
-        return TemBulk(mechanism, epsilon)
-    if index is None and isinstance(mechanism, TruncatedGumbelRepaired):
-        return RepairedBulk(mechanism, epsilon)
-    if index is None and isinstance(mechanism, TruncatedGumbel):
-        return TruncatedGumbelBulk(mechanism, epsilon)
-    if index is None and isinstance(mechanism, RadialMechanism | TruncatedLaplaceMechanism):
-        return NoisyBulk(mechanism, epsilon)
-    return OneByOne(mechanism, epsilon, index)
+    return mechanism.bulk(epsilon) if index is None else OneByOne(mechanism, epsilon, index)
 
 
 class OneByOne:
     """`Mechanism.sample` for each document: the plain way."""
+
+    shared_laws = None
 
     def __init__(
         self, mechanism: Mechanism, epsilon: float, index: NeighbourIndex | None = None
@@ -95,56 +100,3 @@ class OneByOne:
                     rng, words[part], self._epsilon, index=self._index
                 )
         return outputs
-
-
-class NoisyBulk:
-    """Noise for each document from its own generator, one search for many documents."""
-
-    def __init__(
-        self, mechanism: RadialMechanism | TruncatedLaplaceMechanism, epsilon: float
-    ) -> None:
-        """Compute the noise at this ε."""
-        self._mechanism = mechanism
-        if isinstance(mechanism, RadialMechanism):
-            self._scale = mechanism.scale(mechanism.check_epsilon(epsilon))
-        else:
-            self._truncation = mechanism.truncation(mechanism.check_epsilon(epsilon))
-
-    def __call__(
-        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
-    ) -> IntArray:
-        """See `Bulk`."""
-        words = self._mechanism.check_words(words) if words.size else words
-        outputs = np.empty(words.size, dtype=np.int64)
-        waiting: list[tuple[FloatArray, FloatArray]] = []
-        first = done = 0
-        for noisy, coins in self._drawn(rngs, words, offsets):
-            waiting.append((noisy, coins))
-            done += len(noisy)
-            if done - first >= _POOLED:
-                outputs[first:done] = self._choose(waiting)
-                waiting, first = [], done
-        if waiting:
-            outputs[first:done] = self._choose(waiting)
-        return outputs
-
-    def _drawn(
-        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Noisy vectors and coins, drawn as `sample` draws them: at most `BATCH` at a time."""
-        for i, rng in enumerate(rngs):
-            stop = int(offsets[i + 1])
-            for start in range(int(offsets[i]), stop, BATCH):
-                part = words[start : min(start + BATCH, stop)]
-                if isinstance(self._mechanism, RadialMechanism):
-                    noisy = self._mechanism.noisy(rng, part, self._scale)
-                    yield noisy, self._mechanism.coins(rng, part.size)
-                else:
-                    yield self._mechanism.noisy(rng, part, self._truncation), np.empty(0)
-
-    def _choose(self, waiting: list[tuple[FloatArray, FloatArray]]) -> IntArray:
-        noisy = np.concatenate([one for one, _ in waiting])
-        if isinstance(self._mechanism, RadialMechanism):
-            coins = np.concatenate([two for _, two in waiting])
-            return self._mechanism.choose(coins, noisy, None)
-        return self._mechanism.choose(noisy, None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+    from dpcore.mechanisms.gumbel.bounds import BoundedGumbel
     from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
     from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Words
@@ -33,6 +33,8 @@ _NEAR = 64  # nearest words that are kept; a Poisson count of ln n hardly ever a
 
 class RepairedBulk:
     """Inversion of the closed form, of which the nearest words are kept."""
+
+    shared_laws = None
 
     def __init__(self, mechanism: TruncatedGumbelRepaired, epsilon: float) -> None:
         """Fix the law at this ε."""
@@ -80,7 +82,9 @@ class RepairedBulk:
 class TruncatedGumbelBulk:
     """The published mechanism: noisy distances of as many nearest words as each draw has."""
 
-    def __init__(self, mechanism: TruncatedGumbel, epsilon: float) -> None:
+    shared_laws = None
+
+    def __init__(self, mechanism: BoundedGumbel, epsilon: float) -> None:
         """Fix the noise at this ε."""
         self._mechanism = mechanism
         self._b = mechanism.noise_scale(epsilon)

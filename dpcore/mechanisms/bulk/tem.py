@@ -47,6 +47,11 @@ class TemBulk:
         self._known: tuple[Sequence[Words], int] = ((), 1)
 
     @property
+    def shared_laws(self) -> TemBulk:
+        """Itself: what is kept of a word is the same for every process."""
+        return self
+
+    @property
     def row_bytes(self) -> int:
         """Memory for what is kept of a word."""
         return 8 * (len(self._mechanism.lexicon) // self._block + 1)

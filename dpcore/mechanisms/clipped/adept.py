@@ -21,7 +21,7 @@ from dpcore.guarantee import Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.additive.envelope import Float32Array
 from dpcore.mechanisms.clipped.clipped import ClippedLaplace
-from dpcore.mechanisms.mechanism import parameter
+from dpcore.mechanisms.settings import parameter
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +112,8 @@ class AdeptManhattan(ClippedLaplace):
         "repairs are `laplace` and `l2-laplace`"
     )
     source: ClassVar[str] = "Habernal 2021; Dwork et al. 2006, Proposition 1"
+
+    clip_power: ClassVar[int] = 1
 
     clip_norm: float | None = parameter(
         None,

@@ -7,7 +7,8 @@ the guarantee does not depend on a distance: every word could have been every ot
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpcore.guarantee import (
 )
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.envelope import Float32Array, FloatArray
+from dpcore.mechanisms.additive.noisy import NoisyMechanism
 from dpcore.mechanisms.additive.points import Points, derived, own
 from dpcore.mechanisms.clipped.gaussian import (
     analytic_epsilon,
@@ -29,7 +31,8 @@ from dpcore.mechanisms.clipped.gaussian import (
     classical_sigma,
     gaussian_log_delta_bounds,
 )
-from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.mechanisms.hooks import VectorNoise
+from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
 
 
@@ -49,13 +52,15 @@ def clip(vectors: Float32Array, norm: float) -> Float32Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedMechanism(Mechanism):
+class ClippedMechanism(NoisyMechanism):
     """Common to all mechanisms on clipped vectors: the norm, and what the result is compared with.
 
     With C below the norms of the words, comparing the noisy *clipped* vector with the *unclipped*
     vocabulary (Huang et al. 2024, eq. 2) does not return the word even without noise; comparing
     with the clipped vocabulary does, under the same guarantee.
     """
+
+    clip_power: ClassVar[int] = 2
 
     clip_norm: float | None = parameter(
         None,
@@ -97,14 +102,28 @@ class ClippedMechanism(Mechanism):
         """Bound on the distance of a clipped vector from its own target."""
         return 0.0 if self.targets is self.origins else self.lexicon.largest_norm
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClippedRadial(ClippedMechanism, RadialMechanism):
+    """Radial noise on clipped vectors, its scale set by the largest distance of two of them."""
+
     @property
-    def targets(self) -> Float32Array:
-        """What the noisy vector is compared with, shape (n, d)."""
-        return self.points.vectors
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+
+    def vector_noise(self, epsilon: float) -> VectorNoise:
+        """Its noise at ε, with the norm that vectors are clipped to."""
+        return replace(
+            super().vector_noise(epsilon),
+            norm=self.bound,
+            sensitivity=self.sensitivity,
+            power=self.clip_power,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedLaplace(ClippedMechanism, RadialMechanism):
+class ClippedLaplace(ClippedRadial):
     """I.i.d. Laplace noise of scale 2√d·C/ε in each coordinate: pure ε between any two words."""
 
     key: ClassVar[str] = "laplace.v1"
@@ -161,7 +180,7 @@ class ClippedL2Laplace(ClippedLaplace):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClippedGaussian(ClippedMechanism, RadialMechanism):
+class ClippedGaussian(ClippedRadial):
     """Gaussian noise with the smallest σ that is (ε, δ)-private (Balle and Wang 2018)."""
 
     key: ClassVar[str] = "gaussian.v1"

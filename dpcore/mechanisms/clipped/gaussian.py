@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.bisection import safe_end
 from dpcore.lexicon.rounding import UNIT
 
 FloatArray = NDArray[np.float64]
@@ -88,7 +89,7 @@ def _evaluated(
 def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> float:
     """Smallest σ with δ(ε) ≤ δ, by bisection on ln σ, but for rounding: never below it."""
 
-    def enough(log_sigma: float) -> bool:
+    def enough(log_sigma: FloatArray | float) -> bool:
         high = gaussian_log_delta_bounds(epsilon, math.exp(log_sigma), sensitivity)[1]
         return bool(high <= log_delta)
 
@@ -97,12 +98,7 @@ def analytic_sigma(epsilon: float, log_delta: float, sensitivity: float) -> floa
         high += 2.0
     while enough(low):
         low -= 2.0
-    while low < (middle := 0.5 * (low + high)) < high:
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return math.exp(high)
+    return math.exp(safe_end(enough, high, low))
 
 
 def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) -> FloatArray:
@@ -111,9 +107,8 @@ def analytic_epsilon(sigma: FloatArray, log_delta: float, sensitivity: float) ->
     low, high = np.zeros_like(sigma), np.ones_like(sigma)
     while (short := gaussian_log_delta_bounds(high, sigma, sensitivity)[1] > log_delta).any():
         low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        short = gaussian_log_delta_bounds(middle, sigma, sensitivity)[1] > log_delta
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    enough = gaussian_log_delta_bounds(np.zeros_like(sigma), sigma, sensitivity)[1] <= log_delta
-    return np.where(enough, 0.0, high)
+
+    def enough(epsilon: FloatArray) -> NDArray[np.bool_]:
+        return np.asarray(gaussian_log_delta_bounds(epsilon, sigma, sensitivity)[1] <= log_delta)
+
+    return np.where(enough(np.zeros_like(sigma)), 0.0, safe_end(enough, high, low, rounds=60))

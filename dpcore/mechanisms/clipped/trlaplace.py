@@ -16,13 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Rounding, Status
-from dpcore.lexicon.neighbours import NeighbourIndex
+from dpcore.lexicon.progress import Progress
 from dpcore.lexicon.ranking import Ranking
-from dpcore.mechanisms.additive.decoding import decoding_of, truncated_noise
+from dpcore.mechanisms.additive.decoding import Noise, truncated_noise
 from dpcore.mechanisms.additive.envelope import FloatArray, IntArray
-from dpcore.mechanisms.additive.points import least_distance
+from dpcore.mechanisms.bulk.documents import BATCH
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 from dpcore.mechanisms.clipped.truncation import (
     Truncation,
@@ -32,9 +31,11 @@ from dpcore.mechanisms.clipped.truncation import (
     worst_delta,
     worst_delta_bound,
 )
+from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import BATCH, EpsilonRange, parameter
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.settings import EpsilonRange, parameter
+from dpcore.noise.radial import Radial
 from dpcore.noise.truncated_laplace import quantile, uniforms
 
 
@@ -42,68 +43,34 @@ from dpcore.noise.truncated_laplace import quantile, uniforms
 class TruncatedLaplaceMechanism(ClippedMechanism):
     """Nearest target to the clipped vector plus truncated Laplace noise."""
 
-    accepts_approximate_search: ClassVar[bool] = True
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
 
     @abstractmethod
     def truncation(self, epsilon: float) -> Truncation:
         """The noise at ε."""
 
+    def noise_bounds(self, epsilon: float) -> Noise:
+        """What the bound of its rounding needs to know of the noise at ε."""
+        noise = self.truncation(epsilon)
+        return truncated_noise(noise.alpha, noise.cut, self.dimension)
+
     def rounding(self, epsilon: float) -> Rounding | None:
-        """How far floating point moves the law at ε (see `mechanisms.decoding`).
+        """How far floating point moves the law at ε (see `mechanisms.additive.decoding`).
 
         None where no bound is known; the cells of step 2 need noise that can reach every target.
         """
-        noise = self.truncation(epsilon)
-        decoding = decoding_of(
-            self.points,
-            least_distance(self.lexicon, self.points),
-            self.offset,
-            truncated_noise(noise.alpha, noise.cut, self.dimension),
-        )
-        if decoding is None or noise.cut < 2.0 * decoding.norm:
+        decoding = self.decoding(epsilon)
+        if decoding is None or self.truncation(epsilon).cut < 2.0 * decoding.norm:
             return None
         return decoding.rounding()
-
-    def noisy(self, rng: np.random.Generator, words: IntArray, noise: Truncation) -> FloatArray:
-        """The clipped vectors of words plus fresh noise, shape (k, d)."""
-        u = uniforms(rng, words.size, self.dimension)
-        return self.origins[words] + quantile(u, noise.alpha, noise.mass)
 
     def noisy_vectors(
         self, rng: np.random.Generator, words: IntArray, epsilon: float
     ) -> FloatArray:
         """The clipped vectors of words plus fresh noise (see `Mechanism.noisy_vectors`)."""
-        noise = self.truncation(self.check_epsilon(epsilon))
-        return self.noisy(rng, self.check_words(words), noise)
-
-    def choose(self, noisy: FloatArray, index: NeighbourIndex | None) -> IntArray:
-        """The nearest target to each noisy vector."""
-        return self.points.search(noisy) if index is None else index.search(noisy, 1)[0][:, 0]
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return int(self.targets.shape[1])
-
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """One output per entry of `words`, each with fresh noise (see `Mechanism.sample`)."""
         words, noise = self.check_words(words), self.truncation(self.check_epsilon(epsilon))
-        if index is not None and self.targets is not self.lexicon.vectors:
-            msg = f"{self.short} with this clipping norm searches its own points: use no index"
-            raise ParameterError(msg)
-        outputs = np.empty(words.size, dtype=np.int64)
-        for i in range(0, words.size, BATCH):
-            part = words[i : i + BATCH]
-            outputs[i : i + BATCH] = self.choose(self.noisy(rng, part, noise), index)
-        return outputs
+        u = uniforms(rng, words.size, self.dimension)
+        return self.origins[words] + quantile(u, noise.alpha, noise.mass)
 
     def paths(
         self,
@@ -174,6 +141,44 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             method,
             effort.directions,
         )
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """The noise at each ε from the same uniforms: its rate and cut move with ε."""
+        targets, origins = self.targets, self.origins
+        half = 0.5 * np.einsum("ij,ij->i", targets, targets)
+        noises = [self.truncation(float(value)) for value in epsilons]
+        outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+        for start in range(0, entries.size, BATCH):
+            part = entries[start : start + BATCH]
+            u = uniforms(rng, part.size, self.dimension)
+            for e, noise in enumerate(noises):
+                noisy = (origins[part] + quantile(u, noise.alpha, noise.mass)).astype(np.float32)
+                outputs[start : start + part.size, e] = (half - noisy @ targets.T).argmin(axis=1)
+            progress(self.short, min(start + BATCH, entries.size), entries.size)
+        return outputs
+
+    def vector_noise(self, epsilon: float) -> VectorNoise:
+        """Its noise at ε: Laplace of rate α, cut off at ±A."""
+        noise = self.truncation(epsilon)
+        return VectorNoise(
+            origins=self.origins,
+            family=Radial.LAPLACE,
+            scale=1.0 / noise.alpha,
+            rate=noise.alpha,
+            cut=noise.cut,
+            norm=self.bound,
+            sensitivity=2.0 * math.sqrt(self.dimension) * self.bound,
+        )
+
+    def true_delta(self, epsilon: float) -> float:
+        """δ at the nominal ε for the worst difference of two vectors."""
+        return worst_delta(self.truncation(epsilon), self.bound, self.dimension)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import ELEMENTARY
 from dpcore.noise.truncated_laplace import shifted_out
@@ -214,13 +215,12 @@ def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: i
     high = 1.0 + max(low, _log1p_ratio(epsilon / math.sqrt(dimension), single))
     while worst_delta(noise(high), norm, dimension) > delta:
         high = 1.01 * high + 1.0
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        if worst_delta(noise(middle), norm, dimension) <= delta:
-            high = middle
-        else:
-            low = middle
-    return _safely(noise, high, delta, norm, dimension)
+
+    def enough(x: FloatArray) -> bool:
+        return worst_delta(noise(float(x)), norm, dimension) <= delta
+
+    x = float(safe_end(enough, high, low, within=1e-12))
+    return _safely(noise, x, delta, norm, dimension)
 
 
 def _safely(

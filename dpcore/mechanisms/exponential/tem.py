@@ -30,20 +30,27 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.bulk.sweep_tem import outputs_by_distance
+from dpcore.mechanisms.bulk.tem import TemBulk
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
+from dpcore.mechanisms.hooks import ExponentialForm, LossSearch
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import Mechanism, parameter
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.mechanisms.settings import parameter
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.inversion import Digits, Weights, draws
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.hooks import WorstLoss
     from dpcore.noise.inversion import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
@@ -253,3 +260,45 @@ class TruncatedExponential(Mechanism):
             error=4e-13 * (1.0 + self.cap),
             method="closed form",
         )
+
+    # -- hooks
+
+    def bulk(self, epsilon: float) -> TemBulk:
+        """Inversion in two steps, of which the first is kept for every word."""
+        return TemBulk(self, epsilon)
+
+    def sweep(
+        self,
+        rng: np.random.Generator,
+        entries: IntArray,
+        epsilons: FloatArray,
+        progress: Progress,
+    ) -> IntArray:
+        """Inversion with Euclidean distances from matrix products; other metrics have none."""
+        if self.metric != Metric.EUCLIDEAN:
+            return super().sweep(rng, entries, epsilons, progress)
+        return outputs_by_distance(self, rng, entries, epsilons, progress)
+
+    @property
+    def column_form(self) -> ExponentialForm:
+        """The closed form, of whose parameters only η = `nominal`/2 moves with ε."""
+        return ExponentialForm(
+            Metric.parse(self.metric), self.cap, lambda epsilon: 0.5 * self.nominal(epsilon)
+        )
+
+    @property
+    def loss_search(self) -> LossSearch:
+        """The largest loss of two words is at one of them (see `tem_loss`)."""
+
+        def find(epsilon: float, progress: Progress) -> WorstLoss:
+            gamma = self.gamma(epsilon)  # γ = c/η, whatever the exponent η is
+            return effective_epsilon(self.lexicon, self.metric, self.cap / gamma, gamma, progress)
+
+        return LossSearch("closed form", find)
+
+    def true_epsilons(self, epsilons: Sequence[float]) -> list[float] | None:
+        """Half of ε is spent on a normaliser that hardly changes: the true ε is less."""
+        gammas = [self.gamma(epsilon) for epsilon in epsilons]
+        halves = [0.5 * epsilon for epsilon in epsilons]
+        losses = effective_epsilons(self.lexicon, self.metric, halves, gammas)
+        return [loss.epsilon for loss in losses]

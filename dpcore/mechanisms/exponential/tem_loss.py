@@ -9,7 +9,7 @@ triangle inequality puts the largest loss at y = w, and
 O(n²) in place of O(n³). The same inequality gives |ln Z_w − ln Z_w′| ≤ η·min(d, γ), hence
 η ≤ ε_eff ≤ 2η wherever some pair is not cut off at γ.
 
-What is computed is off by rounding, and `Loss.error` bounds it. Let the distances be off by a
+What is computed is off by rounding, and `WorstLoss.error` bounds it. Let the distances be off by a
 factor 1 ± ρ. With weights e^−x the relative error of Z is Σwδ/Σw where the exponents are off by
 δ ≤ κx, κ = ρ + 3u; and Σxw/Σw = H − ln Z ≤ ln n, H the entropy of the law, as Z ≥ 1. So ln Z is off
 by ν = κ·ln n, the exponential, the sums and the logarithm. In the ratio η·min(d, γ)/d the error of
@@ -30,36 +30,12 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, TILE, AllPairs, FloatArray, IntArray, Tile
+from dpcore.mechanisms.hooks import WorstLoss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcore.lexicon.lexicon import Lexicon
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The pair of words and the output at which the loss per distance is largest.
-
-    Attributes:
-        epsilon: ε_eff, the smallest ε for which ε·d bounds every loss on this vocabulary.
-        word: the word that the output points to; it is the output as well.
-        other: the word that it points away from.
-        output: the output.
-        distance: of the two words.
-        log_word: ln P(output | word).
-        log_other: ln P(output | other).
-        error: bound on the absolute error of `epsilon`.
-    """
-
-    epsilon: float
-    word: int
-    other: int
-    output: int
-    distance: float
-    log_word: float
-    log_other: float
-    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +59,7 @@ def effective_epsilon(
     eta: float,
     gamma: float = math.inf,
     progress: Progress = silent,
-) -> Loss:
+) -> WorstLoss:
     """ε_eff of weights exp(−η·min(D, γ)) over all pairs of the vocabulary.
 
     Args:
@@ -106,7 +82,7 @@ def effective_epsilons(
     etas: Sequence[float] | FloatArray,
     gammas: Sequence[float] | FloatArray,
     progress: Progress = silent,
-) -> list[Loss]:
+) -> list[WorstLoss]:
     """As `effective_epsilon`, for several η, each with its γ: the distances are shared."""
     strength, threshold = np.asarray(etas, dtype=float), np.asarray(gammas, dtype=float)
     if strength.shape != threshold.shape or strength.ndim != 1:
@@ -235,7 +211,7 @@ class _Best:
         sums = gamma(TILE + n / TILE + 4.0) + ELEMENTARY * (1.0 + math.log(n))
         return 1.01 * (exponents + sums)
 
-    def loss(self, separation: float) -> Loss:
+    def loss(self, separation: float) -> WorstLoss:
         """The result; of the two words the output is the one with the smaller normaliser.
 
         Args:
@@ -249,7 +225,7 @@ class _Best:
             # 2η bounds the truth, η what is found: rounding cannot hide more than as much again.
             error = min(logs, self.value) * 1.01
             error += 2.0 * (self.distance_error + 8.0 * UNIT) * self.value
-        return Loss(
+        return WorstLoss(
             epsilon=self.value,
             word=word,
             other=other,
@@ -268,7 +244,7 @@ def _worst(
     caps: FloatArray,
     normalisers: Normalisers,
     progress: Progress,
-) -> list[Loss]:
+) -> list[WorstLoss]:
     """The largest value of every exponent over all pairs."""
     # Words with near normalisers stand together: far from the diagonal few tiles matter little,
     # near it only near pairs do.

@@ -19,11 +19,12 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
 from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
+from dpcore.mechanisms.gumbel.bounds import BoundedGumbel
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import EpsilonRange, Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import truncated_gumbel
 from dpcore.noise.poisson import poisson_quantile, poisson_weights, truncated_poisson
 
@@ -37,7 +38,7 @@ _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TruncatedGumbel(Mechanism):
+class TruncatedGumbel(BoundedGumbel):
     """Xu et al.'s mechanism over Euclidean distances; it has no parameter but ε."""
 
     key: ClassVar[str] = "truncated-gumbel.v1"
@@ -49,7 +50,6 @@ class TruncatedGumbel(Mechanism):
     )
     source: ClassVar[str] = "Xu et al. 2021, Algorithms 1 and 2"
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC_LOG
-    exact_law: ClassVar[bool] = True
 
     @cached_property
     def _extent(self) -> Extent:
@@ -275,7 +275,7 @@ class TruncatedGumbel(Mechanism):
 
         No bound on the error is known: the largest that was found against a plain quadrature is
         0.3 % of the logarithm (distances that are spread out), far less for words near by; for
-        words in tight clusters it can be larger. What needs a bound takes `audit.gumbel_bounds`.
+        words in tight clusters it can be larger. What needs a bound takes `gumbel.bounds`.
         A probability below e^−40000 comes out as −∞.
 
         Args:

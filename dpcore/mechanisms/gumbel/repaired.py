@@ -17,24 +17,29 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric, distance_error, distances
+from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.limits import MAX_AUDIT_WORDS
+from dpcore.mechanisms.bulk.gumbel import RepairedBulk
 from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
-from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate
+from dpcore.mechanisms.gumbel.algorithm import rectangles
+from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
 from dpcore.mechanisms.gumbel.repaired_law import (
     heads,
     law_of,
     log_law_of,
+    nearest_first,
     proved_epsilon,
     proved_strength,
 )
+from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
 from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import EpsilonRange
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import repaired_rounding
+from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.inversion import Digits, Weights, draws
 from dpcore.noise.poisson import poisson_quantile
@@ -47,22 +52,8 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.certificate import Certificate
     from dpcore.noise.inversion import Rows
 
-_BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
-_FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
+_CERTIFIED = 1e-5  # by how much of itself a certified ε may lie above the true one
 _LOOKED_AT = 32  # words whose chance to stay is computed for a caution
-
-
-def _parts(counts: IntArray) -> list[IntArray]:
-    """Positions of draws that share one rectangle of noise: by number of candidates, in blocks."""
-    order = np.argsort(counts, kind="stable")
-    parts: list[IntArray] = []
-    while order.size:
-        # A draw over all words is wide, and it is alone but for others of its kind.
-        alike = int((counts[order] <= 2 * counts[order[0]] + _FEW).sum())
-        size = min(alike, max(1, _BLOCK_ENTRIES // int(counts[order[alike - 1]])))
-        parts.append(order[:size])
-        order = order[size:]
-    return parts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,6 +71,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
     source: ClassVar[str] = "our repair of Xu et al. 2021, Algorithms 1 and 2"
     meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
     exact_law: ClassVar[bool] = True
+    log_error: ClassVar[float] = 1e-12
 
     @cached_property
     def _extent(self) -> Extent:
@@ -188,7 +180,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
             row: distances of all words, shape (n,).
             strength: s.
         """
-        order = self._nearest_first(row)
+        order = nearest_first(row, self.heads)
         near, ordered = row[order[: self.heads]], row[order]
         law = law_of(near, ordered, np.array([strength]))[0]
         return Weights(law, lambda i: float(log_law_of(near, ordered, strength)[i]), order)
@@ -197,15 +189,6 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
     def heads(self) -> int:
         """How many of the nearest words have a law of their own."""
         return heads(len(self.lexicon))
-
-    def _nearest_first(self, row: FloatArray) -> IntArray:
-        """All words, the first `heads` of them by distance, ties to the lowest index."""
-        limit = np.partition(row, self.heads - 1)[self.heads - 1]
-        inside = np.flatnonzero(row <= limit)
-        inside = inside[np.argsort(row[inside], kind="stable")[: self.heads]]
-        rest = np.ones(row.size, dtype=bool)
-        rest[inside] = False
-        return np.concatenate((inside, np.flatnonzero(rest)))
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -235,7 +218,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
             rankings = rank(self.lexicon.vectors, self.lexicon.vectors[distinct])
         else:
             rankings = [rankings[i] for i in first.tolist()]
-        parts = _parts(counts)
+        parts = rectangles(counts)
         breaks: list[FloatArray] = []
         outputs: list[IntArray] = []
         for part in parts:
@@ -306,3 +289,32 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         near = ranking.distances[: self.heads]
         logs[ranking.order] = log_law_of(near, ranking.distances, self.strength(epsilon))
         return logs
+
+    # -- hooks
+
+    def bulk(self, epsilon: float) -> RepairedBulk:
+        """Inversion of the closed form, of which the nearest words are kept."""
+        return RepairedBulk(self, epsilon)
+
+    @property
+    def column_form(self) -> NearestForm:
+        """A softmax over the nearest words, as many as a Poisson variable says."""
+        return NearestForm(self.strength)
+
+    @property
+    def loss_search(self) -> LossSearch | None:
+        """The search of the certificate, at this noise; of few words all pairs are quicker."""
+        if len(self.lexicon) <= MAX_AUDIT_WORDS:
+            return None
+        method = "certificate at this noise: bounds on far pairs, closed form on the rest"
+        return LossSearch(method, self._worst_loss)
+
+    def _worst_loss(self, epsilon: float, progress: Progress) -> WorstLoss:
+        strengths = np.array([self.strength(epsilon)])
+        loss = repaired_losses(self.lexicon, strengths, progress)[0]
+        logs = (self.log_law(word, epsilon) for word in (loss.word, loss.other))
+        first, second = (float(law[loss.output]) for law in logs)
+        vectors = self.lexicon.vectors
+        apart = float(paired_distances(vectors[[loss.word]], vectors[[loss.other]])[0])
+        worst = (loss.word, loss.other, loss.output, apart, first, second)
+        return WorstLoss(loss.epsilon, _CERTIFIED * loss.epsilon, *worst)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def proved_epsilon(strengths: FloatArray, n: int, separation: float) -> FloatArray:
@@ -112,3 +113,18 @@ def _factors(terms: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
 def heads(n: int) -> int:
     """How many nearest words can be told apart by the counts K < n (the rest is below 1e-18)."""
     return int(candidate_weights(n).size)
+
+
+def nearest_first(row: FloatArray, heads: int) -> IntArray:
+    """All words, the first `heads` of them by distance, ties to the lowest index.
+
+    Args:
+        row: distances of all words, shape (n,).
+        heads: how many words have a law of their own.
+    """
+    limit = np.partition(row, heads - 1)[heads - 1]
+    inside = np.flatnonzero(row <= limit)
+    inside = inside[np.argsort(row[inside], kind="stable")[:heads]]
+    rest = np.ones(row.size, dtype=bool)
+    rest[inside] = False
+    return np.concatenate((inside, np.flatnonzero(rest)))

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.montecarlo import DEFAULT_ERROR, epsilon_lower_bound
-from dpcore.audit.profiles.noise import elliptical, pair_profile, whitening
-from dpcore.audit.samplers import Check, SamplerReport, check_noise
+from dpcore.audit.profiles.noise import pair_profile
+from dpcore.audit.samplers import Check, noise_report
 from dpcore.audit.verdict import Condition, Outcome, Verdict
-from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import paired_distances
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.limits import MAX_AUDIT_ENTRIES, MAX_AUDIT_WORDS
+from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection, stretch_quantile
 from dpcore.mechanisms.additive.vickrey import Vickrey
-from dpcore.noise.radial import Radial, radii
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
@@ -31,37 +29,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
 _BLOCK = 500  # draws of a word between two reports of progress
-
-
-def noise_report(
-    mechanism: MultivariateLaplace, epsilon: float, count: int, seed: int
-) -> SamplerReport:
-    """Checks of the mechanism's own directions and radii at ε, whitened if they are elliptical.
-
-    Args:
-        mechanism: with round or elliptical noise.
-        epsilon: ε.
-        count: noise vectors.
-        seed: of the noise.
-
-    Raises:
-        ParameterError: more noise than fits in memory.
-    """
-    rng = generator(seed, "audit", "sampler", mechanism.key)
-    dimension = int(mechanism.origins.shape[1])
-    if not count * dimension <= MAX_AUDIT_ENTRIES:
-        raise ParameterError(
-            f"at most {MAX_AUDIT_ENTRIES // dimension:,} noise vectors of {dimension} coordinates "
-            f"are tested at a time, got {count:,}: lower the draws"
-        )
-    scale = mechanism.scale(epsilon)
-    rows = 2 * count if dimension == 1 else count
-    directions = mechanism.directions(rng, rows)
-    z = directions * (scale * radii(rng, Radial.L2LAPLACE, rows, dimension))[:, None]
-    if dimension == 1:  # a sign is no direction to project: two draws in a row are i.i.d. Laplace
-        return check_noise(z.reshape(count, 2), Radial.LAPLACE, scale, seed=seed)
-    matrix = whitening(mechanism) if elliptical(mechanism) else None  # type: ignore[arg-type]
-    return check_noise(z, Radial.L2LAPLACE, scale, whitening=matrix, seed=seed)
 
 
 def _sampler_verdict(

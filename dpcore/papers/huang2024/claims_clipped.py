@@ -125,18 +125,27 @@ def gaussian_classical(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     mechanism = ClippedGaussianClassical(
         lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta
     )
-    return _gaussian(mechanism, settings, "gaussian-classical", "Clipped Gaussian, classical σ")
+    title, bound = "Clipped Gaussian, classical σ", 1.0
+    return _gaussian(mechanism, settings, "gaussian-classical", title, bound)
 
 
-def _gaussian(mechanism: ClippedGaussian, settings: AuditSettings, key: str, title: str) -> Verdict:
+def _gaussian(
+    mechanism: ClippedGaussian,
+    settings: AuditSettings,
+    key: str,
+    title: str,
+    most: float | None = None,
+) -> Verdict:
+    """The verdict; `most` is the largest ε of a theorem that holds up to it only."""
     epsilon, width = settings.epsilon, mechanism.sensitivity
     sigma = mechanism.scale(epsilon)
     true = float(np.exp(gaussian_log_delta(epsilon, sigma, width)))
     best = analytic_sigma(epsilon, math.log(mechanism.delta), width)
     holds = true <= mechanism.delta * (1 + 1e-9)
-    classical = isinstance(mechanism, ClippedGaussianClassical)
-    asked = "ε ≤ 1, as the theorem asks, or the exact δ of this σ is no more than the claimed"
-    conditions = (Condition(asked, epsilon <= 1 or holds),) if classical else ()
+    conditions: tuple[Condition, ...] = ()
+    if most is not None:
+        asked = f"ε ≤ {most:g}, as the theorem asks, or the exact δ of this σ is no more than the"
+        conditions = (Condition(f"{asked} claimed", epsilon <= most or holds),)
     return clipped_verdict(
         key,
         mechanism,

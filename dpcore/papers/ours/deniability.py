@@ -1,7 +1,8 @@
-"""Every mechanism of the registry with its default settings, on the bundled lexicon.
+"""The mechanisms of the registry with their default settings, on the bundled lexicon.
 
 Each is listed with its ε rather than read from the registry: what a useful ε is depends on the
-mechanism. A mechanism that is added to the registry is added here and the study recorded again.
+mechanism, and the list is that of what is recorded. A mechanism that has been added to the registry
+since then works everywhere else; it is listed here when the study is recorded again.
 """
 
 from __future__ import annotations

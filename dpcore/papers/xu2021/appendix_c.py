@@ -36,8 +36,8 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import RUNS, Method, measure
 from dpcore.measure.density.density import neighbourhood, ordinary_words
 from dpcore.measure.maps.maps import DEFAULT_PAIR
+from dpcore.mechanisms.gumbel.algorithm import scale
 from dpcore.mechanisms.gumbel.law import law_from_distances
-from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.noise.poisson import poisson_weights
 from dpcore.noise.radial import Radial, radius_cdf
 
@@ -160,6 +160,28 @@ def _more_than_one(n: int) -> float:
     return 1.0 - float(poisson_weights(n)[0])
 
 
+def _laplace(lexicon: Lexicon, epsilons: FloatArray, nearest: float) -> tuple[FloatArray, ...]:
+    return (
+        laplace_formula(epsilons, nearest),
+        laplace_floor(epsilons, nearest, lexicon.dimension),
+        laplace_ceiling(epsilons, nearest, lexicon.dimension),
+    )
+
+
+def _gumbel(lexicon: Lexicon, epsilons: FloatArray, nearest: float) -> tuple[FloatArray, ...]:
+    n, extent = len(lexicon), lexicon.with_metric(Metric.EUCLIDEAN).extent
+    scales = np.array([scale(float(e), n, extent.separation, extent.diameter) for e in epsilons])
+    return (
+        gumbel_formula(scales, nearest, n),
+        gumbel_floor(scales, nearest, n),
+        gumbel_ceiling(scales, nearest, n, extent.diameter),
+    )
+
+
+_BOUNDS = {"madlib": _laplace, "truncated-gumbel": _gumbel}
+"""By mechanism: formula, lower and upper bound of how often a word stays, shape (E,) each."""
+
+
 def appendix_rows(
     mechanism: Mechanism,
     selection: Selection,
@@ -183,7 +205,7 @@ def appendix_rows(
         ParameterError: another mechanism, or a bad number of runs.
         EpsilonError: an ε is not admissible.
     """
-    if mechanism.short not in ("madlib", "truncated-gumbel"):
+    if mechanism.short not in _BOUNDS:
         raise ParameterError(
             "the appendix has a formula for madlib (multivariate Laplace) and truncated-gumbel, "
             f"got {mechanism.short}"
@@ -192,20 +214,10 @@ def appendix_rows(
         mechanism, selection, epsilons, method=Method.AUTO, runs=runs, seed=seed, progress=progress
     )
     lexicon, values = mechanism.lexicon, found.epsilons
-    n = len(lexicon)
     rows: list[dict[str, Any]] = []
     for i, name in enumerate(selection.names):
         nearest = neighbourhood(lexicon, int(selection.words[i]), 1).nearest
-        if isinstance(mechanism, TruncatedGumbel):
-            scale = np.array([mechanism.noise_scale(float(e)) for e in values])
-            formula = gumbel_formula(scale, nearest, n)
-            low = gumbel_floor(scale, nearest, n)
-            diameter = lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
-            high = gumbel_ceiling(scale, nearest, n, diameter)
-        else:
-            formula = laplace_formula(values, nearest)
-            low = laplace_floor(values, nearest, lexicon.dimension)
-            high = laplace_ceiling(values, nearest, lexicon.dimension)
+        formula, low, high = _BOUNDS[mechanism.short](lexicon, values, nearest)
         columns = zip(
             values.tolist(),
             formula.tolist(),

@@ -2,92 +2,32 @@
 
 Theorem 1 is refuted twice: on a crafted vocabulary with three different distances, where every
 figure can be followed by hand, and on the vocabulary at hand. Both refutations rest on bounds of
-the two probabilities (`gumbel_bounds`), not on the quadrature that found the pair.
+the two probabilities (`gumbel.bounds`), not on the quadrature that found the pair.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.audit.exact.gumbel_bounds import log_probability_bounds
 from dpcore.audit.exact.laws import audit_mechanism
 from dpcore.audit.verdict import Condition, Outcome, Verdict
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
+from dpcore.mechanisms.gumbel.bounds import Certified, certify
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.noise.poisson import poisson_weights
 
 if TYPE_CHECKING:
-    from dpcore.audit.exact.exact import Triple
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Number
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.law import FloatArray
 
 CRAFTED_WORDS = 1000
-_GAP, _PANELS = 1.0, 500  # coarse bounds do: a pair is beyond ε·d by hundreds of nats
-
-
-@dataclass(frozen=True)
-class Certified:
-    """A pair and an output, with bounds on both logarithms of its probability.
-
-    Attributes:
-        distance: d(w, w′).
-        low: lower bound on ln P(y|w).
-        other_high: upper bound on ln P(y|w′).
-        epsilon: (low − other_high)/d, a lower bound on every ε that is true.
-    """
-
-    distance: float
-    low: float
-    other_high: float
-
-    @property
-    def epsilon(self) -> float:
-        """The smallest ε that these bounds leave."""
-        return (self.low - self.other_high) / self.distance
-
-
-def certify(
-    first: FloatArray, second: FloatArray, output: int, distance: float, b: float, bound: float
-) -> Certified:
-    """Bounds on ln P(y|w) from below and on ln P(y|w′) from above.
-
-    Args:
-        first: D(w, ·) of every word of the vocabulary, in its order, shape (n,).
-        second: D(w′, ·).
-        output: y.
-        distance: d(w, w′).
-        b: noise scale.
-        bound: Δ.
-    """
-    weights = poisson_weights(first.size)
-    ends = []
-    for row in (first, second):
-        order = np.argsort(row, kind="stable")
-        position = int(np.flatnonzero(order == output)[0])
-        ends.append(
-            log_probability_bounds(
-                row[order], position, weights, b, bound, gap=_GAP, panels=_PANELS
-            )
-        )
-    return Certified(distance, ends[0][0], ends[1][1])
-
-
-def certify_triple(mechanism: TruncatedGumbel, epsilon: float, triple: Triple) -> Certified:
-    """Bounds on the two probabilities of a triple that an audit found."""
-    vectors = mechanism.lexicon.vectors
-    rows = distances(vectors, vectors[[triple.word, triple.other]])
-    bound = mechanism.lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
-    scale_ = mechanism.noise_scale(epsilon)
-    return certify(rows[0], rows[1], triple.output, triple.distance, scale_, bound)
 
 
 def crafted_rows(m: int = CRAFTED_WORDS) -> FloatArray:
@@ -134,7 +74,8 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     }
     here = False
     if worst is not None:
-        proof = certify_triple(mechanism, epsilon, worst)
+        pair = worst.word, worst.other
+        proof = mechanism.certified(epsilon, *pair, worst.output, worst.distance)
         here = proof.epsilon > epsilon
         numbers |= {
             "true epsilon, at least": proof.epsilon,

@@ -119,3 +119,12 @@ def test_the_bound_solves_its_equation(guess):
 def test_nonsense_is_refused(nats, guess):
     with pytest.raises(ParameterError, match="got"):
         kept_at_most(nats, guess)
+
+
+def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does():
+    """ADePT's noise is too small by √d: t = ε/√d in each coordinate; in the L1 norm ε in one."""
+    d, epsilon = LEXICON.dimension, 1.5
+    t = epsilon / np.sqrt(d)
+    assert information(create("adept", LEXICON), epsilon) == pytest.approx(d * (t + np.expm1(-t)))
+    alone = epsilon + np.expm1(-epsilon)
+    assert information(create("adept-l1", LEXICON), epsilon) == pytest.approx(alone)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.prior import Prior, uniform
-from dpcore.attack.output.worst import exposure, staying
+from dpcore.attack.output.worst import exposure
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.registry import create
@@ -21,7 +21,7 @@ def test_every_word_is_looked_at(name, rng) -> None:
     epsilon = max(2.0, 1.2 * mechanism.admissible.low)
     channel = open_channel(mechanism)
     laws = np.stack([mechanism.law(w, [epsilon]).probabilities[0] for w in range(260)])
-    assert np.allclose(staying(channel, epsilon), np.diag(laws), rtol=2e-3)
+    assert np.allclose(channel.staying(epsilon), np.diag(laws), rtol=2e-3)
     prior = Prior("typed", rng().dirichlet(np.ones(260)), "")
     found = exposure(channel, epsilon, prior, count=3)
     order = np.argsort(-np.diag(laws))
@@ -44,11 +44,11 @@ def test_a_list_of_words_does_for_the_others() -> None:
     mechanism = create("truncated-gumbel", LEXICON)
     epsilon = 50 * mechanism.admissible.low
     with pytest.raises(ParameterError, match="list the words"):
-        staying(open_channel(mechanism), epsilon)
+        open_channel(mechanism).staying(epsilon)
     words = [3, 50, 120, 121]
     channel = open_channel(mechanism, words)
     true = [mechanism.law(w, [epsilon]).probability(w) for w in words]
-    assert np.allclose(staying(channel, epsilon), true)
+    assert np.allclose(channel.staying(epsilon), true)
     prior = Prior("list", np.isin(np.arange(260), words) / 4, "")
     found = exposure(channel, epsilon, prior, count=50)
     assert len(found.worst) == len(found.best) == 4

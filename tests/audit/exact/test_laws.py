@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpcore import limits
-from dpcore.audit.exact import exact, laws, whole_vocabulary
-from dpcore.audit.exact.log_laws import log_law
+from dpcore.audit.exact import exact, laws
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.gumbel import repaired
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
@@ -50,7 +50,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatc
     else:
         assert found.unknown == 30 * missing
         assert found.epsilon_effective <= right.epsilon_effective * (1 + 1e-6)
-    logs, floor = log_law(mechanism, 4, epsilon)
+    logs, floor = mechanism.floored_log_law(4, epsilon)
     true = whole(mechanism, 4, epsilon)
     if floor is not None:
         assert np.all(true[np.isneginf(logs)] <= floor + 1e-6)
@@ -71,7 +71,8 @@ def test_the_certificate_equals_the_matrix(monkeypatch, name):
     mechanism = create(name, lexicons.cloud(80, 5))
     epsilon = max(3.0, 1.5 * mechanism.admissible.low)
     rows = laws.audit_mechanism(mechanism, epsilon, words=np.arange(80))
-    monkeypatch.setattr(laws, "MAX_AUDIT_WORDS", 20)
+    for module in (laws, repaired):
+        monkeypatch.setattr(module, "MAX_AUDIT_WORDS", 20)
     whole = laws.audit_mechanism(mechanism, epsilon)
     assert whole.complete
     assert whole.found.epsilon_effective == pytest.approx(rows.found.epsilon_effective, rel=1e-5)
@@ -92,7 +93,7 @@ def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
         assert found.holds
         assert found.delta == 0.0
         assert found.unknown == 0
-    assert np.isfinite(log_law(mechanism, 4, epsilon)[0]).all()
+    assert np.isfinite(mechanism.floored_log_law(4, epsilon)[0]).all()
 
 
 def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
@@ -105,7 +106,7 @@ def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
         ParameterError, match=r"up to 20 words, this lexicon has 30: audit a sample"
     ):
         laws.audit_mechanism(gumbel, 2 * gumbel.admissible.low)
-    monkeypatch.setattr(whole_vocabulary, "MAX_AUDIT_TEM_WORDS", 20)
+    monkeypatch.setattr(laws, "MAX_AUDIT_TEM_WORDS", 20)
     tem = create("tem", small)
     with pytest.raises(ParameterError, match="up to 20 words"):
         laws.audit_mechanism(tem, 1.0)

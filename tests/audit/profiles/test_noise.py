@@ -70,7 +70,7 @@ def test_a_pair_loses_at_most_epsilon_times_its_distance(name, rng):
         draws = 20_000
         radius = rng(1).gamma(4, 1 / 0.7, draws)[:, None]
         z = mechanism.directions(rng(), draws) * radius
-        inverse = noise.whitening(mechanism)
+        inverse = noise.whitening_matrix(mechanism.lexicon, mechanism.lam)
         shift = np.diff(mechanism.lexicon.vectors[[8, 3]].astype(float), axis=0)
         norms = [np.linalg.norm(x @ inverse, axis=1) for x in (z - shift, z)]
         values = np.maximum(-np.expm1(np.minimum(0.2 - 0.7 * (norms[0] - norms[1]), 0.0)), 0.0)

@@ -123,12 +123,11 @@ def _exact_noise(mechanism, epsilon, seed, count):
 )
 def test_the_noisy_point_lies_where_the_bound_says(mechanism):
     words, epsilon = np.arange(60).repeat(50), 1.0
+    noisy = mechanism.noisy_vectors(np.random.default_rng(5), words, epsilon)
     if isinstance(mechanism, TrLaplace | TrLaplaceCorrected):
         noise = mechanism.truncation(epsilon)
-        noisy = mechanism.noisy(np.random.default_rng(5), words, noise)
         bound = _on(LEXICON, truncated_noise(noise.alpha, noise.cut, 4)).displacement
     else:
-        noisy = mechanism.noisy(np.random.default_rng(5), words, mechanism.scale(epsilon))
         bound = mechanism.decoding(epsilon).displacement
     exact = mechanism.origins[words].astype(WIDE) + _exact_noise(mechanism, epsilon, 5, words.size)
     off = float(np.sqrt(np.square(noisy.astype(WIDE) - exact).sum(axis=1)).max())

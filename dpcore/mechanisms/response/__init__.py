@@ -1,0 +1,1 @@
+"""Randomised response: the word itself or another, whatever their vectors are."""

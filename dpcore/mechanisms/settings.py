@@ -1,0 +1,156 @@
+"""What a mechanism is given: a lexicon, its parameters with their bounds, and the ε it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcore.errors import EpsilonError, ParameterError
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.law import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class EpsilonRange:
+    """The open interval of admissible ε, with the reason for each end."""
+
+    low: float = 0.0
+    high: float = math.inf
+    low_reason: str = ""
+    high_reason: str = ""
+
+    def __contains__(self, epsilon: float) -> bool:
+        """Whether ε is a finite number strictly inside."""
+        return bool(self.low < epsilon < self.high and epsilon < math.inf)
+
+
+def parameter(
+    default: Any,
+    *,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[str] | None = None,
+) -> Any:
+    """A parameter of a mechanism: a dataclass field with its help and its closed bounds."""
+    return field(
+        default=default,
+        metadata={"help": help, "low": low, "high": high, "choices": choices},
+    )
+
+
+def _fits(value: object, annotation: str) -> bool:
+    """Whether a value is of the annotated type: str, int or float, or None where allowed."""
+    if value is None:
+        return "None" in annotation
+    if isinstance(value, bool):
+        return False
+    kinds: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
+    return isinstance(value, kinds[annotation.split(" ")[0]])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Settings:
+    """A lexicon and parameters that were checked, and checks of what is asked of them.
+
+    Attributes:
+        lexicon: words and vectors, public and fixed before any private text is read.
+    """
+
+    short: ClassVar[str]
+    """Name on the command line and in links."""
+
+    lexicon: Lexicon
+
+    # -- parameters
+
+    @classmethod
+    def parameters(cls) -> dict[str, dict[str, Any]]:
+        """Name, type, default, help and bounds of each parameter, in order."""
+        return {
+            f.name: {"default": f.default, "type": f.type, **f.metadata}
+            for f in fields(cls)
+            if f.name != "lexicon" and f.default is not MISSING and f.metadata
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """The values of this mechanism's parameters."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def __post_init__(self) -> None:
+        """Check every parameter against its declared type and bounds (NaN fails)."""
+        for name, declared in self.parameters().items():
+            value = getattr(self, name)
+            if not _fits(value, str(declared["type"])):
+                msg = f"{name} of {self.short} must be of type {declared['type']}, got {value!r}"
+                raise ParameterError(msg)
+            low, high, choices = declared["low"], declared["high"], declared["choices"]
+            if choices is not None and value not in choices:
+                msg = f"{name} of {self.short} must be one of {', '.join(choices)}, got {value}"
+                raise ParameterError(msg)
+            if value is None or (low is None and high is None):
+                continue
+            low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+            if not low <= value <= high:
+                msg = f"{name} of {self.short} must be in [{low:g}, {high:g}], got {value}"
+                raise ParameterError(msg)
+
+    # -- ε
+
+    @property
+    def admissible(self) -> EpsilonRange:
+        """The values of ε for which this mechanism is defined on this lexicon."""
+        return EpsilonRange()
+
+    def check_epsilon(self, epsilon: float) -> float:
+        """ε as a float, or an `EpsilonError` that says what is allowed."""
+        try:
+            value = float(epsilon)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
+        allowed = self.admissible
+        if value in allowed:
+            return value
+        if not 0 < value < math.inf:
+            msg = f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}"
+        elif not value > allowed.low:
+            msg = (
+                f"epsilon of {self.short} must be > {allowed.low:.6g} for this lexicon "
+                f"({allowed.low_reason}), got {value:g}"
+            )
+        else:
+            msg = (
+                f"epsilon of {self.short} must be < {allowed.high:.6g} for these settings "
+                f"({allowed.high_reason}), got {value:g}"
+            )
+        raise EpsilonError(msg)
+
+    def check_epsilons(self, epsilons: float | FloatArray | Sequence[float]) -> FloatArray:
+        """A one-dimensional array of admissible ε, checked one by one."""
+        values = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        for value in values:
+            self.check_epsilon(float(value))
+        return values
+
+    def check_words(self, words: IntArray | Sequence[int | str] | str) -> IntArray:
+        """Words, or their indices, as a one-dimensional int64 array inside the vocabulary.
+
+        Raises:
+            UnknownWordError: a word is not in the vocabulary; the message names it.
+            ParameterError: an index is outside it.
+        """
+        if isinstance(words, str):
+            words = [words]
+        if not (isinstance(words, np.ndarray) and words.dtype.kind in "iu"):
+            words = [self.lexicon.index(w) if isinstance(w, str) else w for w in words]
+        indices = np.atleast_1d(np.asarray(words, dtype=np.int64))
+        if not (indices.ndim == 1 and np.all((indices >= 0) & (indices < len(self.lexicon)))):
+            msg = f"word indices must lie in 0..{len(self.lexicon) - 1}"
+            raise ParameterError(msg)
+        return indices
