@@ -1,8 +1,10 @@
 """What a test may need from outside the repository, and whether its absence is a failure."""
 
+import importlib
 import os
 import shutil
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -17,11 +19,11 @@ def everything_required() -> bool:
     )
 
 
-def missing(reason: str) -> None:
-    """Skip the test, or fail it where everything is required."""
+def missing(reason: str) -> NoReturn:
+    """Skip the test or the whole module, or fail where everything is required."""
     if everything_required():
         pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+    pytest.skip(reason, allow_module_level=True)
 
 
 def real_data() -> Path:
@@ -31,6 +33,14 @@ def real_data() -> Path:
     if not folder.is_dir():
         missing(f"no real data at {folder}; set DPCORE_DATA to the folder that holds it")
     return folder
+
+
+def torch() -> Any:
+    """The package torch, which is too large to be asked of everybody; skips or fails if absent."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        missing("no torch; install it with: pip install -r requirements-learn.txt")
 
 
 def chromium() -> str:

@@ -30,7 +30,10 @@ TOP_LEVEL = {
     "tests",
 }
 INSTALL_AND_RUN = "pip install -r requirements.txt && streamlit run app.py"
-INSTALL_AND_TEST = "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest"
+INSTALL_AND_TEST = (
+    "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest -n logical"
+)
+LARGE = {"torch", "transformers"}
 LONGEST_FILE = 320
 IMPORT_SECONDS = 0.3
 # Distribution names of modules that are called otherwise.
@@ -227,6 +230,11 @@ def test_requirement_files_agree_with_the_package() -> None:
     assert requirements("requirements-dask.txt") == EXTRAS["dask"]
     assert requirements("requirements-learn.txt") == EXTRAS["learn"]
     assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
+
+
+def test_a_newcomer_tests_without_gigabytes() -> None:
+    asked = declared([*requirements("requirements.txt"), *requirements("requirements-dev.txt")])
+    assert not asked & LARGE
 
 
 def test_requirement_files_and_extras_that_are_named_exist() -> None:

@@ -154,7 +154,7 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     more = TEXTS if any(one.get("quantity") == EXAMPLE for one in rows) else ()
     columns = [*COLUMNS, *more]
-    frame = need_pandas("results need").DataFrame(
+    frame: pd.DataFrame = need_pandas("results need").DataFrame(
         [{name: one.get(name) for name in columns} for one in rows]
     )
     frame = frame.reindex(columns=columns)

@@ -8,7 +8,7 @@ the language: that many words can come out as they went in, and no more.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
     return found
 
 
-def _shape(mechanism: Mechanism, epsilon: float) -> tuple[str, float]:
+def _shape(mechanism: Mechanism, epsilon: float) -> tuple[Literal["euclidean", "cityblock"], float]:
     """The metric that orders words by likelihood, and how far a coordinate's noise reaches."""
     if isinstance(mechanism, ClippedGaussian):
         return "euclidean", math.inf
