@@ -15,7 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
-from tests.needs import real_data
+from tests.needs import real_data, stopped_without_torch
 
 try:
     import fcntl
@@ -83,6 +83,20 @@ def rng(request: pytest.FixtureRequest) -> Callable[..., np.random.Generator]:
         return np.random.default_rng([name, *key])
 
     return make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Most tests of networks need torch deep within what they call."""
+    with stopped_without_torch():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """As for fixtures, for the test itself."""
+    with stopped_without_torch():
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,6 +3,8 @@
 import importlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,12 +37,29 @@ def real_data() -> Path:
     return folder
 
 
+_NO_TORCH = "no torch; install it with: pip install -r requirements-learn.txt"
+
+
 def torch() -> Any:
     """The package torch, which is too large to be asked of everybody; skips or fails if absent."""
     try:
         return importlib.import_module("torch")
     except ImportError:
-        missing("no torch; install it with: pip install -r requirements-learn.txt")
+        missing(_NO_TORCH)
+
+
+@contextmanager
+def stopped_without_torch() -> Iterator[None]:
+    """Skip, or fail, where it is the want of torch that a test or its fixtures stop at."""
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not (isinstance(cause, ImportError) and cause.name == "torch"):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        missing(_NO_TORCH)
 
 
 def chromium() -> str:

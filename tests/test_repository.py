@@ -251,6 +251,7 @@ def test_readme_says_how_to_run_and_how_to_test() -> None:
     assert lines.count(INSTALL_AND_TEST) == 1
 
 
+@pytest.mark.undisturbed
 def test_importing_the_engine_is_light_and_quick() -> None:
     program = (
         "import sys, time, numpy; before = set(sys.modules); start = time.perf_counter();"
