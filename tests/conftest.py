@@ -1,14 +1,26 @@
-"""Fixtures for every test: the real data, and keyed random generators."""
+"""Fixtures for every test: the real data, keyed random generators, a share of the machine."""
 
+import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+# Each of several workers has a core: threads of linear algebra beside them would only wait for each
+# other. numpy reads it when it is imported, and the servers that tests start inherit it.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
 
-from tests.needs import real_data
+from tests.needs import real_data, stopped_without_torch
+
+try:
+    import fcntl
+except ImportError:  # Windows, where tests that want the machine alone share it
+    fcntl = None  # type: ignore[assignment]
 
 _MAIN = sys.modules["__main__"]
 
@@ -29,6 +41,33 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _locked(file: Path, *, alone: bool) -> Iterator[None]:
+    """Hold a lock of the operating system, alone or with others who do not want it alone."""
+    with file.open("wb") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        try:
+            yield
+        finally:  # not left to closing: a process that the test forked may hold the file open
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+@pytest.fixture(autouse=True)
+def machine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Workers share the machine, but for a test marked `undisturbed`, which has it alone."""
+    if fcntl is None or not hasattr(request.config, "workerinput"):  # there is one process only
+        yield
+        return
+    shared = tmp_path_factory.getbasetemp().parent  # the folder of all workers of this run
+    alone = request.node.get_closest_marker("undisturbed") is not None
+    with ExitStack() as inside:
+        with _locked(shared / "door", alone=True):  # who waits to be alone lets nobody else pass
+            inside.enter_context(_locked(shared / "machine", alone=alone))
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real data; without it the test skips (or fails where all is required)."""
@@ -46,13 +85,32 @@ def rng(request: pytest.FixtureRequest) -> Callable[..., np.random.Generator]:
     return make
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Most tests of networks need torch deep within what they call."""
+    with stopped_without_torch():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """As for fixtures, for the test itself."""
+    with stopped_without_torch():
+        return (yield)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser or the real data, before `-m` selects; browser tests run last."""
+    """Mark what needs a browser or the real data, before `-m` selects, and put tests in order.
+
+    Browser tests come late, because Playwright's event loop runs in a worker from the first of them
+    on; files with a test that wants the machine alone come last, when nobody has to wait for it.
+    """
     browser = Path(__file__).parent / "browser"
     for item in items:
         if browser in item.path.parents:
             item.add_marker(pytest.mark.browser)
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
-    items.sort(key=lambda item: browser in item.path.parents)
+    alone = {item.path for item in items if item.get_closest_marker("undisturbed")}
+    items.sort(key=lambda item: (item.path in alone, browser in item.path.parents))

@@ -1,8 +1,12 @@
 """What a test may need from outside the repository, and whether its absence is a failure."""
 
+import importlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -17,11 +21,11 @@ def everything_required() -> bool:
     )
 
 
-def missing(reason: str) -> None:
-    """Skip the test, or fail it where everything is required."""
+def missing(reason: str) -> NoReturn:
+    """Skip the test or the whole module, or fail where everything is required."""
     if everything_required():
         pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+    pytest.skip(reason, allow_module_level=True)
 
 
 def real_data() -> Path:
@@ -31,6 +35,31 @@ def real_data() -> Path:
     if not folder.is_dir():
         missing(f"no real data at {folder}; set DPCORE_DATA to the folder that holds it")
     return folder
+
+
+_NO_TORCH = "no torch; install it with: pip install -r requirements-learn.txt"
+
+
+def torch() -> Any:
+    """The package torch, which is too large to be asked of everybody; skips or fails if absent."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        missing(_NO_TORCH)
+
+
+@contextmanager
+def stopped_without_torch() -> Iterator[None]:
+    """Skip, or fail, where it is the want of torch that a test or its fixtures stop at."""
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not (isinstance(cause, ImportError) and cause.name == "torch"):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        missing(_NO_TORCH)
 
 
 def chromium() -> str:

@@ -35,7 +35,10 @@ TOP_LEVEL = {
     "tests",
 }
 INSTALL_AND_RUN = "pip install -r requirements.txt && streamlit run app.py"
-INSTALL_AND_TEST = "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest"
+INSTALL_AND_TEST = (
+    "pip install -r requirements.txt -r requirements-dev.txt && python -m pytest -n logical"
+)
+LARGE = {"torch", "transformers"}
 LONGEST_FILE = 400
 IMPORT_SECONDS = 0.3
 # Distribution names of modules that are called otherwise.
@@ -278,6 +281,11 @@ def test_contributing_asks_a_question_for_every_room() -> None:
     assert len(named) == len(set(named))
 
 
+def test_a_newcomer_tests_without_gigabytes() -> None:
+    asked = declared([*requirements("requirements.txt"), *requirements("requirements-dev.txt")])
+    assert not asked & LARGE
+
+
 def test_requirement_files_and_extras_that_are_named_exist() -> None:
     for name, text in (ENGINE | APP).items():
         for file in re.findall(r"requirements[\w-]*\.txt", text):
@@ -292,6 +300,7 @@ def test_readme_says_how_to_run_and_how_to_test() -> None:
     assert lines.count(INSTALL_AND_TEST) == 1
 
 
+@pytest.mark.undisturbed
 def test_importing_the_engine_is_light_and_quick() -> None:
     program = (
         "import sys, time, numpy; before = set(sys.modules); start = time.perf_counter();"

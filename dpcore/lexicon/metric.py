@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def distance_error(dimension: int) -> float:
     return gamma(4.0 * dimension + 40.0)
 
 
-_SCIPY_NAMES = {
+_SCIPY_NAMES: dict[Metric, Literal["euclidean", "cityblock", "chebyshev"]] = {
     Metric.EUCLIDEAN: "euclidean",
     Metric.MANHATTAN: "cityblock",
     Metric.CHEBYSHEV: "chebyshev",

@@ -85,11 +85,10 @@ def interval_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataF
     """As `rewriting_curves` for a quantity that is computed, with no interval over seeds."""
     rows = chosen(recorded.table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
+    groups = rows.groupby(["label", "mechanism", "epsilon"], sort=False)["value"].mean()
     found = [
-        (curve_name(label), mechanism, epsilon, float(part["value"].mean()), math.nan, math.nan)
-        for (label, mechanism, epsilon), part in rows.groupby(
-            ["label", "mechanism", "epsilon"], sort=False
-        )
+        (curve_name(str(label)), mechanism, epsilon, mean, math.nan, math.nan)
+        for (label, mechanism, epsilon), mean in zip(groups.index, groups.tolist(), strict=True)
     ]
     return _frame(found).sort_values(["curve", "x"], ignore_index=True)
 
@@ -106,7 +105,8 @@ def allowed_curve(recorded: Recorded, data: str) -> pd.DataFrame:
     """
     rows = _claimed(recorded, data)
     found = rows.groupby("epsilon")["value"].mean()
-    return _frame([(ALLOWED, "", float(e), float(v), math.nan, math.nan) for e, v in found.items()])
+    means = zip(found.index.tolist(), found.tolist(), strict=True)
+    return _frame([(ALLOWED, "", epsilon, mean, math.nan, math.nan) for epsilon, mean in means])
 
 
 def refuted_at(recorded: Recorded, quantity: str, data: str, mechanism: str) -> tuple[float, ...]:

@@ -104,7 +104,7 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     more = TEXTS if any(row.get("quantity") == EXAMPLE for row in rows) else ()
     columns = [*COLUMNS, *more]
-    frame = need_pandas("results need").DataFrame(
+    frame: pd.DataFrame = need_pandas("results need").DataFrame(
         [{name: row.get(name) for name in columns} for row in rows]
     )
     frame = frame.reindex(columns=columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -79,8 +79,8 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
         raise ParameterError(f"a margin of accuracy must be from 0 to 1, got {within}")
     rows = chosen(table, "accuracy", **where)
     shared = {name: value for name, value in where.items() if name != "tested_on"}
-    before = chosen(table, "accuracy", **shared)
-    before = before[before["epsilon"].isna()].groupby("seed")["value"].mean()
+    clean = chosen(table, "accuracy", **shared)
+    before = clean[clean["epsilon"].isna()].groupby("seed")["value"].mean()
     if len(before) < 2:
         raise StudyError("an interval needs the baseline of at least two seeds")
     rows = rows[rows["epsilon"].notna()]
@@ -108,7 +108,7 @@ def _losses(
         if loss.size < 2:
             continue
         mean = mean_interval(loss)
-        epsilons.append(float(epsilon))
+        epsilons.append(float(cast("float", epsilon)))
         lines.append((mean.low, mean.mean, mean.high))
     return np.array(epsilons), np.array(lines).reshape(-1, 3).T
 

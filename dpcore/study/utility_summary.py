@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -76,9 +76,9 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     found = []
     keys = ["curve", "mechanism", "epsilon"]
     by_seed = rows.groupby([*keys, "seed"], sort=False)["value"].mean()
-    for (curve, mechanism, epsilon), part in by_seed.groupby(level=keys, sort=False):
+    for key, part in by_seed.groupby(level=keys, sort=False):
         mean = _interval(part.to_numpy(dtype=np.float64), quantity)
-        values = (curve, mechanism, epsilon, mean.mean, mean.low, mean.high, mean.trials)
+        values = (*cast("tuple[str, str, float]", key), mean.mean, mean.low, mean.high, mean.trials)
         found.append(dict(zip(CURVE_COLUMNS, values, strict=True)))
     made = pd.DataFrame(found, columns=list(CURVE_COLUMNS))
     made = made.astype(_KINDS)  # also where there is no row
@@ -131,7 +131,8 @@ def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
     kept, cost, gain = points[whole], cost[whole], gain[whole]
     better = (cost[:, None] >= cost) & (gain[:, None] <= gain)
     strictly = (cost[:, None] > cost) | (gain[:, None] < gain)
-    return kept.assign(dominated=(better & strictly).any(axis=1))
+    dominated: pd.DataFrame = kept.assign(dominated=(better & strictly).any(axis=1))
+    return dominated
 
 
 def joined(

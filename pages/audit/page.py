@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.papers.claims import CLAIMS
+from dpcore.papers.verdicts import RecordedVerdicts
 from pages.audit.board import chosen_claim, overview
 from pages.audit.detail import detail
 from pages.audit.store import recorded_verdicts
@@ -24,6 +25,7 @@ st.markdown(
 with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
+recorded: RecordedVerdicts | None
 try:
     recorded = recorded_verdicts()
 except DpcoreError as error:

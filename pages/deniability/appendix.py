@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 import streamlit as st
@@ -85,7 +85,7 @@ def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
         help="The sentences and the table speak of this ε; nothing is computed again.",
     )
     at = group.epsilon(value)
-    rows = table.to_dict("records")
+    rows = cast("list[dict[str, Any]]", table.to_dict("records"))
     n, d = len(one.lexicon), one.lexicon.dimension
     limit = gumbel_limit(n) if group.logarithm else None
     show_figure(

@@ -99,8 +99,8 @@ def choose_words() -> tuple[Words, int, int]:
     What is typed stays in the session and out of the link.
     """
     if WORDS not in st.session_state:
-        given = st.query_params.get(WORDS)
-        st.session_state[WORDS] = START_WORDS if given is None else given
+        linked = st.query_params.get(WORDS)
+        st.session_state[WORDS] = START_WORDS if linked is None else linked
     by = str(Stratum.FREQUENCY)
     with st.container(horizontal=True):
         of = st.segmented_control(

@@ -96,8 +96,16 @@ def _shared(
 def _measured(
     mechanism: Mechanism, part: Selection, work: Work, progress: Progress | None = None
 ) -> Deniability:
-    more = {} if progress is None else {"progress": progress}
-    return measure(mechanism, part, admissible(mechanism), runs=work.runs, seed=work.seed, **more)
+    if progress is None:
+        return measure(mechanism, part, admissible(mechanism), runs=work.runs, seed=work.seed)
+    return measure(
+        mechanism,
+        part,
+        admissible(mechanism),
+        runs=work.runs,
+        seed=work.seed,
+        progress=progress,
+    )
 
 
 def measure_waiting(

@@ -156,8 +156,8 @@ def solution_sentences(table: pd.DataFrame, logarithmic: set[str]) -> list[str]:
     return said
 
 
-def epsilon_text(value: float, logarithm: bool) -> str:
+def epsilon_text(value: float | None, logarithm: bool) -> str:
     """An ε in a sentence; nothing for one that there is not."""
-    if pd.isna(value):
+    if value is None or pd.isna(value):
         return ""
     return f"e^{math.log(value):.4g}" if logarithm else f"{value:.6g}"

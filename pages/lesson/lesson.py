@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,6 +14,8 @@ from pages.shared import link
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.papers.lesson import Exercise
     from pages.lesson.steps import Step
 
@@ -25,7 +28,7 @@ def lesson() -> None:
     if STEP not in st.session_state:
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
-    key = st.pills(
+    chosen = st.pills(
         "Step",
         keys,
         format_func=lambda one: f"{keys.index(one) + 1} {step(one).short}",
@@ -33,6 +36,7 @@ def lesson() -> None:
         key=STEP,
         help="Two minutes each. You can go back at any time; the link opens the same step.",
     )
+    key = chosen or keys[0]  # one is always chosen, which the type does not know
     link.write(STEP, key, keys[0])
     place = keys.index(key)
     _step(step(key), place)
@@ -151,6 +155,10 @@ def _score() -> None:
         )
 
 
+def _sheet(make: Callable[[tuple[Exercise, ...]], str]) -> str:
+    return make(tuple(computed(one.key) for one in STEPS))
+
+
 def _handouts() -> None:
     note(
         "Eight steps, about two minutes each alone; with a class, let everybody write down a guess "
@@ -164,7 +172,7 @@ def _handouts() -> None:
         ):
             st.download_button(
                 label,
-                data=lambda make=make: make(tuple(computed(one.key) for one in STEPS)),
+                data=partial(_sheet, make),
                 file_name=f"word-privacy-{name}.html",
                 mime="text/html",
                 key=f"lesson_{name}",

@@ -220,8 +220,10 @@ def misreading(bench: PairBench, view: View) -> None:
                 "words": len(shown),
                 f"of the {shown.k} nearest words kept": f"{shown.mean_kept:.1%}",
                 "rank correlation of crowding": f"{shown.density:.2f}",
-                "second word's room over the first's, drawn": _ratio(spread and spread.drawn),
-                "… in truth": _ratio(spread and spread.true),
+                "second word's room over the first's, drawn": _ratio(
+                    None if spread is None else spread.drawn
+                ),
+                "… in truth": _ratio(spread.true if spread else None),
             }
         )
     if rows:

@@ -13,6 +13,8 @@ from pages.shared.downloads import csv_button
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pages.rewrite.scene import Scene
 
 
@@ -38,7 +40,7 @@ def files_view(scene: Scene) -> None:
     note("It prints the row of the chosen mechanism; choose a word of another row for it.")
     st.subheader("Numbers", anchor=False)
 
-    def table() -> object:
+    def table() -> pd.DataFrame:
         return grid_table(
             scene.bench, list(scene.mechanisms), scene.epsilons, scene.seed, scene.number
         )

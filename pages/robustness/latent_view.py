@@ -68,7 +68,7 @@ def adept_parts(found: Recorded) -> Parts:
 
 
 def _epsilon(made: Examples | None, field: str) -> float:
-    there = _EPSILONS
+    there: tuple[float, ...] = _EPSILONS
     if made is not None:
         there = tuple(sorted({one.epsilon for one in made.rewrites if one.epsilon is not None}))
     return st.select_slider(

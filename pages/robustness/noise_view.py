@@ -18,6 +18,8 @@ from pages.shared.once import once
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
     from dpcore.study.recorded import Recorded
     from pages.robustness.recorded_frame import Parts
 
@@ -128,7 +130,7 @@ def _at(curves: pd.DataFrame) -> float:
     return float(lost[0] if len(lost) else best.index[-1])
 
 
-def _curve(row: dict[str, object]) -> str:
+def _curve(row: Mapping[Hashable, object]) -> str:
     if row["labels"]:
         return str(row["labels"])
     place = _PLACES.get(str(row["place"]), "no noise layer")

@@ -147,7 +147,7 @@ def _against_epsilon(held: dict[Any, tuple[Hunt, Trial]]) -> None:
     if len({epsilon for epsilon, _ in same}) < 2:
         note("Attack the sample at another ε as well, and the two are drawn as a curve.")
         return
-    rows = [
+    rows: list[tuple[str, float, float, float | None, float | None]] = [
         ("after the attack", epsilon, one.accuracy, one.low, one.high)
         for epsilon, one in sorted(same, key=lambda pair: pair[0])
     ]

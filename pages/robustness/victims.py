@@ -14,6 +14,7 @@ from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, model
 from pages.shared.once import is_there, once
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpcore.learn.bags import Bags
@@ -57,7 +58,7 @@ def _network(words: Lexicon, name: str) -> NetworkClassifier:
 def certified_share(
     attacked: LinearModel | NetworkClassifier,
     bags: Bags,
-    labels: NDArray,
+    labels: NDArray[np.generic],
     table: Substitutions,
     share: float,
 ) -> float:

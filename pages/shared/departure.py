@@ -29,7 +29,9 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
-from streamlit.runtime.scriptrunner_utils.script_run_context import SCRIPT_RUN_CONTEXT_ATTR_NAME
+from streamlit.runtime.scriptrunner_utils.script_run_context import (  # type: ignore[attr-defined]
+    SCRIPT_RUN_CONTEXT_ATTR_NAME,
+)
 from streamlit.runtime.state.common import user_key_from_element_id
 
 from pages.shared.aids import EXPLAIN, LARGE
@@ -63,7 +65,7 @@ _request_rerun = AppSession.request_rerun
 def keep_order() -> None:
     """Have the sessions of this process keep the order; once is enough."""
     if AppSession.request_rerun is _request_rerun:
-        AppSession.request_rerun = _in_order
+        AppSession.request_rerun = _in_order  # type: ignore[assignment, method-assign]
 
 
 def _in_order(session: AppSession, state: ClientState | None) -> None:

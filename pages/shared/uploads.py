@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dpcore.limits import MAX_SESSION_FILES, MAX_SESSION_MEGABYTES
 
@@ -19,8 +19,8 @@ def bound_uploads() -> None:
 
     if not runtime.exists():
         return
-    manager = runtime.get_instance().uploaded_file_mgr
-    manager.add_file = _bounded(manager, manager.add_file)
+    manager = cast("MemoryUploadedFileManager", runtime.get_instance().uploaded_file_mgr)
+    manager.add_file = _bounded(manager, manager.add_file)  # type: ignore[assignment, method-assign]
 
 
 def _bounded(

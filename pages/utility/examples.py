@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -42,7 +42,7 @@ def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
     if not len(here):
         note("There are none of this classifier under these labels.")
         return
-    _examples(here.to_dict("records"))
+    _examples(cast("list[dict[str, Any]]", here.to_dict("records")))
     note("The originals are texts that were written for this laboratory: they tell of nobody.")
 
 

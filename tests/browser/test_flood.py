@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -23,6 +24,7 @@ async def answers(flooder: Session, begin: float) -> list[float]:
     return times
 
 
+@pytest.mark.undisturbed
 def test_a_flood_is_answered_in_order_at_the_pace_while_another_works(app: Server) -> None:
     async def work() -> None:
         async with session(app.url) as flooder, session(app.url) as other:

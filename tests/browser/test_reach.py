@@ -156,6 +156,7 @@ def look(page: Page, scheme: str) -> str:
     return other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", VIEWS)
 def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: str) -> None:
     page, watch = new_page(color_scheme="light", reduced_motion="reduce")

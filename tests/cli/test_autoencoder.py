@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from dpcore.learn import packages
+from tests import needs
 from tests.shell import result, run, small_vectors
 
-pytest.importorskip("torch")
+needs.torch()
 
 PAGE = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 NOISE = ("--mechanism", "gaussian", "--epsilon", "5")

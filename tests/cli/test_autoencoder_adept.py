@@ -10,10 +10,11 @@ from dpcore.attack.latent.examples import read_examples
 from dpcore.cli import main as cli
 from dpcore.papers.habernal2021 import examples as adept2021_examples
 from dpcore.papers.habernal2021.examples import own_utterances
+from tests import needs
 from tests.learn.adept_cases import TEXTS, shared
 from tests.shell import result
 
-pytest.importorskip("torch")
+needs.torch()
 
 PAGE = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 UTTERANCE = "show me a train to oslo today"

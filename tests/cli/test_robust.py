@@ -24,6 +24,7 @@ def test_certified_training_is_beside_the_plain_one(capsys, vectors):
     assert "right whatever is substituted" in out
 
 
+@pytest.mark.slow
 def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share(capsys):
     """The command of the manual: so many changes that nothing better than one answer is left."""
     options = ("robust", "certify", "--labels", "sentiment", "--neighbours", "2")

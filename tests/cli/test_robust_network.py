@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from tests import needs
 from tests.shell import result, run, small_vectors
 
-pytest.importorskip("torch")
+needs.torch()
 
 QUICK = ("--epochs", "2", "--hidden", "4", "--threads", "1", "--seed", "3")
 ATTACK = ("--mechanism", "tem", "--epsilon", "1", "--share", "1")

@@ -8,9 +8,10 @@ from dpcore.learn.bundled_networks import NEIGHBOURS, NETWORKS, bundled_network,
 from dpcore.learn.robust_data import teaching_parts
 from dpcore.learn.substitutions import nearest_words
 from dpcore.lexicon.catalogue import load
+from tests import needs
 from tests.needs import ROOT
 
-pytest.importorskip("torch")
+needs.torch()
 
 
 def test_they_read_and_certify_what_is_said():

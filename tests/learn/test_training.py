@@ -9,8 +9,9 @@ from dpcore.errors import ParameterError
 from dpcore.learn.tensors import array, device_of, seeded, threads, torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Step, Training
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.torch()
 
 SETTINGS = Training(epochs=6, batch=8, rate=0.05, clip=1.0, seed=3, threads=1)
 

@@ -52,6 +52,7 @@ def lengths(mechanism):
     return values[values > 1e-6]
 
 
+@pytest.mark.slow
 def test_intervals_hold_at_their_level():
     """The share of intervals that miss, over words that are measured with noise of their own.
 

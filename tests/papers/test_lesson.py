@@ -130,9 +130,10 @@ def test_proof(tasks):
     assert tasks["proof"].answer == pytest.approx(100 * share)
 
 
-def test_choose(tasks):
+@pytest.mark.parametrize("draws", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_choose(tasks, draws):
     """Words drawn and exchanged at the ε that was found: one in ten stays."""
-    lexicon, draws = load(), 20_000
+    lexicon = load()
     tem = create("tem", lexicon)
     words = np.random.default_rng(8).integers(0, len(lexicon), draws)
     out = tem.sample(generator(9), words, tasks["choose"].answer)

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,28 +12,24 @@ from tests.needs import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 
+ALWAYS = ("txt", "1")
 CASES = [(kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")]
 CASES.append(("txt", "1", "release"))
 
 
-@pytest.fixture(scope="module")
-def runs():
-    """Every case in a process of its own, two at a time."""
-
-    def run(case):
-        return subprocess.run(
-            [sys.executable, "-m", "tests.privatize.crash", *case],
-            cwd=ROOT, capture_output=True, text=True, check=False,
-            env=os.environ | dict.fromkeys(THREADS, "1"),
-        )  # fmt: skip
-
-    with ThreadPoolExecutor(2) as pool:
-        yield {case: pool.submit(run, case) for case in CASES}
-
-
-@pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_no_kill_leaves_a_record_that_is_false(runs, case, capsys):
-    done = runs[case].result()
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=" ".join(case), marks=() if case == ALWAYS else pytest.mark.slow)
+        for case in CASES
+    ],
+)
+def test_no_kill_leaves_a_record_that_is_false(case, capsys):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.privatize.crash", *case],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | dict.fromkeys(THREADS, "1"),
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout.splitlines()[-1])
     points = answer["points"]

@@ -18,9 +18,10 @@ from dpcore.study.autoencoder_trial import (
 )
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.sources import gather
+from tests import needs
 from tests.study import toy_corpus
 
-pytest.importorskip("torch")
+needs.torch()
 
 CLIP = (("clip_norm", 1.0),)
 OPTIONS = (

@@ -8,7 +8,7 @@ the language: that many words can come out as they went in, and no more.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -52,7 +52,8 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
         raise ParameterError(
             f"the likeliest word is known for Gaussian and Laplace noise, not for {mechanism.short}"
         )
-    metric, cut = "cityblock" if noise.independent else "euclidean", noise.cut
+    metric: Literal["cityblock", "euclidean"] = "cityblock" if noise.independent else "euclidean"
+    cut = noise.cut
     words = noise.origins.astype(np.float64)
     found = np.empty(len(noisy), dtype=np.int64)
     for start in range(0, len(noisy), _BLOCK):

@@ -246,7 +246,7 @@ def train_linear(
         if not left > 0:
             stopped = True
             break
-        found = minimize(
+        found = minimize(  # type: ignore[call-overload]  # the stub knows no `jac=True` beside `args`
             program.value,
             at,
             args=(temperature,),

@@ -54,7 +54,8 @@ def plane_neighbours(points: NDArray[np.float32], k: int) -> tuple[IntArray, Flo
 
     exact = points.astype(np.float64)
     wanted = min(k + 1 + _SPARE, len(points))
-    reach, proposed = cKDTree(exact).query(exact, wanted)
+    tree = cKDTree(exact).query(exact, wanted)
+    reach, proposed = np.asarray(tree[0]), np.asarray(tree[1], dtype=np.int64)
     indices, found = refine(points, exact, proposed, k + 1)
     if wanted < len(points):
         unsure = np.flatnonzero(reach[:, -1] <= found[:, -1] * (1 + _SLACK))

@@ -115,11 +115,11 @@ def _useful(yelp: Figures) -> Row:
         values = paper.printed("yelp", "rouge1_recall", curve).items()
         theirs.append(f"{curve} {next(epsilon for epsilon, value in values if value >= aim):g}")
     ours = []
-    for curve, part in curves(yelp.rows("rouge1_recall"), "rouge1_recall").groupby(
+    for name, part in curves(yelp.rows("rouge1_recall"), "rouge1_recall").groupby(
         "curve", sort=False
     ):
         reached = part.loc[part["mean"] >= half, "epsilon"].tolist()
-        ours.append(f"{curve} {epsilon_text(reached[0] if reached else None)}")
+        ours.append(f"{name} {epsilon_text(reached[0] if reached else None)}")
     return row(
         figure="Section 6.2",
         quantity="first recorded ε at which half of the ROUGE-1 recall without noise is there",

@@ -77,7 +77,7 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
         bounds=(0, 1),
         method="highs",
     )
-    if not found.success:
+    if found.x is None or not found.success:
         raise ParameterError(f"the linear program has no solution: {found.message}")
     p, q = np.clip(found.x[:3], 0, 1), np.clip(found.x[3:6], 0, 1)
     with np.errstate(divide="ignore"):

@@ -81,7 +81,7 @@ def budget_caption(table: pd.DataFrame, success: float) -> str:
         success: the most that a guess between the two sentences may be right, as promised.
     """
     total = float(table["loss"].sum())
-    worst = table.loc[table["loss"].idxmax()]
+    worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
     seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
     return (

@@ -105,8 +105,10 @@ def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:
     """The ε at which the attackers differ most; with one attacker the middle of its range."""
     by_epsilon = table.groupby("epsilon")["right"]
     if len(names) == 1:
-        return float((by_epsilon.mean() - 0.5).abs().idxmin())
-    return float((by_epsilon.max() - by_epsilon.min()).idxmax())
+        apart = -(by_epsilon.mean() - 0.5).abs()
+    else:
+        apart = by_epsilon.max() - by_epsilon.min()
+    return float(apart.index[int(apart.argmax())])
 
 
 def _places(epsilons: Sequence[float], logarithm: bool) -> list[float]:

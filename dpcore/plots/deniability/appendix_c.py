@@ -122,7 +122,7 @@ def appendix_caption(table: pd.DataFrame, at_label: str, at: float) -> str:
     said = [f"Chance that a word stays, formula (dash) against truth (solid), at {at_label}."]
     for word, rows in table.groupby("word", sort=False):
         row = rows[rows["epsilon"] == at].iloc[0]
-        worst = rows.loc[(rows["formula"] - rows["truth"]).abs().idxmax()]
+        worst = rows.iloc[(rows["formula"] - rows["truth"]).abs().argmax()]
         truth = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
         truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
         said.append(

@@ -97,7 +97,7 @@ def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
     """What the curves look like, for who does not see them."""
     said = []
     for key, rows in table.groupby("mechanism", sort=False):
-        low, high = rows.loc[rows["nw"].idxmin()], rows.loc[rows["nw"].idxmax()]
+        low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
         said.append(
             f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {low['nw']:.3g}, "
             f"{_count(high[quantity])} at Nw = {high['nw']:.3g}."

@@ -113,9 +113,9 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
         label: the true class.
         error: the most that the probability is that any of the bounds is wrong.
     """
-    first = table.loc[table["low"].idxmax()]
+    first = table.iloc[table["low"].argmax()]
     others = table[table["class"] != first["class"]]
-    second = others.loc[others["high"].idxmax()]
+    second = others.iloc[others["high"].argmax()]
     apart = (
         "The bounds are apart: a prediction is made."
         if first["low"] > second["high"]

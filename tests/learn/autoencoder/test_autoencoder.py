@@ -9,9 +9,10 @@ from dpcore.learn.autoencoder.training import untrained
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
+from tests import needs
 from tests.mechanisms import lexicons
 
-pytest.importorskip("torch")
+needs.torch()
 
 LEXICON = lexicons.cloud(40, 6)
 ARCHITECTURE = Architecture(hidden=5, dropout=0.0, norm=1.0)

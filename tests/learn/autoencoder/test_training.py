@@ -23,9 +23,10 @@ from dpcore.learn.tensors import array
 from dpcore.learn.training_settings import Training
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.documents import encode_all
+from tests import needs
 from tests.mechanisms import lexicons
 
-pytest.importorskip("torch")
+needs.torch()
 
 LEXICON = lexicons.cloud(30, 8)
 ARCHITECTURE = Architecture(hidden=6, dropout=0.3, norm=1.0)

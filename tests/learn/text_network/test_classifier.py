@@ -9,6 +9,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.text_network.classifier import keep, recall
 from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.places import padded, places
+from tests import needs
 from tests.learn.networks import (
     WORDS,
     bag,
@@ -18,7 +19,7 @@ from tests.learn.networks import (
     small_substitutions,
 )
 
-torch = pytest.importorskip("torch")
+torch = needs.torch()
 
 
 def plain_scores(model, text, premise=None):

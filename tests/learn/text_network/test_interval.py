@@ -16,9 +16,10 @@ from dpcore.learn.text_network.interval import (
     summed,
 )
 from dpcore.learn.text_network.network import Kind
+from tests import needs
 from tests.learn.networks import bag, random_texts, small_network, small_substitutions
 
-torch = pytest.importorskip("torch")
+torch = needs.torch()
 
 SLACK = 1e-9  # float64 rounding of sums of a few dozen terms of size up to about 100
 

@@ -11,9 +11,10 @@ from dpcore.learn.text_network.network import Kind, Shape
 from dpcore.learn.text_network.training import Certified, Examples, perturbed, train_network
 from dpcore.learn.training_settings import Training
 from dpcore.mechanisms.registry import create
+from tests import needs
 from tests.learn.networks import bag, small_lexicon, small_substitutions
 
-torch = pytest.importorskip("torch")
+torch = needs.torch()
 
 SETTINGS = Training(epochs=12, batch=16, rate=0.02, clip=1.0, seed=1, threads=1)
 

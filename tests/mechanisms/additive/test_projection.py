@@ -116,6 +116,7 @@ def test_noise_lives_in_the_projected_space(rng):
     )
 
 
+@pytest.mark.slow
 def test_the_bundled_stretch_is_that_of_all_pairs():
     """Computed anew over all 312 million pairs, on this machine's own product."""
     mechanism = RandomProjection(lexicon=load())

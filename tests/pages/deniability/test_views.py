@@ -23,8 +23,12 @@ from tests.pages.deniability.reading import (
 
 @pytest.mark.parametrize(
     "words",
-    [{}, {"by": "density"}, {"of": LIST, "words": "city, money"}, {"of": TEXT, "corpus": CORPUS}],
-    ids=["sample", "density", "list", "text"],
+    [
+        pytest.param({}, id="sample"),
+        pytest.param({"by": "density"}, id="density", marks=pytest.mark.slow),
+        pytest.param({"of": LIST, "words": "city, money"}, id="list"),
+        pytest.param({"of": TEXT, "corpus": CORPUS}, id="text"),
+    ],
 )
 def test_the_commands_print_the_numbers_of_the_table(
     opened: Callable[..., AppTest],

@@ -12,6 +12,7 @@ from dpcore.learn.bundled_networks import NEIGHBOURS
 from dpcore.lexicon.catalogue import load
 from pages.robustness import attack_work, victims
 from pages.robustness.words_work import Rules
+from tests import needs
 from tests.pages.app import open_link, said, table
 from tests.shell import result
 
@@ -19,7 +20,7 @@ ATTACK = {"robust_view": "Attack", "attack_victim": "network"}
 
 
 def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
-    pytest.importorskip("torch")
+    needs.torch()
     # The bounds hold for changes in all places, so also for an attack that may change all of them.
     settings, lexicon = Genetic(20, 10, 1.0), load()
     for name in victims.NETWORKS:
@@ -31,7 +32,7 @@ def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
 
 
 def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch")
+    needs.torch()
     test = open_link("robustness", **ATTACK)
     steps = table(test, "change", "becomes", "probability")
     command = next(one.value for one in test.code if "robust attack" in one.value)
@@ -52,7 +53,7 @@ def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -
 def test_a_network_reads_its_own_words_and_labels(
     opened: Callable[..., AppTest], link: dict[str, str], why: str
 ) -> None:
-    pytest.importorskip("torch")
+    needs.torch()
     test = opened(**ATTACK, **link)
     for button in test.button:
         if button.key == "sample_start":

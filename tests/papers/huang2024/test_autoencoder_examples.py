@@ -12,6 +12,7 @@ from dpcore.papers.huang2024 import autoencoder_examples
 from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples, read_examples
 from dpcore.papers.huang2024.plans import NETWORK_ARMS
 from dpcore.study.autoencoder_trial import sentences_of
+from tests import needs
 from tests.shell import run
 
 
@@ -65,7 +66,7 @@ def test_a_damaged_file_is_refused(tmp_path, change, said):
 
 
 def test_they_are_made_by_the_command(capsys, tmp_path, monkeypatch):
-    pytest.importorskip("torch")
+    needs.torch()
     corpus = teaching_corpus()
     parts = {
         split: SimpleNamespace(texts=corpus.part(split).texts[:size])

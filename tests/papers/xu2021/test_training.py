@@ -19,8 +19,9 @@ from dpcore.papers.xu2021.plans import TRAININGS
 from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, measure
 from dpcore.study.plan import Arm, Plan
 from dpcore.study.sources import gather
+from tests import needs
 
-pytest.importorskip("torch")
+needs.torch()
 pd = pytest.importorskip("pandas")
 
 WORDS = tuple(f"word{i}" for i in range(30))
