@@ -20,7 +20,7 @@ LEAST_PYTHON = (3, 11)
 LEAST_MEGABYTES = 1_000
 """Of free memory: the app with every page visited holds about half of it."""
 _NAMES = {
-    "engine": "click numpy scipy faiss-cpu filelock randomgen tqdm",
+    "engine": "click numpy scipy faiss-cpu filelock platformdirs randomgen tqdm",
     "app": "pandas plotly pyarrow rouge-score sacrebleu scikit-learn starlette streamlit "
     "threadpoolctl umap-learn",
     "dask": "dask distributed",

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dpcore.cli import main as cli
+from dpcore.cli.main import main as cli
 from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
 from tests.study.conftest import TINY

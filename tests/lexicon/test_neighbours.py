@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from dpcore.errors import LexiconError, ParameterError
-from dpcore.lexicon import nearest
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.neighbours import ExactIndex
+from dpcore.lexicon.neighbours import ExactIndex, nearest
 
 
 @pytest.fixture(autouse=True)

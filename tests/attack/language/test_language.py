@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from dpcore.attack.language import language as room
 from dpcore.attack.language.build import (
     count,
     held_out_sentences,
@@ -15,7 +16,6 @@ from dpcore.attack.language.build import (
 )
 from dpcore.attack.language.counts import FILE, CountPlan, read_counts, write_counts
 from dpcore.attack.language.language import UNKNOWN, Bigram, language, perplexity, word_frequencies
-from dpcore.attack.language.language import language as room
 from dpcore.attack.output.prior import frequency
 from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load

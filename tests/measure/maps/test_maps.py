@@ -89,8 +89,8 @@ def test_every_neighbour_may_be_on_a_local_map():
 
 
 def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(cache, middle, monkeypatch):
-    for module in ("maps", "maps_model"):
-        monkeypatch.setattr(f"dpcore.measure.{module}.MAX_MAP_WORDS", 200)
+    for module in ("maps", "model"):
+        monkeypatch.setattr(f"dpcore.measure.maps.{module}.MAX_MAP_WORDS", 200)
     shown = maps.build_vocabulary_map(middle, "pca")
     assert shown.words.tolist() == list(range(200))
     assert (shown.parameters["words"], shown.parameters["lexicon_words"]) == (200, 700)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dpcore.attack.language import counts as language_counts
-from dpcore.attack.language.language import language
+from dpcore.attack.language import language
 from dpcore.attack.output import spectrum
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_folder

@@ -28,7 +28,7 @@ def values(rows, quantity):
     "label", ["first-layer, joint, laplace, 0.25", "picture, linear, gaussian, 0.5"]
 )
 def test_a_cell_tells_every_way_to_certify(label):
-    rows = measure(cell_of(DIGITS, label), Sources())
+    rows = measure(cell_of(DIGITS.plan, label), Sources())
     noise = label.split(", ")[2]
     certified = values(rows, "certified")
     named = {variant.split(", ")[0] for variant, _ in certified}
@@ -46,16 +46,18 @@ def test_a_cell_tells_every_way_to_certify(label):
 
 
 def test_the_same_cell_gives_the_same_rows():
-    cell = cell_of(DIGITS, "auto-encoder, separate, gaussian, 0.25")
+    cell = cell_of(DIGITS.plan, "auto-encoder, separate, gaussian, 0.25")
     assert measure(cell, Sources()) == measure(cell, Sources())
     other = dataclasses.replace(cell, seed=1)
     assert measure(other, Sources()) != measure(cell, Sources())
 
 
 def test_the_network_without_noise_and_the_cost_are_cells_too():
-    (row,) = measure(cell_of(DIGITS, "no noise layer"), Sources())
+    (row,) = measure(cell_of(DIGITS.plan, "no noise layer"), Sources())
     assert row["quantity"] == "accuracy"
-    rows = measure(cell_of(DIGITS, "cost of 8 channels", ("channels", 2), ("steps", 8)), Sources())
+    rows = measure(
+        cell_of(DIGITS.plan, "cost of 8 channels", ("channels", 2), ("steps", 8)), Sources()
+    )
     ratios = values(rows, "step_ratio")
     assert set(ratios) == {(f"{place}, {noise}", 2) for place in REGIMES for noise in ACCOUNTINGS}
     seconds = values(rows, "step_seconds")
