@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dpcore.lexicon.extent.extent import Extent
-    from dpcore.lexicon.nearest import NearestSearch
+    from dpcore.lexicon.nearest_word import NearestSearch
     from dpcore.lexicon.neighbours import NeighbourTable
     from dpcore.lexicon.progress import Progress
 
@@ -263,7 +263,7 @@ class Lexicon:
 
     @cached_property
     def _nearest_search(self) -> NearestSearch:
-        from dpcore.lexicon.nearest import NearestSearch
+        from dpcore.lexicon.nearest_word import NearestSearch
 
         return NearestSearch(self.vectors)
 

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest import SAFE_LENGTHS, NearestSearch, nearest, product_error
+from dpcore.lexicon.nearest_word import SAFE_LENGTHS, NearestSearch, nearest, product_error
 from dpcore.lexicon.progress import silent
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 

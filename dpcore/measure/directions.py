@@ -25,8 +25,8 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, blocks, shared_mean_error
+from dpcore.measure.probability_intervals import MeanTally, Tally
 from dpcore.measure.reaching import weighed_mass
-from dpcore.measure.shares import MeanTally, Tally
 from dpcore.mechanisms.additive import rays
 from dpcore.noise.radial import radii
 from dpcore.noise.streams import generator

@@ -12,7 +12,7 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
 from dpcore.measure.figures import Figures, independent_mean_error
-from dpcore.measure.shares import Tally
+from dpcore.measure.probability_intervals import Tally
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.measure.outputs import outputs_of
-from dpcore.measure.shares import Tally
+from dpcore.measure.probability_intervals import Tally
 from dpcore.mechanisms.additive.towards import rays_towards
 from dpcore.noise.radial import radius_cdf
 from dpcore.noise.streams import generator

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import RUNS, Method, choose_method, measure
-from dpcore.measure.intervals import Interval, holding, scan
+from dpcore.measure.epsilon_ranges import Interval, holding, scan
 from dpcore.measure.summary import QUANTITIES, summarise
 
 if TYPE_CHECKING:

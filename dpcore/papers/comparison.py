@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from dpcore.papers.carvalho2021.comparison import carvalho_rows
 from dpcore.papers.habernal2021.comparison import adept_rows
-from dpcore.papers.huang2024 import autoencoder_comparison, comparison, texts_comparison
+from dpcore.papers.huang2024 import (
+    autoencoder_comparison,
+    deniability_comparison,
+    utility_comparison,
+)
 from dpcore.papers.row import Row
 from dpcore.papers.xu2021.comparison import figure_rows as xu_figure_rows
 from dpcore.papers.xu2021.training_comparison import training_rows
@@ -29,11 +33,11 @@ _COMPARED: dict[str, Callable[[Figures], tuple[Row, ...]]] = {
     "xu2021-figure-1-snli": xu_figure_rows,
     "xu2021-tables-2-3-imdb": training_rows,
     "xu2021-tables-2-3-snli": training_rows,
-    "huang2024-figure-2-yelp": comparison.figure_rows,
-    "huang2024-figure-5-yahoo": comparison.figure_rows,
-    "huang2024-figure-4-sst2": texts_comparison.accuracy_rows,
-    "huang2024-figure-4-agnews": texts_comparison.accuracy_rows,
-    "huang2024-tables-yelp": texts_comparison.table_rows,
+    "huang2024-figure-2-yelp": deniability_comparison.figure_rows,
+    "huang2024-figure-5-yahoo": deniability_comparison.figure_rows,
+    "huang2024-figure-4-sst2": utility_comparison.accuracy_rows,
+    "huang2024-figure-4-agnews": utility_comparison.accuracy_rows,
+    "huang2024-tables-yelp": utility_comparison.table_rows,
     "huang2024-autoencoder-yelp": autoencoder_comparison.autoencoder_rows,
     "huang2024-autoencoder-yahoo": autoencoder_comparison.autoencoder_rows,
     "huang2024-autoencoder-noise-yelp": autoencoder_comparison.noise_rows,

@@ -207,7 +207,7 @@ def format_named(name: str) -> Format:
 
 
 def _formats() -> tuple[Format, ...]:
-    from dpcore.privatize.parquet import Parquet
-    from dpcore.privatize.text import CommaSeparated, JsonLines, TextLines
+    from dpcore.privatize.parquet_files import Parquet
+    from dpcore.privatize.text_files import CommaSeparated, JsonLines, TextLines
 
     return TextLines(), CommaSeparated(), CommaSeparated("\t"), JsonLines(), Parquet()

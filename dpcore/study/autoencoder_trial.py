@@ -22,7 +22,7 @@ from dpcore.errors import TextError
 from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
-from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.measure.similarity.similarity import bleu, rouge1, words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

@@ -8,8 +8,8 @@ import pytest
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
 from dpcore.measure.deniability import measure
+from dpcore.measure.probability_intervals import LEVEL
 from dpcore.measure.reaching import output_tally
-from dpcore.measure.shares import LEVEL
 from dpcore.measure.words import named
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.shared import SharedDirections

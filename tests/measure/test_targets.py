@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.measure.deniability import measure
-from dpcore.measure.intervals import Interval, holding, scan
+from dpcore.measure.epsilon_ranges import Interval, holding, scan
 from dpcore.measure.summary import summarise
 from dpcore.measure.targets import Target, calibrate, solve
 from dpcore.measure.words import named

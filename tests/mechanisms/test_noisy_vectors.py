@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator

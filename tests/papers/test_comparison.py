@@ -9,7 +9,7 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.measure.counting import expected_distinct
 from dpcore.papers.comparison import compare, comparison_table
-from dpcore.papers.huang2024 import comparison as comparison_huang
+from dpcore.papers.huang2024 import deniability_comparison as comparison_huang
 from dpcore.papers.huang2024.printed import NOISELESS
 from dpcore.papers.panels import drawing
 from dpcore.papers.row import Row, signed

@@ -204,7 +204,7 @@ def test_a_kept_column_releases_nothing_but_its_values(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_has_the_same_limit_of_a_document(tmp_path, monkeypatch, kind):
-    for module in ("files", "text"):
+    for module in ("files", "text_files"):
         monkeypatch.setattr(f"dpcore.privatize.{module}.MAX_DOCUMENT_BYTES", 400)
     source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
     write(source, ["w1", "é" * 160, "w2"])

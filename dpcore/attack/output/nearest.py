@@ -20,8 +20,8 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from dpcore.measure.outputs import outputs_of
+from dpcore.measure.probability_intervals import MeanTally, Tally
 from dpcore.measure.reaching import output_blocks
-from dpcore.measure.shares import MeanTally, Tally
 from dpcore.measure.summary import STANDARD_ERRORS
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort

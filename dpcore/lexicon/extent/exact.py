@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.metric import Metric, distances, paired_distances
-from dpcore.lexicon.nearest import SAFE_LENGTHS, product_error
+from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

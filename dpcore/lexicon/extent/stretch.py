@@ -11,7 +11,7 @@ from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.extent.exact import exact_extent
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:

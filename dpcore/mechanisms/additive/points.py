@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.extent.exact import exact_extent
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.lexicon.progress import silent
 from dpcore.limits import SEPARATED_AT_ONCE_WORDS
 from dpcore.mechanisms.additive.rays import largest_norm

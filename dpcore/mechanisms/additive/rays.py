@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.ranking import Ranking
 from dpcore.mechanisms.additive.envelope import (
     Candidates,

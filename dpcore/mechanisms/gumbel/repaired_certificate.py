@@ -28,7 +28,7 @@ import numpy as np
 
 from dpcore.arrays import largest
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.lexicon.nearest import product_error
+from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR

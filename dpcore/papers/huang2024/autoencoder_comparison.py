@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcore.attack.output.noisy_vector import divergence, kept_at_most
 from dpcore.papers.huang2024 import printed as paper
-from dpcore.papers.huang2024.comparison import row
+from dpcore.papers.huang2024.deniability_comparison import row
 from dpcore.papers.huang2024.plans import (
     EQUAL,
     equal_label,

@@ -22,7 +22,7 @@ from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import write_text
-from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

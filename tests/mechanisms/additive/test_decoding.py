@@ -9,7 +9,7 @@ import pytest
 
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.nearest import NearestSearch
+from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.decoding import Decoding, radial_noise, truncated_noise
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace

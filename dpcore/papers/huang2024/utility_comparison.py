@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcore.papers.huang2024 import printed as paper
-from dpcore.papers.huang2024.comparison import row
+from dpcore.papers.huang2024.deniability_comparison import row
 from dpcore.papers.row import differences, epsilon_text, joined, signed
 from dpcore.study.rewriting import QUANTITIES
 from dpcore.study.utility_solve import solve

@@ -6,7 +6,7 @@ import pytest
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest import nearest, product_error
+from dpcore.lexicon.nearest_word import nearest, product_error
 
 
 def by_force(vectors, queries):

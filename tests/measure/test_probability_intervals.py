@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.measure.shares import ENOUGH, MeanTally, Tally
+from dpcore.measure.probability_intervals import ENOUGH, MeanTally, Tally
 from tests.chance import FALSE_ALARM
 
 
