@@ -71,13 +71,13 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(self.mechanism, Mechanism):
             lexicon = self.lexicon if isinstance(self.lexicon, Lexicon) else load(self.lexicon)
-            made = create(self.mechanism, lexicon)
+            built = create(self.mechanism, lexicon)
         elif self.lexicon is None:
-            made = self.mechanism
+            built = self.mechanism
         else:
             raise ParameterError("a mechanism has its own lexicon: leave out `lexicon`")
-        made.check_epsilon(self._given())
-        self.mechanism_ = made
+        built.check_epsilon(self._given())
+        self.mechanism_ = built
         return self
 
     def transform(self, X: Iterable[str]) -> list[str]:  # noqa: N803

@@ -124,17 +124,17 @@ def strip_caption(table: pd.DataFrame) -> str:
         table: the columns `COLUMNS`, of one word.
     """
     word = str(table["word"].iloc[0])
-    said = []
+    sentences = []
     for _, rows in table.groupby("mechanism", sort=False):
         title = str(rows["title"].iloc[0])
         last = rows.iloc[-1]
         others = rows.loc[rows["output"] != word, "output"].nunique()
         if last["output"] == word:
             start = float(last["from_epsilon"])
-            said.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
+            sentences.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
         else:
-            said.append(f"{title}: never stays in this range, {_others(others)}")
-    return "\n".join([f"What this draw makes of “{word}”:", *said])
+            sentences.append(f"{title}: never stays in this range, {_others(others)}")
+    return "\n".join([f"What this draw makes of “{word}”:", *sentences])
 
 
 def _others(count: int) -> str:

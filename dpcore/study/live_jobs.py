@@ -108,17 +108,17 @@ class Course:
         if left is not None:
             self._share = max(self._share, spent / (spent + left) if spent + left > 0 else 0.0)
         name, trial = self.parts[number]
-        said = f"Part {number + 1} of {total} ({name}, trial {trial + 1})"
+        sentence = f"Part {number + 1} of {total} ({name}, trial {trial + 1})"
         stage, done, among = self._stage
-        said += f": {done:,} of {among:,} {stage}" if stage else ": reading texts"
-        said += f"; {spent:.0f} s"
+        sentence += f": {done:,} of {among:,} {stage}" if stage else ": reading texts"
+        sentence += f"; {spent:.0f} s"
         if left is not None:
-            said += (
+            sentence += (
                 f", about {left:.0f} s left"
                 if left < _SHORT
                 else f", about {left / 60:.0f} min left"
             )
-        return self._share, said
+        return self._share, sentence
 
     def _inside(self) -> float:
         """How far the present part is, from 0 to 1."""

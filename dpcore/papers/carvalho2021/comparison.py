@@ -51,7 +51,7 @@ def _for_both(text: Callable[[str], object]) -> str:
 
 
 def _baseline(figures: Figures) -> Row:
-    shares = _for_all(figures, lambda own: own.without("accuracy"))
+    shares = _for_all(figures, lambda chosen: chosen.without("accuracy"))
     return row(
         figure="Figure 1a",
         quantity="accuracy without privacy",
@@ -64,14 +64,14 @@ def _baseline(figures: Figures) -> Row:
 
 def _at_two(figures: Figures, curve: str) -> Row:
     printed = PRINTED_AT_TWO[curve]
-    own = figures.only(tested_on="clean")
-    means = (own.mean("accuracy", curve, 2.0, learner=learner) for learner in _LEARNERS)
+    chosen = figures.only(tested_on="clean")
+    means = (chosen.mean("accuracy", curve, 2.0, learner=learner) for learner in _LEARNERS)
     facts = figures.lexicon("imdb")
     return row(
         figure="Figure 1a and Section 5",
         quantity=f"accuracy of {curve} at ε = 2",
         said=f"{printed:.2f}",
-        ours=_for_all(figures, lambda own: own.at("accuracy", curve, 2.0)),
+        ours=_for_all(figures, lambda chosen: chosen.at("accuracy", curve, 2.0)),
         difference=", ".join(signed(mean - printed) for mean in means),
         reason=f"At ε = 2 {100 * figures.mean('nw', curve, 2.0):.3g} % of the words stay here. ε "
         "is per unit of distance, and the "
@@ -83,12 +83,12 @@ def _at_two(figures: Figures, curve: str) -> Row:
 
 def _same_level(figures: Figures) -> Row:
     level = PRINTED_AT_TWO["tem"]
-    own = figures.only(tested_on="clean")
+    chosen = figures.only(tested_on="clean")
     # 0.02 below the ceiling of the weakest classifier: a level that each of them passes for sure.
-    aim = min(level, *(own.without("accuracy", learner=name).mean - 0.02 for name in _LEARNERS))
+    aim = min(level, *(chosen.without("accuracy", learner=name).mean - 0.02 for name in _LEARNERS))
 
-    def reached(own: Figures) -> str:
-        return _for_both(lambda curve: epsilon_text(own.reaching("accuracy", curve, aim)))
+    def reached(chosen: Figures) -> str:
+        return _for_both(lambda curve: epsilon_text(chosen.reaching("accuracy", curve, aim)))
 
     return row(
         figure="Figure 1a",
@@ -104,8 +104,8 @@ def _order(figures: Figures) -> Row:
     epsilon = 4.0
     kept = _for_both(lambda curve: f"{figures.mean('nw', curve, epsilon):.3g}")
 
-    def accuracy(own: Figures) -> str:
-        return _for_both(lambda curve: own.at("accuracy", curve, epsilon))
+    def accuracy(chosen: Figures) -> str:
+        return _for_both(lambda curve: chosen.at("accuracy", curve, epsilon))
 
     return row(
         figure="Figure 1a",
@@ -118,12 +118,12 @@ def _order(figures: Figures) -> Row:
 
 
 def _equal_attack(figures: Figures) -> Row:
-    own = figures.only(learner=_ATTACKED)
-    level = 0.5 + 0.5 * (own.without("auc", variant=STRONGER).mean - 0.5)
+    chosen = figures.only(learner=_ATTACKED)
+    level = 0.5 + 0.5 * (chosen.without("auc", variant=STRONGER).mean - 0.5)
     ours, shares = [], []
     for curve in PRINTED_AT_TWO:
-        epsilon = own.reaching("auc", curve, level, variant=STRONGER)
-        accuracy = own.interpolated("accuracy", curve, epsilon, tested_on="clean")
+        epsilon = chosen.reaching("auc", curve, level, variant=STRONGER)
+        accuracy = chosen.interpolated("accuracy", curve, epsilon, tested_on="clean")
         text = f"{curve} ε = {epsilon_text(epsilon)}"
         if accuracy is not None:
             shares.append(accuracy)
@@ -144,11 +144,11 @@ def _equal_attack(figures: Figures) -> Row:
 
 
 def _attack(figures: Figures, curve: str) -> Row:
-    own = figures.only(learner=_ATTACKED)
+    chosen = figures.only(learner=_ATTACKED)
     written, stronger = (
-        own.at("auc", curve, 2.0, variant=variant) for variant in (AS_WRITTEN, STRONGER)
+        chosen.at("auc", curve, 2.0, variant=variant) for variant in (AS_WRITTEN, STRONGER)
     )
-    clean = joined((own.without("auc", variant=v).mean for v in (AS_WRITTEN, STRONGER)), ".3f")
+    clean = joined((chosen.without("auc", variant=v).mean for v in (AS_WRITTEN, STRONGER)), ".3f")
     return row(
         figure="Figure 1b and Section 5",
         quantity=f"attacker's AUC against {curve} at ε = 2",
@@ -162,14 +162,14 @@ def _attack(figures: Figures, curve: str) -> Row:
 
 def _few_false(figures: Figures) -> Row:
     rate = 0.01
-    own = figures.only(learner=_ATTACKED, variant=STRONGER, at=rate)
+    chosen = figures.only(learner=_ATTACKED, variant=STRONGER, at=rate)
     points = (("tem", 2.0), ("tem", 4.0), ("madlib", 4.0), ("madlib", 20.0))
-    shares = (f"{curve} at ε = {e:g}: {own.at('tpr', curve, e)}" for curve, e in points)
+    shares = (f"{curve} at ε = {e:g}: {chosen.at('tpr', curve, e)}" for curve, e in points)
     return row(
         figure="not in the paper",
         quantity=f"true positives at {100 * rate:g} % false positives, stronger attacker",
         said="not given",
-        ours="; ".join((f"without privacy {own.without('tpr')}", *shares)),
+        ours="; ".join((f"without privacy {chosen.without('tpr')}", *shares)),
         reason=f"Guessing finds {100 * rate:g} %. An AUC far from 0.5 can go with few sure hits, "
         "and the other way round; an accusation needs the sure ones.",
     )

@@ -44,7 +44,7 @@ def _each(figures: Figures) -> list[tuple[str, Figures]]:
 
 def _baselines(figures: Figures, quantity: str) -> str:
     """A baseline of each corpus."""
-    return ", ".join(f"{name} {own.without(quantity).mean:.4g}" for name, own in _each(figures))
+    return ", ".join(f"{name} {part.without(quantity).mean:.4g}" for name, part in _each(figures))
 
 
 def _true_epsilon(figures: Figures, epsilon: float) -> float:
@@ -97,11 +97,11 @@ def _factor(figures: Figures) -> Row:
 
 def _bound(figures: Figures, epsilon: float) -> Row:
     claims, ours = [], []
-    for name, own in _each(figures):
-        claimed = own.mean("first_bound", "adept", epsilon, variant="claimed")
+    for name, part in _each(figures):
+        claimed = part.mean("first_bound", "adept", epsilon, variant="claimed")
         claims.append(f"{name} {claimed:.3g}")
-        mean, half = _pooled(own, epsilon)
-        repaired = own.mean("bayes", "l2-laplace", epsilon)
+        mean, half = _pooled(part, epsilon)
+        repaired = part.mean("bayes", "l2-laplace", epsilon)
         ours.append(
             f"{name}: {mean:.3g} ({mean - half:.3g} to {mean + half:.3g}), with (c) {repaired:.3g}"
         )
@@ -126,12 +126,12 @@ def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
 
 def _attack(figures: Figures) -> Row:
     ours = []
-    for name, own in _each(figures):
-        shares = joined(own.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
-        count = float(own.rows("first_bound")["count"].mean())
+    for name, part in _each(figures):
+        shares = joined(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
+        count = float(part.rows("first_bound")["count"].mean())
         ours.append(
-            f"{name}: {shares}; mean rank at ε = 8 {own.mean('rank', 'adept', 8.0):.3g}, with (c) "
-            f"{own.mean('rank', 'l2-laplace', 8.0):.4g}, by guessing {(count + 1) / 2:.0f}"
+            f"{name}: {shares}; mean rank at ε = 8 {part.mean('rank', 'adept', 8.0):.3g}, with (c) "
+            f"{part.mean('rank', 'l2-laplace', 8.0):.4g}, by guessing {(count + 1) / 2:.0f}"
         )
     return row(
         figure="Appendix C",
@@ -148,11 +148,11 @@ def _attack(figures: Figures) -> Row:
 def _utility(figures: Figures) -> Row:
     ours = []
     for name, corpus in _each(figures):
-        own = corpus.only(learner="tf-idf", tested_on="clean")
-        alone, plain = (own.without("accuracy", variant=kind).mean for kind in (_NO_NOISE, ""))
+        part = corpus.only(learner="tf-idf", tested_on="clean")
+        alone, plain = (part.without("accuracy", variant=kind).mean for kind in (_NO_NOISE, ""))
         ours.append(
-            f"{name}: {own.at('accuracy', 'adept', 1.0)}; without noise {alone:.3f}, original text "
-            f"{plain:.3f}, largest intent {corpus.without('majority').mean:.3f}"
+            f"{name}: {part.at('accuracy', 'adept', 1.0)}; without noise {alone:.3f}, original "
+            f"text {plain:.3f}, largest intent {corpus.without('majority').mean:.3f}"
         )
     return Row(
         paper="Krishna et al. 2021",
@@ -168,9 +168,9 @@ def _utility(figures: Figures) -> Row:
 
 def _repaired(figures: Figures) -> Row:
     ours = []
-    for name, own in _each(figures):
+    for name, part in _each(figures):
         values = ", ".join(
-            f"{title} {own.mean('rouge1', arm, 16.0):.3f}"
+            f"{title} {part.mean('rouge1', arm, 16.0):.3f}"
             for arm, title in {"adept": "published", **_REPAIRS}.items()
         )
         ours.append(f"{name}: {values}")
@@ -187,12 +187,12 @@ def _repaired(figures: Figures) -> Row:
 def _equal_privacy(figures: Figures) -> Row:
     true = _true_epsilon(figures, 16.0)
     ours = []
-    for name, own in _each(figures):
+    for name, part in _each(figures):
         repairs = ", ".join(
-            f"{title} {own.interpolated('rouge1', arm, true):.3f}"
+            f"{title} {part.interpolated('rouge1', arm, true):.3f}"
             for arm, title in _REPAIRS.items()
         )
-        ours.append(f"{name}: published {own.mean('rouge1', 'adept', 16.0):.3f}, {repairs}")
+        ours.append(f"{name}: published {part.mean('rouge1', 'adept', 16.0):.3f}, {repairs}")
     return row(
         figure="Section 7",
         quantity="ROUGE-1 at one and the same true ε, that of the published noise at ε = 16",

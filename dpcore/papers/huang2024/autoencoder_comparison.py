@@ -31,23 +31,23 @@ _TITLES = {"rouge1_recall": "ROUGE-1 recall", "nw": "Nw"}
 
 def autoencoder_rows(figures: Figures) -> tuple[Row, ...]:
     """Rows of a corpus whose network was trained without noise, GloVe vectors."""
-    own = figures.only(lexicon=_corpus(figures))
+    chosen = figures.only(lexicon=_corpus(figures))
     return (
-        _noiseless(own),
-        *(_curve(own, quantity, curve) for quantity in _TITLES for curve in paper.MECHANISMS),
-        *(_loss(own, curve) for curve in paper.MECHANISMS),
-        *(_reached(own, curve) for curve in ("gaussian-classical", "laplace")),
-        _gives_away(own),
-        *(_equal(own, epsilon) for epsilon in EQUAL),
-        _length(own),
+        _noiseless(chosen),
+        *(_curve(chosen, quantity, curve) for quantity in _TITLES for curve in paper.MECHANISMS),
+        *(_loss(chosen, curve) for curve in paper.MECHANISMS),
+        *(_reached(chosen, curve) for curve in ("gaussian-classical", "laplace")),
+        _gives_away(chosen),
+        *(_equal(chosen, epsilon) for epsilon in EQUAL),
+        _length(chosen),
     )
 
 
 def noise_rows(figures: Figures) -> tuple[Row, ...]:
     """Rows of the network that was trained with the noise of each ε."""
-    own = figures.only(lexicon=_corpus(figures))
-    trained = [_trained(own, curve, e) for curve in paper.MECHANISMS for e in (0.05, 20.0)]
-    return (*trained, _useful(own), _time(own))
+    chosen = figures.only(lexicon=_corpus(figures))
+    trained = [_trained(chosen, curve, e) for curve in paper.MECHANISMS for e in (0.05, 20.0)]
+    return (*trained, _useful(chosen), _time(chosen))
 
 
 def _corpus(figures: Figures) -> str:

@@ -171,10 +171,10 @@ def _baselines(figures: Figures, key: str) -> Row:
 
 
 def _trlaplace(figures: Figures, key: str, kind: str) -> Row:
-    own = figures.only(lexicon=f"{key}{kind}")
+    chosen = figures.only(lexicon=f"{key}{kind}")
     clean, private = (
         ", ".join(
-            str(own.at("accuracy", "trlaplace", epsilon, learner=_LEARNER, tested_on=texts))
+            str(chosen.at("accuracy", "trlaplace", epsilon, learner=_LEARNER, tested_on=texts))
             for epsilon in _SHOWN
         )
         for texts in ("clean", "private")
@@ -185,9 +185,9 @@ def _trlaplace(figures: Figures, key: str, kind: str) -> Row:
         said="around 0.865 at every ε" if kind == "-random" else "close to the baseline at every ε",
         ours=f"tested on clean text {clean}; on private text {private}",
         reason="Noise of the published width on 300 coordinates leaves a share of "
-        f"{own.mean('nw', 'trlaplace', 20.0):.2g} of the "
+        f"{chosen.mean('nw', 'trlaplace', 20.0):.2g} of the "
         "words at ε = 20, so there is nothing to learn (majority class: "
-        f"{own.without('majority').mean:.3f}). A "
+        f"{chosen.without('majority').mean:.3f}). A "
         "network that is fine-tuned with the noise inside sees the labels and the whole private "
         "sentence again and again; that is not what a release of private text gives.",
     )
@@ -224,11 +224,11 @@ def _needed(figures: Figures, key: str) -> Row:
 
 
 def _tested_on(figures: Figures, key: str) -> Row:
-    own = figures.only(learner=_LEARNER, lexicon=key)
+    chosen = figures.only(learner=_LEARNER, lexicon=key)
     ours = []
     for curve in ("madlib", "random-projection"):
         clean, private = (
-            own.mean("accuracy", curve, 10.0, tested_on=texts) for texts in ("clean", "private")
+            chosen.mean("accuracy", curve, 10.0, tested_on=texts) for texts in ("clean", "private")
         )
         ours.append(f"{curve} {clean:.3f} and {private:.3f}")
     return row(
@@ -244,10 +244,10 @@ def _tested_on(figures: Figures, key: str) -> Row:
 def _privacy(figures: Figures, key: str) -> Row:
     """Status, largest loss and true δ of every mechanism at one ε."""
     epsilon = 20.0
-    own = figures.only(lexicon=key, epsilon=epsilon)
-    deltas = own.rows("true_delta").set_index("label")["value"]
+    chosen = figures.only(lexicon=key, epsilon=epsilon)
+    deltas = chosen.rows("true_delta").set_index("label")["value"]
     ours = []
-    for _, loss in own.rows("claimed_loss").iterrows():
+    for _, loss in chosen.rows("claimed_loss").iterrows():
         delta = f", true δ {deltas[loss['label']]:.3g}" if loss["label"] in deltas.index else ""
         ours.append(f"{loss['mechanism']} {loss['variant']}, {loss['value']:.4g} nats{delta}")
     return row(

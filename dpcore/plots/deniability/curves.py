@@ -246,7 +246,7 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     """
     runs = float(table["runs"].max())
     half = 0.5 if quantity == "nw" else runs / 2
-    said = []
+    sentences = []
     for key, rows in table.groupby("mechanism", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
         text = (
@@ -257,8 +257,8 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
         if len(beyond) and len(beyond) < len(rows):
             sign = "at least" if quantity == "nw" else "less than"
             text += f", first {sign} {half:g} at {number(beyond['epsilon'].iloc[0])}"
-        said.append(text + ".")
-    return f"{_WHAT[quantity]}{_in_runs(quantity, runs)}, as curves over ε. " + " ".join(said)
+        sentences.append(text + ".")
+    return f"{_WHAT[quantity]}{_in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
 
 
 def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float) -> str:
@@ -272,11 +272,11 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
     """
     runs = float(table["runs"].max())
     what = _WHAT[quantity] + _in_runs(quantity, runs)
-    said = []
+    sentences = []
     for key, row in rows_at(table, at, _SAID).items():
         name = short_name(key)
         if row is None:
-            said.append(f"{name} is not defined there.")
+            sentences.append(f"{name} is not defined there.")
             continue
         ends = row["mean_low"], row["mean_high"]
         if row["method"] == "exact":
@@ -285,11 +285,11 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
             mean = f"{probability_text(row['mean'], *ends)}, interval of 95 %"
         else:
             mean = f"{row['mean']:.3g} (± {(ends[1] - ends[0]) / 2:.2g}, two standard errors)"
-        said.append(
+        sentences.append(
             f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
             f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
         )
-    return f"{what}, at {at_label}. " + " ".join(said)
+    return f"{what}, at {at_label}. " + " ".join(sentences)
 
 
 def _in_runs(quantity: str, runs: float) -> str:

@@ -283,12 +283,12 @@ def map_caption(
         drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
     """
     name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
-    said = [
+    sentences = [
         f"{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map keeps "
         f"{kept:{'.0%' if kept >= 0.02 else '.1%'}} among the {k} nearest."
     ]
     if not math.isnan(density):
-        said.append(
+        sentences.append(
             f"Crowded places stay crowded with a rank correlation of {density:.2f} "
             "(1: all, 0: nothing of it)."
         )
@@ -297,13 +297,13 @@ def map_caption(
             f"{share:.1%} of the outputs of “{word}”"
             for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
         )
-        said.append(f"{at}: {shares} fall on words of this map.")
+        sentences.append(f"{at}: {shares} fall on words of this map.")
     if drawn is not None:
         sources, mass = drawn["source"].to_numpy(), drawn["mass"].to_numpy()
         held = [f"{mass[sources == one].sum():.1%}" for one in sorted(set(sources.tolist()))]
-        said.append(
+        sentences.append(
             f"The {len(drawn):,} output words that are drawn hold {' and '.join(held)}."
             if held
             else "No output is likely enough to be drawn: the mass is spread over too many words."
         )
-    return " ".join(said)
+    return " ".join(sentences)
