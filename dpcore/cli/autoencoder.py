@@ -142,7 +142,7 @@ def _public(options: Options) -> list[str]:
 
         return sentences_of(teaching_corpus().part("train").texts, 1, MAX_SENTENCE_WORDS)
     if options.data.suffix == ".parquet":
-        from dpcore.study.tables import need_pandas
+        from dpcore.learn.packages import need_pandas
 
         name = options.text_column
         try:

@@ -109,7 +109,7 @@ def _texts(options: Options) -> LabelledTexts:
 def _run(live: Live, workers: int, progress: Progress) -> list[Row]:
     """The rows of all cells, in the order of the plan."""
     from dpcore.jobs.executors import of
-    from dpcore.study.live import JOB
+    from dpcore.study.live_jobs import JOB
     from dpcore.study.plan import canonical
 
     jobs = live.jobs()

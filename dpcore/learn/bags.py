@@ -95,9 +95,10 @@ def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> 
     from dpcore.rewrite.documents import encode_all
 
     plain = (text.replace("<br />", " ") for text in texts)
-    found = encode_all(plain, lexicon, for_text=False)
-    words, offsets = found.words, found.offsets
+    read = encode_all(plain, lexicon, for_text=False)
+    words, offsets = read.words, read.offsets
     if most is not None:
+        # The number of each place within its document.
         place = np.arange(words.size) - np.repeat(offsets[:-1], np.diff(offsets))
         words = words[place < most]
         offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(offsets), most))))

@@ -21,7 +21,7 @@ from dpcore.learn.pixeldp.certified_prediction import (
     score_bounds,
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting
-from dpcore.learn.pixeldp.noisy_text import train_text, words_within
+from dpcore.learn.pixeldp.text import train_text, words_within
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst

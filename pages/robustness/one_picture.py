@@ -11,8 +11,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
-from dpcore.learn.pixeldp.digits import Place, digits
-from dpcore.learn.pixeldp.digits_look import look_at
+from dpcore.learn.pixeldp.digits import Place, digits, look_at
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure

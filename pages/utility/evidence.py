@@ -13,7 +13,8 @@ from dpcore.learn.classifiers import learner_of
 from dpcore.plots.utility.curves import TITLES, Line
 from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
-from dpcore.study.utility_summary import baseline, chosen
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import baseline
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.plots.utility.roc import roc_caption, roc_figure
-from dpcore.study.utility_summary import chosen, roc_curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import roc_curves
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 

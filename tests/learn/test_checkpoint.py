@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import __version__
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn.checkpoint import Checkpoint, load, save
+from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.lexicon.lexicon import Lexicon
 
 
@@ -30,12 +30,7 @@ def example() -> Checkpoint:
 def test_what_was_written_is_read(tmp_path):
     path = tmp_path / "net.safetensors"
     save(path, example())
-    found = load(
-        path,
-        architecture="cnn",
-        lexicon=lexicon(),
-        shapes={"weight": (2, 3), "count": (1,), "exact": ()},
-    )
+    found = load(path, architecture="cnn", lexicon=lexicon())
     assert dict(found.settings) == {"hidden": 3, "name": "ε"}
     assert found.facts == {"accuracy": 0.5}
     assert found.version == __version__
@@ -98,7 +93,7 @@ def test_another_network_vocabulary_or_shape_is_refused(tmp_path):
         {**good, "more": (1,)},
     ):
         with pytest.raises(ParameterError, match=r"the checkpoint has .* and the network needs"):
-            load(path, shapes=shapes)
+            check_shapes(load(path), shapes)
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
