@@ -77,6 +77,7 @@ class Bags:
     def _counts(self) -> Any:
         from scipy.sparse import csr_array
 
+        # Duplicates of a row and column are added up: so occurrences are counted.
         row = np.repeat(np.arange(len(self)), self.lengths)
         known = self.words >= 0
         ones = np.ones(int(known.sum()))

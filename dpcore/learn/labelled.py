@@ -103,6 +103,7 @@ class LabelledTexts:
             cut = max(MIN_CLASS_TEXTS, round(test_share * rows.size))
             test += rows[:cut].tolist()
             train += rows[cut:].tolist()
+        # Shuffled again: a network that learned class after class would forget the first ones.
         return self.part(rng.permutation(train)), self.part(rng.permutation(test))
 
     @property

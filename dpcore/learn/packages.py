@@ -45,11 +45,8 @@ def need_pandas(purpose: str) -> Any:
     Args:
         purpose: begins the sentence, such as "recorded results need".
     """
-    try:
-        import pandas
-        import pyarrow  # noqa: F401 - the engine that pandas uses
-    except ImportError as error:
-        raise MissingPackageError(f"{purpose} the package {error.name}; install {_APP}") from error
+    pandas = _imported("pandas", f"{purpose} the package pandas", _APP)
+    _imported("pyarrow", f"{purpose} the package pyarrow", _APP)  # the engine that pandas uses
     return pandas
 
 

@@ -129,7 +129,7 @@ class Cell:
 
     def generator(self, *key: str | int) -> np.random.Generator:
         """Randomness of this cell and no other."""
-        return generator(self.seed, "cell", self._identity(), *key)  # whoever works, and when
+        return generator(self.seed, "cell", self._identity(), *key)  # whoever does it, and when
 
     def shared_generator(self, *key: str | int) -> np.random.Generator:
         """Randomness that all cells of one seed and data have in common, such as a split."""

@@ -46,8 +46,10 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
             }
             for known in claimed_rows(mechanism, arm.epsilons, tokens):
                 yield named | known
-            for computed in _computed(mechanism, arm.epsilons):
-                yield named | computed
+            computed = mechanism.true_epsilons(arm.epsilons)  # a look at all pairs of words
+            if computed is not None:
+                for epsilon, true in zip(arm.epsilons, computed, strict=True):
+                    yield named | row("true_epsilon", true, epsilon=epsilon, variant="computed")
 
 
 def claimed_rows(
@@ -72,12 +74,3 @@ def claimed_rows(
         delta = mechanism.true_delta(epsilon)
         if delta is not None:
             yield row("true_delta", delta, **common)
-
-
-def _computed(mechanism: Mechanism, epsilons: Sequence[float]) -> Iterator[Row]:
-    """What takes a look at all pairs of words."""
-    computed = mechanism.true_epsilons(epsilons)
-    if computed is None:
-        return
-    for epsilon, true in zip(epsilons, computed, strict=True):
-        yield row("true_epsilon", true, epsilon=epsilon, variant="computed")

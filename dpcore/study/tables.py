@@ -94,7 +94,7 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for name in _NUMBERS:
         frame[name] = frame[name].astype("float64")
     for name in _WHOLE:
-        frame[name] = frame[name].astype("Int64")
+        frame[name] = frame[name].astype("Int64")  # whole numbers of which some are missing
     return frame
 
 

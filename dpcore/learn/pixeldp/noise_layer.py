@@ -102,8 +102,7 @@ class NoiseLayer:
 
     def noisy(self, clean: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Fresh noise on outputs of `clean`, of any shape."""
-        # In float64, without a defence against attacks on its rounding: what is certified is a
-        # prediction, and nobody learns the noisy numbers.
+        # Plain float64 noise: nothing is kept secret here, so its rounding gives nothing away.
         if self.accounting is Accounting.LAPLACE:
             return np.asarray(clean + rng.laplace(scale=self.scale, size=clean.shape))
         return np.asarray(clean + self.scale * rng.standard_normal(clean.shape))
