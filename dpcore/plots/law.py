@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout, plain, probability_text
 from dpcore.plots.style import style_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row an output, most likely first; `error` is a standard error, or a bound on the error where
@@ -44,18 +40,14 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
         },
     )
     if not bool(table["exact"].all()):
-        bars.error_x = {
-            "type": "data",
-            "symmetric": False,
-            "array": (2 * table["error"]).tolist(),
-            "arrayminus": (2 * table["error"]).clip(upper=table["probability"]).tolist(),
-            "thickness": 1.5,
-        }
+        error = 2 * table["error"]
+        below = error.clip(upper=table["probability"])  # no probability is below 0
+        bars.error_x = {"type": "data", "symmetric": False, "thickness": 1.5}
+        bars.error_x.update(array=error.tolist(), arrayminus=below.tolist())
     return go.Figure(
         bars,
         base_layout(
             height=64 + 30 * len(table),
-            dragmode=False,
             xaxis=axis("probability", rangemode="tozero"),
             yaxis=axis(autorange="reversed", showgrid=False, type="category"),
         ),

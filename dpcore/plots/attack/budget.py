@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text, count_text
 from dpcore.plots.layout import axis, base_layout, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row a distinct word, in the order of the text: how often it stands there, how many outputs of
@@ -33,23 +31,20 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
         A figure whose x axis is log10 of a factor.
     """
     steps = _steps(table)
-    total = sum(loss for _, loss in steps)
-    bases, base = [], 0.0
-    for _, loss in steps:
-        bases.append(base / math.log(10))
-        base += loss
-    names = [name for name, _ in steps]
-    losses = [loss for _, loss in steps]
+    names, losses = (list(column) for column in zip(*steps, strict=True))
+    # Promises add up: a stair begins at the sum of those above it.
+    bases = [base / math.log(10) for base in accumulate(losses[:-1], initial=0.0)]
+    total = sum(losses)
     places, labels = powers_of_ten(0.0, total / math.log(10), most=6)
-    whole = "the sentence"
+    whole, rows = "the sentence", list(range(len(steps) + 1))
     bars = go.Bar(
         orientation="h",
         base=[*bases, 0.0],
         x=[loss / math.log(10) for loss in (*losses, total)],
-        y=list(range(len(steps) + 1)),
+        y=rows,
         customdata=[
             f"{plain(name)}: at most {count_text(loss)} times"
-            for name, loss in ((*zip(names, losses, strict=True), (whole, total)))
+            for name, loss in (*steps, (whole, total))
         ],
         hovertemplate="%{customdata}<extra></extra>",
         marker={
@@ -60,13 +55,12 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
     return go.Figure(
         bars,
         base_layout(
-            height=_REST_PIXELS + _ROW_PIXELS * (len(steps) + 1),
-            dragmode=False,
+            height=_REST_PIXELS + _ROW_PIXELS * len(rows),
             xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
             yaxis=axis(
                 autorange="reversed",
                 showgrid=False,
-                tickvals=list(range(len(steps) + 1)),
+                tickvals=rows,
                 ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
             ),
         ),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text
 from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
@@ -30,8 +27,10 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
         table: the columns `COLUMNS`, the rows of an end in order of rank.
     """
     traces = []
+    # The ends of the ranking come last, so that no mark of the others covers theirs.
     for group, (colour, symbol, size) in _LOOKS.items():
         rows = table[table["group"] == group]
+        names = [plain(word) for word in rows["word"]]
         named = group != OTHER
         traces.append(
             go.Scatter(
@@ -39,11 +38,9 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
                 y=rows["stays"].astype("float32").tolist(),
                 name=group,
                 mode="markers+text" if named else "markers",
-                text=[plain(w) if i < _NAMED else "" for i, w in enumerate(rows["word"])]
-                if named
-                else None,
+                text=names[:_NAMED] + [""] * (len(names) - _NAMED) if named else None,
                 textposition="top left" if group == WORST else "bottom right",
-                customdata=[plain(word) for word in rows["word"]],
+                customdata=names,
                 hovertemplate="%{customdata}<br>nearest word %{x:.3g} away<br>stays %{y:.3g}"
                 "<extra></extra>",
                 marker={"color": colour, "symbol": symbol, "size": size},
@@ -53,8 +50,6 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
         traces,
         base_layout(
             height=380,
-            dragmode=False,
-            showlegend=True,
             legend=LEGEND_CLOSE,
             xaxis=axis("distance to the nearest word"),
             yaxis=axis("probability that it stays", rangemode="tozero"),

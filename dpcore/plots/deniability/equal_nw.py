@@ -6,18 +6,16 @@ With Sw on the y axis and its logarithm taken, this is Fig. 2 of Xu et al. 2021.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.plots.deniability.curves import in_runs
 from dpcore.plots.layout import LEGEND, axis, base_layout, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import short_name, style_of
 from dpcore.plots.traces import curve
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -60,13 +58,11 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
                 hovertemplate="%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}",
             )
         )
-    title = _TITLES[quantity] + (f" in {number(runs)} runs" if quantity == "sw" else "")
+    title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
     return go.Figure(
         traces,
         base_layout(
-            dragmode=False,
-            showlegend=True,
             legend=LEGEND,
             xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
             yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
@@ -84,6 +80,9 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
         quantity: sw or effective.
         runs: R of Sw.
         nw: the chosen mean Nw.
+
+    Returns:
+        HTML to stand directly below the figure.
     """
     rings = [
         (math.log10(max(value, 1.0)), style_of(str(key)).colour)
@@ -95,39 +94,33 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
 
 def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
     """What the curves look like, for who does not see them."""
-    said = []
+    sentences = []
     for key, rows in table.groupby("mechanism", sort=False):
         low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
-        said.append(
+        sentences.append(
             f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {low['nw']:.3g}, "
             f"{_count(high[quantity])} at Nw = {high['nw']:.3g}."
         )
-    of = f" in {number(runs)} runs" if quantity == "sw" else ""
-    return f"The {_TITLES[quantity]}{of}, as curves over the mean Nw. " + " ".join(said)
+    title = _TITLES[quantity] + in_runs(quantity, runs)
+    return f"The {title}, as curves over the mean Nw. " + " ".join(sentences)
 
 
 def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> str:
-    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks.
-
-    Args:
-        read: the columns `READ_COLUMNS`.
-        nw: the chosen mean Nw.
-        quantity: sw or effective.
-    """
-    said = []
+    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks."""
+    sentences = []
     for key, rows in read.groupby("mechanism", sort=False):
         name = short_name(str(key))
         if rows["epsilon"].isna().all():
-            said.append(f"{name} has it at no measured ε.")
+            sentences.append(f"{name} has it at no measured ε.")
             continue
         each = [
             f"{_count(row[quantity])} at ε = {number(row['epsilon'])}"
             for row in rows.to_dict("records")
         ]
         more = " (its Nw is not monotone)" if len(each) > 1 else ""
-        said.append(f"{name}: {'; '.join(each)}{more}.")
+        sentences.append(f"{name}: {'; '.join(each)}{more}.")
     what = _TITLES[quantity].split(":")[0]
-    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(said)
+    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(sentences)
 
 
 def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:

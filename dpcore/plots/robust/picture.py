@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import axis, base_layout
@@ -12,7 +13,6 @@ from dpcore.plots.style import BLUE, GREY, VERMILION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
 COLUMNS = ("class", "score", "low", "high")
 """One row a class: its score under the draws, and bounds on its expected score."""
 
@@ -55,11 +55,11 @@ def picture_figure(
         traces,
         base_layout(
             height=_HEIGHT,
-            dragmode=False,
             xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
-            yaxis=off
-            | {"autorange": "reversed", "showticklabels": False}
-            | {"scaleanchor": "x", "constrain": "domain"},
+            # Squares as high as they are wide, the first row at the top.
+            yaxis={"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"}
+            | {"showticklabels": False}
+            | off,
         ),
     )
 
@@ -98,7 +98,6 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
         ),
         base_layout(
             height=_HEIGHT + 30,
-            dragmode=False,
             xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
             yaxis=axis(score, fixedrange=True, range=[0, 1.03]),
         ),

@@ -54,7 +54,7 @@ def test_a_mechanism_looks_as_everywhere() -> None:
         style_of("tem").colour,
         style_of("tem").marker,
     )
-    assert second.line.color == robust.LOOKS[1][0]
+    assert second.line.color == robust.LOOKS[1].colour
 
 
 def test_no_two_looks_are_the_same() -> None:

@@ -118,4 +118,4 @@ def test_curves_of_one_mechanism_have_dashes_of_their_own():
     ],
 )
 def test_ticks_are_whole_and_not_too_many(low, high, shown):
-    assert utility.ticks(low, high)["ticktext"] == shown
+    assert utility.log_ticks(low, high)["ticktext"] == shown
