@@ -14,6 +14,8 @@ LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 """Names of curves in lines above the figure, where a phone has room for them."""
 LEGEND_CLOSE = {"orientation": "h", "x": 0.0, "y": 1.0, "yanchor": "bottom"}
 """The same right on top of the figure."""
+NAMED: dict[str, Any] = {"legend": LEGEND, "margin": {"l": 8, "r": 16, "t": 90, "b": 8}}
+"""What a figure is drawn with whose legend may take three lines above it."""
 _USUAL, _LARGE = 13, 16  # pixels: of the theme (12 to 14), and for a projector
 
 
@@ -38,12 +40,6 @@ def base_layout(**more: object) -> dict[str, Any]:
         "uirevision": "keep",
     }
     return settings | more
-
-
-def named_layout(height: int, **more: object) -> dict[str, Any]:
-    """A layout whose curves are named in a legend of up to three lines above them."""
-    margin = {"l": 8, "r": 16, "t": 90, "b": 8}
-    return base_layout(height=height, margin=margin, legend=LEGEND, **more)
 
 
 def enlarged(figure: go.Figure) -> go.Figure:

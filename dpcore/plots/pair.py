@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
+from dpcore.plots.layout import axis, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
 from dpcore.plots.style import name_tag, short_name, style_of
-from dpcore.plots.traces import curve, line
+from dpcore.plots.traces import curve, drawn, line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +35,6 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
 
     Since neither axis is ε, mechanisms whose ε means different things may share the figure. The
     chosen ε is no part of it: `pair_mark` is laid over the figure.
-
-    Args:
-        table: the columns `COLUMNS`, of one pair of words.
-
-    Returns:
-        A figure with the diagonal and one trace a mechanism.
     """
     frame, words = _frame(table), [plain(word) for word in _words(table)]
     diagonal = line([0, 1], [0, 1], "both alike", dash="dot")
@@ -57,16 +51,14 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
         )
         for pair in _curves(table)
     ]
-    return go.Figure(
+    return drawn(
         [diagonal, *traces],
-        base_layout(
-            # Names below each other: as high on every screen, and no name is cut off.
-            legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-            xaxis=axis(f"Nw of “{words[0]}”", **frame.axis(_SPAN)),
-            yaxis=axis(f"Nw of “{words[1]}”", **frame.axis(_SPAN)),
-            height=frame.height,
-            margin=frame.layout["margin"] | {"autoexpand": False},
-        ),
+        # Names below each other: as high on every screen, and no name is cut off.
+        legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        xaxis=axis(f"Nw of “{words[0]}”", **frame.axis(_SPAN)),
+        yaxis=axis(f"Nw of “{words[1]}”", **frame.axis(_SPAN)),
+        height=frame.height,
+        margin=frame.layout["margin"] | {"autoexpand": False},
     )
 
 
@@ -109,12 +101,7 @@ def pair_alt(table: pd.DataFrame) -> str:
 
 
 def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
-    """Which mechanism treats the two words differently, in the numbers of the figure.
-
-    Args:
-        table: the columns `COLUMNS`.
-        epsilons: the chosen ε of each mechanism.
-    """
+    """Which mechanism treats the words differently, in the numbers of the figure and its mark."""
     first, second = _words(table)
     sentences, gaps = [], {}
     for pair in _curves(table):

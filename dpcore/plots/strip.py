@@ -112,11 +112,7 @@ def _bars(
 
 
 def strip_caption(table: pd.DataFrame) -> str:
-    """What the ε-strip shows: from which ε on the word stays, for each mechanism.
-
-    Args:
-        table: the columns `COLUMNS`, of one word.
-    """
+    """What the ε-strip of one word shows: from which ε on it stays, for each mechanism."""
     word = str(table["word"].iloc[0])
     sentences = []
     for _, rows in table.groupby("mechanism", sort=False):

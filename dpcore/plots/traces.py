@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import note
+from dpcore.plots.layout import base_layout, note
 from dpcore.plots.mark import Frame
 from dpcore.plots.style import GREY, Style, faint, style_of
 
@@ -24,6 +24,11 @@ _LABEL_PIXELS = 17
 _LONG = 20  # letters of a name on one line
 _INDENT = "\u2003"  # an em space: about as wide as a mark
 _NO_LINE: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+
+
+def drawn(traces: Any, **layout: object) -> go.Figure:
+    """A figure of traces, with the common settings of a layout and these."""
+    return go.Figure(traces, base_layout(**layout))
 
 
 def curve(

@@ -9,8 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text, count_text
-from dpcore.plots.layout import axis, base_layout, plain, powers_of_ten
+from dpcore.plots.layout import axis, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
+from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row a distinct word, in the order of the text: how often it stands there, how many outputs of
@@ -24,11 +25,7 @@ _LETTERS = 18
 def budget_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a stair a word, each beginning where the one above ends, and the whole sentence below.
 
-    Args:
-        table: the columns `COLUMNS`.
-
-    Returns:
-        A figure whose x axis is log10 of a factor.
+    The x axis is log10 of a factor.
     """
     steps = _steps(table)
     names, losses = (list(column) for column in zip(*steps, strict=True))
@@ -52,28 +49,21 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
             "pattern": {"shape": [""] * len(steps) + ["/"]},
         },
     )
-    return go.Figure(
+    return drawn(
         bars,
-        base_layout(
-            height=_REST_PIXELS + _ROW_PIXELS * len(rows),
-            xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
-            yaxis=axis(
-                autorange="reversed",
-                showgrid=False,
-                tickvals=rows,
-                ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
-            ),
+        height=_REST_PIXELS + _ROW_PIXELS * len(rows),
+        xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
+        yaxis=axis(
+            autorange="reversed",
+            showgrid=False,
+            tickvals=rows,
+            ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
         ),
     )
 
 
 def budget_caption(table: pd.DataFrame, success: float) -> str:
-    """What the promises add up to.
-
-    Args:
-        table: the columns `COLUMNS`.
-        success: the most that a guess between the two sentences may be right, as promised.
-    """
+    """What the promises add up to; a guess is right with `success` at most, as promised."""
     total = float(table["loss"].sum())
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])

@@ -8,8 +8,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
@@ -23,8 +24,7 @@ _NAMED = 1  # words of either end whose name stands in the figure
 def exposed_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a mark a word; the ends of the ranking have marks of their own, the first ones names.
 
-    Args:
-        table: the columns `COLUMNS`, the rows of an end in order of rank.
+    The rows of an end stand in the order of its ranks.
     """
     traces = []
     # The ends of the ranking come last, so that no mark of the others covers theirs.
@@ -46,14 +46,12 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
                 marker={"color": colour, "symbol": symbol, "size": size},
             )
         )
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=380,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("distance to the nearest word"),
-            yaxis=axis("probability that it stays", rangemode="tozero"),
-        ),
+        height=380,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("distance to the nearest word"),
+        yaxis=axis("probability that it stays", rangemode="tozero"),
     )
 
 

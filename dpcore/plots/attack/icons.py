@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, note, plain
+from dpcore.plots.layout import axis, note, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, tint
+from dpcore.plots.traces import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +36,7 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a square of 10 by 10 for each panel, filled row by row in the order of the words.
 
     Every square carries its letter, so that nothing is told by colour alone; squares of all other
-    words are empty.
-
-    Args:
-        table: the columns `COLUMNS`.
-
-    Returns:
-        A figure whose panels are told by their titles.
+    words are empty. Titles name the panels.
     """
     panels = _panels(table)
     order = list(dict.fromkeys(row.mark for rows in panels.values() for row in rows))
@@ -59,14 +54,12 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
         axes[f"yaxis{suffix}"] = axis(
             autorange="reversed", scaleanchor=f"x{suffix}", anchor=f"x{suffix}", **shared
         )
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
-            annotations=titles,
-            **axes,
-        ),
+        height=_HEIGHT,
+        margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
+        annotations=titles,
+        **axes,
     )
 
 
@@ -130,12 +123,7 @@ def _domain(place: int, panels: int) -> tuple[float, float]:
 
 
 def icon_caption(table: pd.DataFrame, seen: str) -> str:
-    """What the hundred squares say, as counts of cases.
-
-    Args:
-        table: the columns `COLUMNS`, with both panels.
-        seen: what the attacker has seen, in words.
-    """
+    """What the hundred squares of both panels say, as counts of cases in which `seen` is seen."""
     panels = _panels(table)
     return (
         f"Of 100 cases in which {seen} is seen: {_cases(panels[AFTER])}. Before: "

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 
 from dpcore.plots.layout import (
     axis,
-    base_layout,
     factor_text,
     note,
     one_sided,
@@ -18,7 +17,7 @@ from dpcore.plots.layout import (
     powers_of_ten,
 )
 from dpcore.plots.style import name_tag, style_of
-from dpcore.plots.traces import rule, upright
+from dpcore.plots.traces import drawn, rule, upright
 
 COLUMNS = (
     "mechanism", "title", "word", "other", "output", "log_ratio", "log_low", "log_high",
@@ -140,22 +139,19 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         hovertemplate="%{y}<br>promised: at most %{text}<extra>bound</extra>",
     )
     label = note("1×: learns nothing", 0, 1, yref="paper", yanchor="bottom", xanchor="center")
-    return go.Figure(
+    return drawn(
         [bars, brackets],
-        base_layout(
-            height=104 + 38 * len(table),
-            margin={"l": 8, "r": 16, "t": 28, "b": 8},
-            shapes=[rule(2, "dot", **upright(0))],
-            annotations=[label],
-            xaxis=axis(
-                f"← for “{other}”   (bar: this output; ticks: at most, as promised)   "
-                f"for “{word}” →",
-                range=[-reach - pad, reach + pad],
-                tickvals=places,
-                ticktext=labels,
-            ),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+        height=104 + 38 * len(table),
+        margin={"l": 8, "r": 16, "t": 28, "b": 8},
+        shapes=[rule(2, "dot", **upright(0))],
+        annotations=[label],
+        xaxis=axis(
+            f"← for “{other}”   (bar: this output; ticks: at most, as promised)   for “{word}” →",
+            range=[-reach - pad, reach + pad],
+            tickvals=places,
+            ticktext=labels,
         ),
+        yaxis=axis(autorange="reversed", showgrid=False, type="category"),
     )
 
 
@@ -202,11 +198,7 @@ def _bound_text(log_bound: float) -> str:
 
 
 def odds_sentence(row: pd.Series) -> str:
-    """One row of the odds table as a sentence.
-
-    Args:
-        row: the columns `COLUMNS`.
-    """
+    """One row of the odds table as a sentence."""
     output = row["output"]
     bound = factor_text(float(row["log_bound"]))
     promised = f"promised: by {bound} at most"

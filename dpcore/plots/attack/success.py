@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
-from dpcore.plots.traces import curve, outline, rule, upright
+from dpcore.plots.traces import curve, drawn, outline, rule, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,26 +66,19 @@ def success_figure(
     if epsilon is not None:
         (place,) = _places([epsilon], logarithm)
         shapes.append(rule(2, "dot", **upright(place)))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=320 + 22 * len(names),
-            showlegend=len(names) > 1,
-            legend=LEGEND_CLOSE,
-            shapes=shapes,
-            xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
-            yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
-        ),
+        height=320 + 22 * len(names),
+        showlegend=len(names) > 1,
+        legend=LEGEND_CLOSE,
+        shapes=shapes,
+        xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
+        yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
     )
 
 
 def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> str:
-    """What each attacker achieves at the chosen ε, or where the first two differ most.
-
-    Args:
-        table: the columns `COLUMNS`.
-        epsilon: the chosen ε; None, or one that was not measured, for the widest difference.
-    """
+    """What each attacker achieves at a measured ε, or else where they differ most."""
     names = list(dict.fromkeys(table["attacker"].tolist()))
     if epsilon is None or not (table["epsilon"] == epsilon).any():
         epsilon = _widest(table, names)

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
-from dpcore.plots.traces import band, curve, line
+from dpcore.plots.traces import band, curve, drawn, line
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
@@ -27,11 +27,7 @@ _LOOKS = (
 def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     """Share of pairs against the dimension, one line a distribution, with 95 % intervals.
 
-    Args:
-        table: the columns `SHARE_COLUMNS`.
-
-    Returns:
-        A figure; the L1-clipped control is one grey line.
+    The control, clipped by the L1 norm, is one grey line.
     """
     traces: list[go.Scatter] = []
     hover = "n = %{x}: %{y:.2%}<extra></extra>"
@@ -46,15 +42,13 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     if len(control):
         places = control.index.tolist()
         traces.append(line(places, control, "clipped by the L1 norm", dash="longdash", hover=hover))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=380,
-            dragmode=None,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
-            yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
-        ),
+        height=380,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
+        yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
     )
 
 
@@ -84,11 +78,7 @@ def exceeding_caption(table: pd.DataFrame) -> str:
 
 
 def geometry_figure(table: pd.DataFrame) -> go.Figure:
-    """The disc of clipped vectors, the square that the noise covers, and the worst pair.
-
-    Args:
-        table: the columns `GEOMETRY_COLUMNS`.
-    """
+    """The disc of clipped vectors, the square that the noise covers, and the worst pair."""
     looks: dict[str, dict[str, Any]] = {
         "disc": {
             "name": "clipped by the L2 norm",
@@ -118,15 +108,13 @@ def geometry_figure(table: pd.DataFrame) -> go.Figure:
         )
         for shape, rows in table.sort_values("order").groupby("shape", sort=False)
     ]
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=420,
-            dragmode=None,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
-            yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
-        ),
+        height=420,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
+        yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
     )
 
 

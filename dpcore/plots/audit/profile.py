@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
-from dpcore.plots.traces import line
+from dpcore.plots.traces import drawn, line
 
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
 _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
@@ -43,15 +43,13 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
         )
     ]
     scale = {"type": "log", "exponentformat": "power"} if logarithm else {"rangemode": "tozero"}
-    figure = go.Figure(
+    figure = drawn(
         traces,
-        base_layout(
-            height=360,
-            dragmode=None,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
-            yaxis=axis("δ(ε): probability not covered", **scale),
-        ),
+        height=360,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
+        yaxis=axis("δ(ε): probability not covered", **scale),
     )
     figure.add_vline(x=claimed, line={"color": GREY, "width": 1, "dash": "dot"})
     return figure

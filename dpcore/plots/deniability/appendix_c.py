@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from dpcore.plots.layout import (
     LEGEND,
     axis,
-    base_layout,
     epsilon_axis,
     epsilon_hover,
     number,
@@ -18,7 +17,7 @@ from dpcore.plots.layout import (
     probability_text,
 )
 from dpcore.plots.style import BLUE, GLYPHS, VERMILION, Style
-from dpcore.plots.traces import coloured, curve, line, names_beside, rule, upright
+from dpcore.plots.traces import coloured, curve, drawn, line, names_beside, rule, upright
 
 _WORDS = ((BLUE, "circle"), (VERMILION, "diamond"))
 _DASHES = {"truth": "solid", "formula": "dash", "low": "dot"}
@@ -80,17 +79,15 @@ def appendix_figure(
     shapes = [rule(1.5, "dot", **upright(scale(epsilon)))]
     if limit is not None:
         shapes.append(rule(1.5, "dash", xref="paper", x0=0, x1=1, y0=limit, y1=limit))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 128, "t": 34, "b": 8},
-            legend=LEGEND | {"itemclick": False},
-            shapes=shapes,
-            annotations=names,
-            xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
-            yaxis=axis("chance that the word stays", fixedrange=True, range=[-0.03, 1.03]),
-        ),
+        height=_HEIGHT,
+        margin={"l": 8, "r": 128, "t": 34, "b": 8},
+        legend=LEGEND | {"itemclick": False},
+        shapes=shapes,
+        annotations=names,
+        xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
+        yaxis=axis("chance that the word stays", fixedrange=True, range=[-0.03, 1.03]),
     )
 
 

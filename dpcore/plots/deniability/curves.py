@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 
 from dpcore.plots.layout import (
     axis,
-    base_layout,
     epsilon_hover,
     number,
     plain,
@@ -21,7 +20,7 @@ from dpcore.plots.layout import (
 )
 from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import Style, short_name, style_of
-from dpcore.plots.traces import End, curve, end_labels
+from dpcore.plots.traces import End, curve, drawn, end_labels
 from dpcore.plots.traces import band as edges
 
 if TYPE_CHECKING:
@@ -110,14 +109,12 @@ def curves_figure(
     kind = {} if logarithm else {"type": "log", "dtick": 1}
     y_axis = {"type": "log"} | whole_ticks(high) if quantity == "sw" else {}
     title = TITLES[quantity] + in_runs(quantity, runs)
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            annotations=end_labels(ends, frame),
-            xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),
-            yaxis=axis(title, **y_axis, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        annotations=end_labels(ends, frame),
+        xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),
+        yaxis=axis(title, **y_axis, **frame.axis(frame.y)),
+        **frame.layout,
     )
 
 

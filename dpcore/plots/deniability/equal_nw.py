@@ -12,10 +12,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.deniability.curves import in_runs
-from dpcore.plots.layout import LEGEND, axis, base_layout, number, whole_ticks
+from dpcore.plots.layout import LEGEND, axis, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import short_name, style_of
-from dpcore.plots.traces import curve
+from dpcore.plots.traces import curve, drawn
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -60,14 +60,12 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         )
     title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            legend=LEGEND,
-            xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
-            yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        legend=LEGEND,
+        xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
+        yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
+        **frame.layout,
     )
 
 

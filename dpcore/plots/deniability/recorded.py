@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from dpcore.plots.deniability.curves import TITLES, in_runs
 from dpcore.plots.layout import (
     axis,
-    base_layout,
     epsilon_axis,
     epsilon_hover,
     note,
@@ -24,6 +23,7 @@ from dpcore.plots.traces import (
     band,
     coloured,
     curve,
+    drawn,
     edge_labels,
     right_margin,
     whiskers,
@@ -78,15 +78,13 @@ def recorded_figure(
     labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS) + _printed(table, logarithm)
     title = TITLES[quantity] + in_runs(quantity, float(table["runs"].max()))
     pad = 0.03 * high
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
-            annotations=labels,
-            xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
-            yaxis=axis(title, fixedrange=True, range=[-pad, high + pad]),
-        ),
+        height=_HEIGHT,
+        margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
+        annotations=labels,
+        xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
+        yaxis=axis(title, fixedrange=True, range=[-pad, high + pad]),
     )
 
 
@@ -119,11 +117,7 @@ def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
 
 
 def trade_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε.
-
-    Args:
-        table: the columns `TRADE_COLUMNS`.
-    """
+    """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε."""
     traces, names = [], []
     high = float(table["sw"].max())
     for name, rows in table.groupby("curve", sort=False):
@@ -146,20 +140,18 @@ def trade_figure(table: pd.DataFrame) -> go.Figure:
     pad = 0.04 * math.log10(high)
     span = [-pad, math.log10(high) + pad]
     runs = number(float(table["runs"].max()))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": 34, "b": 8},
-            annotations=names,
-            xaxis=axis("Nw: chance that a word stays", fixedrange=True, range=[-0.03, 1.03]),
-            yaxis=axis(
-                f"Sw: different outputs in {runs} runs",
-                fixedrange=True,
-                type="log",
-                range=span,
-                **whole_ticks(high),
-            ),
+        height=_HEIGHT,
+        margin={"l": 8, "r": 16, "t": 34, "b": 8},
+        annotations=names,
+        xaxis=axis("Nw: chance that a word stays", fixedrange=True, range=[-0.03, 1.03]),
+        yaxis=axis(
+            f"Sw: different outputs in {runs} runs",
+            fixedrange=True,
+            type="log",
+            range=span,
+            **whole_ticks(high),
         ),
     )
 
@@ -180,11 +172,11 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str
         sentences.append(
             f"{name}: {mean_at(first)} to {mean_at(last)} ({words} words, {first['method']})."
         )
-        for layer, drawn in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
+        for layer, marks in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
             part = rows[rows["layer"] == layer]
             if len(part):
                 ends = f"{mean_at(part.iloc[0])} to {mean_at(part.iloc[-1])}"
-                sentences.append(f"{name}, {drawn}: {ends}.")
+                sentences.append(f"{name}, {marks}: {ends}.")
     return " ".join(sentences)
 
 

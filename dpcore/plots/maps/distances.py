@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, note, number, plain
+from dpcore.plots.layout import axis, note, number, plain
 from dpcore.plots.maps.maps import COLOURS
-from dpcore.plots.mark import Frame, laid
+from dpcore.plots.mark import Frame, laid, placed
+from dpcore.plots.traces import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,17 +102,15 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         scale = {"type": "log"} | _ticks(*x)
     # The first row is at the top, so the axis runs downwards, half a row beyond either end.
     frame = Frame(x, (len(rows) - 0.5, -0.6), height=34 + 52 + _ROW * len(rows), left=8, right=16)
-    figure = go.Figure(
+    figure = drawn(
         traces,
-        base_layout(
-            annotations=[
-                note(plain(name), 0, row, xref="paper", xanchor="left", yshift=_TITLE)
-                for row, name in enumerate(rows)
-            ],
-            xaxis=axis(title, **scale, **frame.axis(frame.x)),
-            yaxis=axis(showgrid=False, showticklabels=False, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        annotations=[
+            note(plain(name), 0, row, xref="paper", xanchor="left", yshift=_TITLE)
+            for row, name in enumerate(rows)
+        ],
+        xaxis=axis(title, **scale, **frame.axis(frame.x)),
+        yaxis=axis(showgrid=False, showticklabels=False, **frame.axis(frame.y)),
+        **frame.layout,
     )
     median = float(distances["distance"].median())
     return Strip(figure, frame, tuple(titles), words, median, " ".join(sentences))
@@ -153,35 +152,30 @@ def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
             (high, 3, _EDGE, 0),
         ):
             if frame.x[0] <= place <= frame.x[1]:
-                parts.append(
-                    f'<div style="position:absolute;left:{frame.across(place, across / 2)};'
-                    f"top:-{y + up / 2:.1f}px;width:{across}px;height:{up}px;"
-                    f'border-radius:{rounded}%;background:{colour}"></div>'
+                look = (
+                    f"width:{across}px;height:{up}px;border-radius:{rounded}%;background:{colour}"
                 )
+                parts.append(placed(frame.across(place, across / 2), f"{y + up / 2:.1f}", look))
     return laid(parts)
 
 
 def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[str]:
     """The bar as far as the axis reaches, and an arrow where it goes on."""
     left, right = frame.x
-    wide = frame.left + frame.right
+    margins = frame.left + frame.right
     share = (min(max(high, left), right) - min(max(low, left), right)) / (right - left)
-    parts = [
-        f'<div style="position:absolute;left:{frame.across(low, 0)};top:-{y + _BAR / 2:.1f}px;'
-        f'width:calc({share:.5f} * (100% - {wide}px));height:{_BAR}px;background:{colour}"></div>'
-    ]
+    look = f"width:calc({share:.5f} * (100% - {margins}px));height:{_BAR}px;background:{colour}"
+    parts = [placed(frame.across(low, 0), f"{y + _BAR / 2:.1f}", look)]
     head = _EDGE / 2
-    for beyond, end, back, side in (
-        (low < left, left, 0.0, "right"),
-        (high > right, right, head, "left"),
+    # An arrow is a box without size of which one border is coloured and the opposite one missing.
+    for beyond, end, back, side, opposite in (
+        (low < left, left, 0.0, "right", "left"),
+        (high > right, right, head, "left", "right"),
     ):
         if beyond:
-            parts.append(
-                f'<div style="position:absolute;left:{frame.across(end, back)};'
-                f"top:-{y + head:.1f}px;border:{head:g}px solid transparent;"
-                f"border-{side}-color:{colour};border-{'left' if side == 'right' else 'right'}"
-                f'-width:0"></div>'
-            )
+            look = f"border:{head:g}px solid transparent;border-{side}-color:{colour};"
+            look += f"border-{opposite}-width:0"
+            parts.append(placed(frame.across(end, back), f"{y + head:.1f}", look))
     return parts
 
 

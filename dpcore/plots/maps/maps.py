@@ -138,22 +138,16 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
-    hover = "%{customdata}<extra></extra>"
     if role == "background":
-        return go.Scatter(
-            **_coordinates(rows.head(MOST_POINTS)),
-            mode="markers",
-            name="other words",
-            hovertemplate=hover,
-            marker={"color": GREY, "size": 4, "opacity": 0.35},
-        )
-    source = role[-1]
+        rows, name = rows.head(MOST_POINTS), "other words"
+        marker: dict[str, Any] = {"color": GREY, "size": 4, "opacity": 0.35}
+    else:
+        source = role[-1]
+        name = f"neighbours of {names.get(source, source)}"
+        marker = {"color": COLOURS[source], "symbol": MARKERS[source], "size": 6}
+    hover = "%{customdata}<extra></extra>"
     return go.Scatter(
-        **_coordinates(rows),
-        mode="markers",
-        name=f"neighbours of {names.get(source, source)}",
-        hovertemplate=hover,
-        marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6},
+        **_coordinates(rows), mode="markers", name=name, hovertemplate=hover, marker=marker
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, plain
+from dpcore.plots.layout import NAMED, axis, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, Style, style_of
-from dpcore.plots.traces import curve, outline
+from dpcore.plots.traces import curve, drawn, outline
 from dpcore.plots.utility.curves import log_ticks
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
@@ -68,20 +68,19 @@ def lines_figure(
         scale = {"type": "log", "dtick": 1}
     traces: list[Any] = []
     names = list(dict.fromkeys(table["curve"].tolist()))
-    drawn: Counter[Style] = Counter()
+    times: Counter[Style] = Counter()
     for name, usual in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
         rows = table[table["curve"] == name]
         mechanism = str(rows["mechanism"].iloc[0]) if "mechanism" in rows else ""
         look = style_of(mechanism) if mechanism else usual
-        traces += _curve(str(name), rows, look, drawn[look])
-        drawn[look] += 1
-    return go.Figure(
+        traces += _curve(str(name), rows, look, times[look])
+        times[look] += 1
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(x_title, fixedrange=True, **x_axis),
-            yaxis=axis(y_title, fixedrange=True, **scale),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(x_title, fixedrange=True, **x_axis),
+        yaxis=axis(y_title, fixedrange=True, **scale),
     )
 
 

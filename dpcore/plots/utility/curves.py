@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import band, curve, line
+from dpcore.plots.traces import band, curve, drawn, line
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -93,18 +93,17 @@ def utility_figure(
     traces += across(span, lines)
     ends = [math.log10(end) for end in span]
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(
-                axis_title,
-                fixedrange=True,
-                **log_ticks(span[0], span[1]),
-                range=[ends[0] - pad, ends[1] + pad],
-            ),
-            yaxis=axis(TITLES[quantity], fixedrange=True),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(
+            axis_title,
+            fixedrange=True,
+            **log_ticks(span[0], span[1]),
+            range=[ends[0] - pad, ends[1] + pad],
         ),
+        yaxis=axis(TITLES[quantity], fixedrange=True),
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import curve, whiskers
+from dpcore.plots.traces import curve, drawn, whiskers
 from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
@@ -44,13 +44,12 @@ def equal_figure(
     span = [float(table["x"].min()), float(table["x"].max())]
     traces += across(span, lines)
     x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if by == "loss" else {}
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
-            yaxis=axis(TITLES[quantity], fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
+        yaxis=axis(TITLES[quantity], fixedrange=True),
     )
 
 

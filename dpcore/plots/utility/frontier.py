@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout
+from dpcore.plots.layout import NAMED, axis
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import line
+from dpcore.plots.traces import drawn, line
 from dpcore.plots.utility.curves import Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
@@ -63,13 +63,12 @@ def frontier_figure(
     span = [float(table["private"].min()), float(table["private"].max())]
     x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if logarithm else {}
     traces += across(span, lines)
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(private_title, fixedrange=True, **x_axis),
-            yaxis=axis(useful_title, fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(private_title, fixedrange=True, **x_axis),
+        yaxis=axis(useful_title, fixedrange=True),
     )
 
 

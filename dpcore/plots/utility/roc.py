@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import curve, line
+from dpcore.plots.traces import curve, drawn, line
 from dpcore.plots.utility.curves import banded
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
@@ -24,20 +24,16 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def roc_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw true against false positives, both logarithmic, and the line of guessing.
-
-    Args:
-        table: the columns `COLUMNS`.
-    """
+    """Draw true against false positives, both logarithmic, and the line of guessing."""
     low = float(table["at"].min())
     traces: list[Any] = [line([low, 1.0], [low, 1.0], "guessing", dash="dot", width=1.5)]
     floor = 0.5 * low
-    drawn: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for name, rows in table.groupby("curve", sort=False):
         mechanism = str(rows["mechanism"].iloc[0])
         style = style_of(mechanism or "baseline")
-        dash = _DASHES[drawn[mechanism] % len(_DASHES)]
-        drawn[mechanism] += 1
+        dash = _DASHES[times[mechanism] % len(_DASHES)]
+        times[mechanism] += 1
         traces += banded(rows, "at", style.colour, str(name), floor)
         traces.append(
             curve(
@@ -54,13 +50,12 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
                 hovertemplate="%{customdata:.4f} at %{x:.3g} false positives",
             )
         )
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
-            yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
+        yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
     )
 
 
