@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.measure.deniability import Deniability, measure
+from dpcore.measure.density.density import neighbourhood
 from dpcore.measure.words import named
 
 if TYPE_CHECKING:
@@ -54,16 +55,15 @@ class Pair:
                 f"two different words are needed to compare, got {first[:40]!r} twice; "
                 "choose another second word"
             )
-        ranked = rank(lexicon.vectors, lexicon.vectors[list(words)])
-        others = [r.order != word for r, word in zip(ranked, words, strict=True)]
-        nearest = [int(r.order[o][0]) for r, o in zip(ranked, others, strict=True)]
-        gaps = [float(r.distances[o][0]) for r, o in zip(ranked, others, strict=True)]
-        rankings = dict(zip(words, ranked, strict=True))
+        from_first, from_second = rank(lexicon.vectors, lexicon.vectors[list(words)])
+        rankings = {words[0]: from_first, words[1]: from_second}
+        a, b = (neighbourhood(lexicon, word, 1, ranking=rankings[word]) for word in words)
+        nearest = (int(a.neighbours[0]), int(b.neighbours[0]))
         more = [word for word in dict.fromkeys(nearest) if word not in rankings]
         if more:  # none where each word is the other's nearest
             rankings |= dict(zip(more, rank(lexicon.vectors, lexicon.vectors[more]), strict=True))
-        between = float(ranked[0].distances[ranked[0].order == words[1]][0])
-        return cls(lexicon, words, (nearest[0], nearest[1]), (gaps[0], gaps[1]), between, rankings)
+        between = float(from_first.distances[from_first.order == words[1]][0])
+        return cls(lexicon, words, nearest, (a.nearest, b.nearest), between, rankings)
 
     @property
     def names(self) -> tuple[str, str]:

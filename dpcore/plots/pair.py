@@ -44,10 +44,10 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
             pair.first.round(5),
             pair.second.round(5),
             style_of(pair.mechanism),
+            f"ε = %{{customdata:.4~g}}<br>{stays}",
             shown=12,
             customdata=pair.epsilons,
             name=name_tag(pair.mechanism),
-            hovertemplate=f"ε = %{{customdata:.4~g}}<br>{stays}",
         )
         for pair in _curves(table)
     ]

@@ -35,6 +35,7 @@ def curve(
     x: Values,
     y: Values,
     style: Style,
+    hover: str,
     *,
     width: float = 2.5,
     size: int = 8,
@@ -47,18 +48,18 @@ def curve(
         x: places.
         y: values, as many.
         style: of the mechanism, or of whatever the curve stands for.
+        hover: template of what is said on hovering.
         width: of the line, pixels.
         size: of a mark, pixels.
         shown: the most marks that are drawn, so that a fine grid stays a line; None for all.
-        more: anything else that Plotly's `Scatter` takes: a name, what is said on hovering.
+        more: anything else that Plotly's `Scatter` takes.
     """
     marker: dict[str, Any] = {"symbol": style.marker, "size": size}
     if shown is not None:
         marker["maxdisplayed"] = shown
     look = {"color": style.colour, "dash": style.dash, "width": width}
-    return go.Scatter(
-        x=_values(x), y=_values(y), mode="lines+markers", line=look, marker=marker, **more
-    )
+    more |= {"mode": "lines+markers", "hovertemplate": hover}
+    return go.Scatter(x=_values(x), y=_values(y), line=look, marker=marker, **more)
 
 
 def line(

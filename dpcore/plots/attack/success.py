@@ -50,17 +50,7 @@ def success_figure(
         right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
         hover = f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
         traces.append(outline(x, low, high, look.colour))
-        traces.append(
-            curve(
-                x,
-                right,
-                look,
-                shown=16,
-                name=plain(name),
-                customdata=epsilons,
-                hovertemplate=hover,
-            )
-        )
+        traces.append(curve(x, right, look, hover, shown=16, name=plain(name), customdata=epsilons))
     top = next(end for end in _TOPS if end >= min(100 * table["high"].max(), 100.0))
     shapes = []
     if epsilon is not None:

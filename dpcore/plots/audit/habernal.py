@@ -35,9 +35,7 @@ def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     for look, (name, rows) in zip(_LOOKS, groups, strict=False):
         n, name = rows["dimension"], plain(str(name))
         traces += band(n, rows["low"], rows["high"], look.colour, showlegend=False)
-        traces.append(
-            curve(n, rows["share"], look, width=2, size=5, name=name, hovertemplate=hover)
-        )
+        traces.append(curve(n, rows["share"], look, hover, width=2, size=5, name=name))
     control = table[table["clipping"] == "L1"].groupby("dimension")["share"].max()
     if len(control):
         places = control.index.tolist()

@@ -57,18 +57,18 @@ def appendix_figure(
         x = [scale(value) for value in rows["epsilon"].tolist()]
         for part, dash in _DASHES.items():
             solid = part == "truth"
+            hover = f"{plain(str(word))}, {_LABELS[part]}: %{{y:.3g}} at {epsilon_hover(logarithm)}"
             traces.append(
                 curve(
                     x,
                     rows[part],
                     # The dash says which curve, so the marker must say of which word.
                     Style(colour, dash, marker if solid else f"{marker}-open"),
+                    f"{hover}<extra></extra>",
                     width=2.5 if solid else 1.8,
                     size=8 if solid else 7,
                     shown=8 if solid else 5,
                     showlegend=False,
-                    hovertemplate=f"{plain(str(word))}, {_LABELS[part]}: %{{y:.3g}} at "
-                    f"{epsilon_hover(logarithm)}<extra></extra>",
                 )
             )
         name = f"{coloured(GLYPHS[marker], colour)} {plain(str(word)[:14])}"

@@ -45,19 +45,13 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
     """
     frame = equal_frame(table, quantity, runs)
     traces = []
+    hover = "%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}"
     for key, rows in table.groupby("mechanism", sort=False):
-        y = rows[quantity].to_numpy(dtype=np.float32)
-        traces.append(
-            curve(
-                rows["nw"].to_numpy(dtype=np.float32),
-                np.where(np.isfinite(y), y, np.nan),
-                style_of(str(key)),
-                shown=14,
-                customdata=[f"{value:.4g}" for value in rows["epsilon"]],
-                name=short_name(str(key)),
-                hovertemplate="%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}",
-            )
-        )
+        x, y = (rows[name].to_numpy(dtype=np.float32) for name in ("nw", quantity))
+        y = np.where(np.isfinite(y), y, np.nan)  # a curve is broken where nothing can be drawn
+        style, name = style_of(str(key)), short_name(str(key))
+        epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
+        traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
     title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
     return drawn(

@@ -95,7 +95,7 @@ def _marks(
     style = style_of(key)
     after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
     hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
-    trace = curve(x, rows["mean"], style, shown=8, name=name + after, hovertemplate=hover)
+    trace = curve(x, rows["mean"], style, hover, shown=8, name=name + after)
     if layer == "protocol":
         trace.mode = "markers"
         trace.marker = {"symbol": f"{style.marker}-open", "size": 9, "color": style.colour}
@@ -119,20 +119,12 @@ def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
 def trade_figure(table: pd.DataFrame) -> go.Figure:
     """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε."""
     traces, names = [], []
+    hover = "Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}"
     high = float(table["sw"].max())
     for name, rows in table.groupby("curve", sort=False):
         style = style_of(str(rows["mechanism"].iloc[0]))
-        traces.append(
-            curve(
-                rows["nw"],
-                rows["sw"],
-                style,
-                shown=10,
-                customdata=rows["epsilon"].tolist(),
-                name=str(name),
-                hovertemplate="Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}",
-            )
-        )
+        nw, sw, epsilons = (rows[column].tolist() for column in ("nw", "sw", "epsilon"))
+        traces.append(curve(nw, sw, style, hover, shown=10, customdata=epsilons, name=str(name)))
         middle = rows.iloc[(rows["nw"] - 0.6).abs().argmin()]
         text = f"{coloured(style.glyph, style.colour)} {name}"
         x, y = float(middle["nw"]), math.log10(float(middle["sw"]))

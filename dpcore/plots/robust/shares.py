@@ -90,18 +90,12 @@ def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]
     known = rows.dropna(subset=["low", "high"])
     if len(known) > 1:
         traces.append(outline(known["x"], known["low"], known["high"], look.colour))
-    traces.append(
-        curve(
-            rows["x"],
-            rows["mean"],
-            replace(look, marker=f"{look.marker}-open") if before else look,
-            size=_MARK + 4 * before,
-            shown=_MARKS,
-            name=plain(name),
-            hovertemplate=f"{plain(name)}<br>%{{y:.3f}} at %{{x:.4~g}}<extra></extra>",
-        )
-    )
-    return traces
+    if before:
+        look = replace(look, marker=f"{look.marker}-open")
+    name, size = plain(name), _MARK + 4 * before
+    hover = f"{name}<br>%{{y:.3f}} at %{{x:.4~g}}<extra></extra>"
+    mean = curve(rows["x"], rows["mean"], look, hover, size=size, shown=_MARKS, name=name)
+    return [*traces, mean]
 
 
 def ends_caption(table: pd.DataFrame, what: str, unit: str) -> str:

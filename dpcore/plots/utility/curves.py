@@ -80,14 +80,7 @@ def utility_figure(
         hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
         traces += banded(rows, "epsilon", style.colour, name)
         traces.append(
-            curve(
-                rows["epsilon"],
-                rows["mean"],
-                style,
-                name=name,
-                legendgroup=name,
-                hovertemplate=hover,
-            )
+            curve(rows["epsilon"], rows["mean"], style, hover, name=name, legendgroup=name)
         )
     span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
     traces += across(span, lines)

@@ -56,15 +56,12 @@ def equal_figure(
 def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
     style = style_of(str(rows["mechanism"].iloc[0]))
+    hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
+    bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
+    epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
     return curve(
-        rows["x"],
-        rows["mean"],
-        style,
-        customdata=[f"{value:.4g}" for value in rows["epsilon"]],
-        name=name,
-        error_y=whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour),
-        hovertemplate="%{y:.3f} at %{x:.3g}, ε = %{customdata}",
+        rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
     )
 
 

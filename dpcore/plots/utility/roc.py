@@ -41,13 +41,13 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
                 # A logarithmic axis has no place for 0: what is below it is drawn at its floor.
                 rows["mean"].clip(lower=floor),
                 replace(style, dash=dash),
+                "%{customdata:.4f} at %{x:.3g} false positives",
                 width=2,
                 size=7,
                 shown=8,
                 customdata=rows["mean"].tolist(),
                 name=str(name),
                 legendgroup=str(name),
-                hovertemplate="%{customdata:.4f} at %{x:.3g} false positives",
             )
         )
     return drawn(
