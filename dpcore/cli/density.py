@@ -75,14 +75,16 @@ def _lines(result: Rows, k: int) -> Iterator[str]:
 
 def _to_file(options: Options, lexicon: Lexicon, progress: Progress) -> None:
     from dpcore.lexicon.metric import Metric
-    from dpcore.measure.density.bundle import write_density
-    from dpcore.measure.density.density import check_neighbours, density_from_table
+    from dpcore.measure.density.density import (
+        check_neighbours,
+        density_from_table,
+        write_density,
+    )
 
     k = check_neighbours(lexicon, options.k, NEIGHBOUR_TABLE_WIDTH - 1)
     density = density_from_table(lexicon, k, progress)
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-    arrays = {name: getattr(density, name) for name in ("nearest", "mean_distance", "hubness")}
-    write_density(options.file, fingerprint, k, arrays)
+    write_density(options.file, fingerprint, density)
     note(f"{options.file}: density of {len(lexicon):,} words, {k} neighbours")
 
 

@@ -17,7 +17,7 @@ from dpcore.errors import MapMissingError, ParameterError
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
-    from dpcore.measure.maps.maps import Map, MapPlan
+    from dpcore.measure.maps.model import Map, MapPlan
 
 _PROJECTIONS = ("umap", "densmap", "pca")
 _TABLE = "{projection:<8} {of:<28.28} {words:>7,} {mean_kept:>7.1%} {density:>8}  {origin}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from dpcore.measure.density.density import Neighbourhood
-    from dpcore.measure.maps.maps import Map, Projection
+    from dpcore.measure.maps.model import Map, Projection
     from dpcore.measure.pair import Spread
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.law import Law

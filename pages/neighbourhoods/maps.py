@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure.maps import jobs as map_jobs
-from dpcore.measure.maps.maps import Projection
+from dpcore.measure.maps.model import Projection
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.neighbourhoods.words import SLOTS, TITLES
 from pages.shared.figure import show_figure
@@ -18,7 +18,7 @@ from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
 
 if TYPE_CHECKING:
-    from dpcore.measure.maps.maps import Map
+    from dpcore.measure.maps.model import Map
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbourhoods.bench import PairBench
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from dpcore.plots.edge_labels import End, edge_labels, right_margin
+from dpcore.plots.traces import End, edge_labels, right_margin
 
 ENDS = [
     End("tem", "tem.v1", 20.0, 1.0),
