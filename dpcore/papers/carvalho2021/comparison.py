@@ -127,9 +127,7 @@ def _attack(figures: Figures, curve: str) -> Row:
         stronger=str(stronger),
         learner=_LEARNERS[_ATTACKED],
         difference=signed(written.mean - 0.50),
-        clean=joined(
-            (chosen.without("auc", variant=v).mean for v in (AS_WRITTEN, STRONGER)), ".3f"
-        ),
+        clean=joined(clean, ".3f"),
     )
 
 
