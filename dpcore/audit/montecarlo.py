@@ -157,8 +157,8 @@ def _choose(
         high = np.where(m < draws, beta.isf(0.5 * error, m + 1, np.maximum(draws - m, 1)), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
-    at = int(gain.argmax())
-    return order[: at + 1], float(gain[at])
+    last = int(gain.argmax())
+    return order[: last + 1], float(gain[last])
 
 
 @dataclass(frozen=True)

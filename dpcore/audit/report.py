@@ -186,10 +186,10 @@ def _exact(
     audit = audit_mechanism(
         mechanism, epsilon, words=words, pairs=pairs, seed=seed, progress=progress
     )
-    found, names = audit.found, mechanism.lexicon.words
+    losses, names = audit.losses, mechanism.lexicon.words
     worst = None
-    if found.worst is not None:
-        triple = found.worst
+    if losses.worst is not None:
+        triple = losses.worst
         unlikely = triple.other_log_probability
         worst = Worst(
             names[triple.word],
@@ -200,22 +200,22 @@ def _exact(
             unlikely if math.isfinite(unlikely) else None,
         )
     guarantee = mechanism.guarantee(epsilon)
-    beyond = found.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
+    beyond = losses.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
     method = audit.method
-    if found.worst is not None and beyond:
-        pair = found.worst.word, found.worst.other
-        least = mechanism.least_epsilon(epsilon, *pair, found.worst.output, found.worst.distance)
+    if losses.worst is not None and beyond:
+        pair = losses.worst.word, losses.worst.other
+        least = mechanism.least_epsilon(epsilon, *pair, losses.worst.output, losses.worst.distance)
         if least is not None:
             beyond = least > epsilon
             method += f"; bounds on both probabilities of the worst triple leave ε ≥ {least:.6g}"
     outcome, label = _judge(
-        guarantee, not beyond, audit.complete, f"{found.pairs:,} pairs of words"
+        guarantee, not beyond, audit.complete, f"{losses.pairs:,} pairs of words"
     )
     return AuditReport(
         claimed_epsilon=epsilon,
         claimed_log_delta=-math.inf,
-        epsilon_effective=found.epsilon_effective,
-        delta_true=found.delta,
+        epsilon_effective=losses.epsilon_effective,
+        delta_true=losses.delta,
         error=audit.error,
         outcome=outcome,
         label=label,

@@ -159,28 +159,29 @@ class Verdict:
 
     def to_dict(self) -> dict[str, object]:
         """JSON form, with the label."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        found["outcome"] = str(self.outcome)
-        found["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
-        found["sampler"] = None if self.sampler is None else self.sampler.to_dict()
-        found["law"] = None if self.law is None else str(self.law)
-        return found | {"label": self.label}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["outcome"] = str(self.outcome)
+        fields["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
+        fields["sampler"] = None if self.sampler is None else self.sampler.to_dict()
+        fields["law"] = None if self.law is None else str(self.law)
+        return fields | {"label": self.label}
 
     @classmethod
-    def from_dict(cls, found: dict[str, object]) -> Verdict:
+    def from_dict(cls, fields: dict[str, object]) -> Verdict:
         """The verdict of a JSON form.
 
         Raises:
             ParameterError: a field is missing, unknown or of the wrong kind.
         """
         try:
-            values = {name: value for name, value in found.items() if name != "label"}
+            values = {name: value for name, value in fields.items() if name != "label"}
             values["outcome"] = Outcome(str(values["outcome"]))
             conditions = values.get("conditions", [])
             if not isinstance(conditions, list):
                 raise TypeError("conditions is a list")
             values["conditions"] = tuple(
-                Condition(text=str(one["text"]), met=bool(one["met"])) for one in conditions
+                Condition(text=str(condition["text"]), met=bool(condition["met"]))
+                for condition in conditions
             )
             if isinstance(test := values.get("sampler"), dict):
                 values["sampler"] = SamplerTest(**test | {"failed": tuple(test["failed"])})

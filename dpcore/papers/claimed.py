@@ -47,13 +47,13 @@ PROFILED = ("huang-theorem-3", *_CLIPPED, *_ADEPT)
 _STEPS = 40
 
 
-def allowed_delta(epsilon: float, delta: float, at: FloatArray) -> FloatArray:
+def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatArray:
     """The largest δ(ε′) of any mechanism that is (ε, δ)-private, for each ε′ ≥ 0.
 
     δ for ε′ ≥ ε. Below, 1 − (1 − δ)(1 + e^ε′)/(1 + e^ε): the largest p − e^ε′·q under the claim for
     a set of outputs, p ≤ e^ε·q + δ, and for its complement, 1 − q ≤ e^ε·(1 − p) + δ.
     """
-    x = np.minimum(np.asarray(at, dtype=np.float64), epsilon)
+    x = np.minimum(np.asarray(epsilons, dtype=np.float64), epsilon)
     ratio = np.exp(np.logaddexp(0.0, x) - np.logaddexp(0.0, epsilon))
     return np.asarray(np.where(x < epsilon, 1.0 - (1.0 - delta) * ratio, delta))
 

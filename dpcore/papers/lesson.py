@@ -85,8 +85,8 @@ def exercise(key: str, lexicon: Lexicon) -> Exercise:
     return EXERCISES[key](lexicon)
 
 
-def _percent(key: str, question: str, share: float, found: str, near: float = 10.0) -> Exercise:
-    return Exercise(key, question, (), 100 * share, 0, 100, 1, near, " %", found)
+def _percent(key: str, question: str, share: float, truth: str, near: float = 10.0) -> Exercise:
+    return Exercise(key, question, (), 100 * share, 0, 100, 1, near, " %", truth)
 
 
 def _names(lexicon: Lexicon) -> Exercise:
@@ -94,16 +94,17 @@ def _names(lexicon: Lexicon) -> Exercise:
     from dpcore.learn.corpus import teaching_corpus
 
     texts = ordinary_words_of(teaching_corpus(), lexicon)
-    one, two, three = (linking(texts, known) for known in (1, LINKED_WORDS, 3))
+    by_one, by_two, by_three = (linking(texts, known) for known in (1, LINKED_WORDS, 3))
     return _percent(
         "names",
         f"From {len(texts):,} short messages and reviews every name, date, place and amount was "
         "removed. Somebody happens to know two ordinary words of yours, no names. How often is "
         "yours then the only text that holds both?",
-        two.alone,
-        f"In {two.alone:.0%} of all cases; with one known word in {one.alone:.0%}, with three in "
-        f"{three.alone:.0%}. (Every pair of ordinary words of every text was tried; words such as "
-        "“the” do not count.) Without any name, a few words together mostly single a text out. "
+        by_two.alone,
+        f"In {by_two.alone:.0%} of all cases; with one known word in {by_one.alone:.0%}, with "
+        f"three in {by_three.alone:.0%}. (Every pair of ordinary words of every text was tried; "
+        "words such as “the” do not count.) Without any name, a few words together mostly single a "
+        "text out. "
         "Among more texts more fit, and a few more words are needed.",
     )
 
@@ -114,8 +115,8 @@ def _draw(lexicon: Lexicon) -> Exercise:
     from dpcore.mechanisms.registry import create
 
     mechanism, word = create("madlib", lexicon), named(lexicon, [DRAW_WORD])
-    found = measure(mechanism, word, [DRAW_EPSILON], runs=RUNS, repetitions=REPETITIONS)
-    stays, others = float(found.figures.nw[0, 0]), float(found.figures.sw[0, 0])
+    table = measure(mechanism, word, [DRAW_EPSILON], runs=RUNS, repetitions=REPETITIONS)
+    stays, others = float(table.figures.nw[0, 0]), float(table.figures.sw[0, 0])
     return _percent(
         "draw",
         f"Madlib draws fresh noise for “{DRAW_WORD}” a hundred times at ε = {DRAW_EPSILON:g}. How "
@@ -160,8 +161,8 @@ def _crowd(lexicon: Lexicon) -> Exercise:
     from dpcore.mechanisms.registry import create
 
     mechanism, words = create("madlib", lexicon), named(lexicon, CROWD_WORDS)
-    found = measure(mechanism, words, [CROWD_EPSILON], runs=RUNS, repetitions=REPETITIONS)
-    stays = found.figures.nw[:, 0].tolist()
+    table = measure(mechanism, words, [CROWD_EPSILON], runs=RUNS, repetitions=REPETITIONS)
+    stays = table.figures.nw[:, 0].tolist()
     near = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
     dense, lonely = CROWD_WORDS
     return Exercise(
@@ -202,8 +203,8 @@ def _price(_: Lexicon) -> Exercise:
     )
 
 
-def _at(found: pd.DataFrame) -> float:
-    rows = found[(found["mechanism"] == PRICE_MECHANISM) & (found["epsilon"] == PRICE_EPSILON)]
+def _at(means: pd.DataFrame) -> float:
+    rows = means[(means["mechanism"] == PRICE_MECHANISM) & (means["epsilon"] == PRICE_EPSILON)]
     return float(rows["mean"].iloc[0])
 
 
@@ -251,9 +252,9 @@ def _proof(_: Lexicon) -> Exercise:
     data, rng = digits(), generator(PROOF_SEED, "digits")
     model = train_digits(Accounting.ANALYTIC, PROOF_SCALE, 2.0, rng)
     scores = draw_scores(model.scores, model.layer, data.test, PROOF_DRAWS, rng)
-    found = certify(model.layer, score_bounds(scores, PROOF_ERROR, Bound.CLOPPER_PEARSON))
+    certified = certify(model.layer, score_bounds(scores, PROOF_ERROR, Bound.CLOPPER_PEARSON))
     sizes = [0.0, PROOF_SIZE, 2 * PROOF_SIZE]
-    right, small, large = certified_accuracy(found, model.places(data.test_labels), sizes)
+    right, small, large = certified_accuracy(certified, model.places(data.test_labels), sizes)
     return _percent(
         "proof",
         f"A classifier of {data.test.shape[0]} handwritten digits has noise built in: it looks "

@@ -260,8 +260,8 @@ def test_theorem_1_on_real_words(data_dir):
     found = claims_gumbel.certify(*rows, output, rows[0][other], b, lexicon.extent.diameter)
     assert found.epsilon > 126.3
     audit = audit_mechanism(mechanism, 63.2, words=np.array([w, other]))
-    assert audit.found.epsilon_effective == pytest.approx(126.7, abs=0.2)
-    assert audit.found.epsilon_effective >= found.epsilon - audit.error
+    assert audit.losses.epsilon_effective == pytest.approx(126.7, abs=0.2)
+    assert audit.losses.epsilon_effective >= found.epsilon - audit.error
 
 
 def test_lemma_1_fails_for_two_candidates(table):

@@ -164,10 +164,10 @@ def audit_laws(
         later = np.arange(m - start) > np.arange(stop - start)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(later & (loss > 0), loss / apart, 0.0)
-        at, most = largest(ratio, "a privacy loss")
+        place, most = largest(ratio, "a privacy loss")
         if most > best:
             best = most
-            i, j = divmod(at, m - start)
+            i, j = divmod(place, m - start)
             worst = _triple(rows, start + i, start + j, float(apart[i, j]))
         beyond = _furthest(beyond, loss - epsilon * apart, ratio > epsilon * (1 + _ROUNDING), start)
         progress("losses", stop, m)
@@ -248,9 +248,9 @@ def _largest_delta(
         i, j = left[start : start + step], right[start : start + step]
         exponent = epsilon * (np.ones(i.size) if distances is None else distances[i, j])
         for w, other in ((i, j), (j, i)):
-            found = hockey_stick(rows[w], rows[other], exponent)
-            at, most = largest(found, "a δ")
+            deltas = hockey_stick(rows[w], rows[other], exponent)
+            place, most = largest(deltas, "a δ")
             if most > best:
-                best, pair = most, (int(w[at]), int(other[at]))
+                best, pair = most, (int(w[place]), int(other[place]))
         progress("delta", min(start + step, left.size), left.size)
     return best, pair

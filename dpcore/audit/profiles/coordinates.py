@@ -170,9 +170,11 @@ def _coordinate(v: float, edge: float, top: float, step: float) -> tuple[FloatAr
     variance = 0.25 * step**2 * float(first.sum())
     atom = scale * -math.expm1(v - edge) if v < edge else 0.0
     for loss, mass in ((top, atom), (-top, atom * math.exp(-v))):
-        at = math.floor(loss / step)
-        part = mass * -math.expm1(at * step - loss) / -math.expm1(-step)
-        masses[at + half + 1] += part
-        masses[at + half] += mass - part
-        variance += part * ((at + 1) * step - loss) ** 2 + (mass - part) * (loss - at * step) ** 2
+        cell = math.floor(loss / step)
+        part = mass * -math.expm1(cell * step - loss) / -math.expm1(-step)
+        masses[cell + half + 1] += part
+        masses[cell + half] += mass - part
+        variance += (
+            part * ((cell + 1) * step - loss) ** 2 + (mass - part) * (loss - cell * step) ** 2
+        )
     return masses, variance

@@ -181,13 +181,13 @@ def worst_pair(
     begins = np.cumsum(np.append(0, np.arange(count - 1, 1, -1)))
     left = np.searchsorted(begins, far, side="right") - 1
     right = far - begins[left] + left + 1
-    at = 0
+    place = 0
     if most > 1:
         moved = shifted_out(rows[left] - rows[right], noise.rate, noise.cut)
         outside = np.minimum(moved, 1.0)
         with np.errstate(divide="ignore"):
-            at = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
-    i, j = int(left[at]), int(right[at])
+            place = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
+    i, j = int(left[place]), int(right[place])
     return WorstPair(int(chosen[i]), int(chosen[j]), count, count == n)
 
 
@@ -217,8 +217,8 @@ def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> 
     profiles = [product(noise.rate, noise.cut, shift) for shift in shifts]
     allowed = math.exp(log_delta) * (1 + 1e-9)
 
-    def kept(at: FloatArray | float) -> bool:
-        return all(profile.delta(float(at))[0] <= allowed for profile in profiles)
+    def kept(value: FloatArray | float) -> bool:
+        return all(profile.delta(float(value))[0] <= allowed for profile in profiles)
 
     high = noise.rate * math.sqrt(dimension) * 2.0 * norm
     if not kept(high):

@@ -48,7 +48,7 @@ def audit_tem(
 
 def loss_numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
     """The figures of an exact audit, with the worst words by name."""
-    losses, worst = audit.found, audit.found.worst
+    losses, worst = audit.losses, audit.losses.worst
     numbers: dict[str, Number] = {
         "claimed epsilon": losses.epsilon,
         "true epsilon of these words": losses.epsilon_effective,
@@ -72,7 +72,7 @@ def carvalho_theorem_2(
         "carvalho-theorem-2",
         lexicon,
         settings,
-        Outcome.PROVED if audit.found.holds else Outcome.REFUTED,
+        Outcome.PROVED if audit.losses.holds else Outcome.REFUTED,
         mechanism=mechanism,
         parameters={"epsilon": epsilon, "beta": mechanism.beta, "words": audit.words},
         numbers=loss_numbers(audit, lexicon),

@@ -75,7 +75,7 @@ def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
         StudyError: the file is not such a file, or too small.
     """
     seen: set[str] = set()
-    found = []
+    splits = []
     for split in ("train", "test"):
         rng = generator(seed, "adept2021", split)
         pairs = []
@@ -85,9 +85,9 @@ def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
             if 1 <= len(words) <= int(options["longest"]) and key not in seen:
                 seen.add(key)
                 pairs.append((key, label))
-        found.append(pairs)
+        splits.append(pairs)
     public, private = int(options["public"]), int(options["private"])
-    if not len(found[0]) > private + 1:
-        raise StudyError(f"{path} has {len(found[0]):,} utterances to divide, too few")
-    parts = found[0][private : private + public], found[0][:private], found[1]
+    if not len(splits[0]) > private + 1:
+        raise StudyError(f"{path} has {len(splits[0]):,} utterances to divide, too few")
+    parts = splits[0][private : private + public], splits[0][:private], splits[1]
     return Corpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))

@@ -33,13 +33,13 @@ _ONE_SIDED = 0.025
 
 def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
     """ROUGE-1, BLEU and the share of utterances that come out word for word."""
-    own: dict[str, Any] = {"count": len(originals)}
+    whole: dict[str, Any] = {"count": len(originals)}
     overlap = rouge1(originals, texts)
-    yield row("rouge1_recall", overlap.recall.mean(), **own)
-    yield row("rouge1", overlap.f1.mean(), **own)
-    yield row("bleu", bleu(originals, texts), **own)
+    yield row("rouge1_recall", overlap.recall.mean(), **whole)
+    yield row("rouge1", overlap.f1.mean(), **whole)
+    yield row("bleu", bleu(originals, texts), **whole)
     same = np.mean([a == b for a, b in zip(originals, texts, strict=True)])
-    yield row("exact", float(same), **own)
+    yield row("exact", float(same), **whole)
 
 
 def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> Iterator[Row]:
@@ -55,8 +55,8 @@ def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> It
     size, dimension = latents.shape
     left = rng.integers(size, size=pairs)
     right = (left + rng.integers(1, size, size=pairs)) % size
-    found = paired_distances(latents[left], latents[right], Metric.MANHATTAN) / (2.0 * CLIP)
-    count = int((found > 1.0).sum())
+    lengths = paired_distances(latents[left], latents[right], Metric.MANHATTAN) / (2.0 * CLIP)
+    count = int((lengths > 1.0).sum())
     low, high = clopper_pearson(count, pairs, _ONE_SIDED)
     yield row("unprotected", count / pairs, low=low, high=high, count=pairs, at=dimension)
-    yield row("widest_pair", float(found.max()), count=pairs, at=dimension)
+    yield row("widest_pair", float(lengths.max()), count=pairs, at=dimension)

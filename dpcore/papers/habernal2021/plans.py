@@ -89,8 +89,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     `pairs` (of latent vectors).
     """
     options = {name: value for name, value in cell.options if name != "learners"}
-    found = trained(sources.file(cell.data), cell.seed, canonical(options))
-    corpus, model = found
+    corpus, model = trained(sources.file(cell.data), cell.seed, canonical(options))
     learned = _Learned(corpus, sources.lexicon(cell.lexicon), tuple(cell.option("learners")))
     some = int(cell.option("compared"))
     originals = corpus.private.texts[:some]
@@ -103,8 +102,10 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     for epsilon in cell.epsilons:
         noisy = private.at(epsilon)
         texts = model.decode(noisy.vectors)
-        rows += [one | {"epsilon": epsilon} for one in learned.accuracies(texts, cell.seed)]
-        rows += [one | {"epsilon": epsilon} for one in compared(originals, texts[:some])]
+        rows += [
+            measured | {"epsilon": epsilon} for measured in learned.accuracies(texts, cell.seed)
+        ]
+        rows += [measured | {"epsilon": epsilon} for measured in compared(originals, texts[:some])]
         rows.append(row("true_epsilon", noisy.epsilon, epsilon=epsilon, variant="computed"))
     return rows + list(_attacked(cell, corpus, model, norm, form))
 
@@ -116,11 +117,11 @@ def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned)
     latents = model.latents(corpus.private.texts)
     texts = model.decode(latents)
     some = int(cell.option("compared"))
-    for one in (
+    for measured in (
         *learned.accuracies(texts, cell.seed),
         *compared(corpus.private.texts[:some], texts[:some]),
     ):
-        yield one | {"variant": NO_NOISE}
+        yield measured | {"variant": NO_NOISE}
     yield from unprotected(
         cell.generator("pairs"), model.latents(corpus.all_texts), int(cell.option("pairs"))
     )
@@ -137,16 +138,20 @@ def _attacked(
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
     path = latent_path(rng, latents[true], norm, form)
     candidates = clip_rows(latents, norm, form)
-    for found in attack_path(path, candidates, true, cell.epsilons):
-        own: dict[str, Any] = {"epsilon": found.claimed_epsilon, "count": found.ranks.size}
-        low, high = found.interval
-        error = 1.96 * float(found.best.std(ddof=1)) / np.sqrt(found.best.size)
-        yield row("rank", found.mean_rank, **own)
-        yield row("first", found.success, low=low, high=high, **own)
-        yield row("bayes", found.bayes, low=found.bayes - error, high=found.bayes + error, **own)
-        for variant, epsilon in (("claimed", found.claimed_epsilon), ("true", found.epsilon)):
-            bound = success_bound(epsilon, found.candidates)
-            yield row("first_bound", bound, variant=variant, **own | {"count": found.candidates})
+    for ranking in attack_path(path, candidates, true, cell.epsilons):
+        point: dict[str, Any] = {"epsilon": ranking.claimed_epsilon, "count": ranking.ranks.size}
+        low, high = ranking.interval
+        error = 1.96 * float(ranking.best.std(ddof=1)) / np.sqrt(ranking.best.size)
+        yield row("rank", ranking.mean_rank, **point)
+        yield row("first", ranking.success, low=low, high=high, **point)
+        yield row(
+            "bayes", ranking.bayes, low=ranking.bayes - error, high=ranking.bayes + error, **point
+        )
+        for variant, epsilon in (("claimed", ranking.claimed_epsilon), ("true", ranking.epsilon)):
+            bound = success_bound(epsilon, ranking.candidates)
+            yield row(
+                "first_bound", bound, variant=variant, **point | {"count": ranking.candidates}
+            )
 
 
 class _Learned:
@@ -170,8 +175,8 @@ class _Learned:
             rng = generator(seed, "learner", name)
             model = train(learner_of(name), bags, self.labels, self.lexicon.vectors, rng)
             accuracy = model.accuracy(self.tests, self.true)
-            own: dict[str, Any] = {"learner": name, "tested_on": CLEAN, "count": self.true.size}
-            yield row("accuracy", accuracy, **own)
+            tested: dict[str, Any] = {"learner": name, "tested_on": CLEAN, "count": self.true.size}
+            yield row("accuracy", accuracy, **tested)
 
 
 @functools.lru_cache(maxsize=1)
@@ -189,14 +194,14 @@ def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
     from dpcore.learn.adept.training import AdeptSettings, train_adept
     from dpcore.learn.training_settings import Training
 
-    found = dict(json.loads(options))
-    corpus = read_corpus(path, found, seed)
+    sizes = dict(json.loads(options))
+    corpus = read_corpus(path, sizes, seed)
     training = Training(
-        epochs=int(found["epochs"]), batch=64, rate=4e-3, clip=5.0, patience=4, seed=seed, threads=1
+        epochs=int(sizes["epochs"]), batch=64, rate=4e-3, clip=5.0, patience=4, seed=seed, threads=1
     )
     settings = AdeptSettings(
-        shape=Shape(hidden=int(found["hidden"]), latent=int(found["latent"])),
-        longest=int(found["longest"]),
+        shape=Shape(hidden=int(sizes["hidden"]), latent=int(sizes["latent"])),
+        longest=int(sizes["longest"]),
         training=training,
     )
     return corpus, train_adept(corpus.public.texts, settings)[0]

@@ -36,7 +36,7 @@ def _verdict(
     **gaps: Any,
 ) -> Verdict:
     """Checked where a certificate of this vocabulary decides, else proved; a loss refutes both."""
-    epsilon = audit.found.epsilon
+    epsilon = audit.losses.epsilon
     guarantee = mechanism.guarantee(epsilon)
     certified = guarantee.status is Status.CERTIFIED
     outcome = Outcome.CHECKED if certified else Outcome.PROVED
@@ -44,7 +44,7 @@ def _verdict(
         mechanism.short,
         mechanism.lexicon,
         settings,
-        outcome if audit.found.holds else Outcome.REFUTED,
+        outcome if audit.losses.holds else Outcome.REFUTED,
         mechanism=mechanism,
         parameters={"epsilon": epsilon, **mechanism.settings(), "words": audit.words}
         | ({} if audit.complete else {"seed": settings.seed}),
@@ -68,7 +68,7 @@ def gumbel_repaired(
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
     numbers: dict[str, Number] = {
         "claimed epsilon": epsilon,
-        "true epsilon among these words": audit.found.epsilon_effective,
+        "true epsilon among these words": audit.losses.epsilon_effective,
         "noise scale b": mechanism.noise_scale(epsilon),
         "lowest epsilon": low,
     }

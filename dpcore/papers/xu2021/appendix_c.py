@@ -210,10 +210,10 @@ def appendix_rows(
             "the appendix has a formula for madlib (multivariate Laplace) and truncated-gumbel, "
             f"got {mechanism.short}"
         )
-    found = measure(
+    measured = measure(
         mechanism, selection, epsilons, method=Method.AUTO, runs=runs, seed=seed, progress=progress
     )
-    lexicon, values = mechanism.lexicon, found.epsilons
+    lexicon, values = mechanism.lexicon, measured.epsilons
     rows: list[dict[str, Any]] = []
     for i, name in enumerate(selection.names):
         nearest = neighbourhood(lexicon, int(selection.words[i]), 1).nearest
@@ -222,11 +222,11 @@ def appendix_rows(
             values.tolist(),
             formula.tolist(),
             low.tolist(),
-            found.figures.nw[i].tolist(),
-            np.clip(found.figures.nw_low[i], low, high).tolist(),
-            np.clip(found.figures.nw_high[i], low, high).tolist(),
+            measured.figures.nw[i].tolist(),
+            np.clip(measured.figures.nw_low[i], low, high).tolist(),
+            np.clip(measured.figures.nw_high[i], low, high).tolist(),
             high.tolist(),
-            found.figures.nw_error[i].tolist(),
+            measured.figures.nw_error[i].tolist(),
             strict=True,
         )
         rows += [
@@ -242,7 +242,7 @@ def appendix_rows(
                 "nw_high": most,
                 "high": over,
                 "standard_error": error,
-                "method": str(found.method),
+                "method": str(measured.method),
             }
             for epsilon, claim, under, truth, least, most, over, error in columns
         ]

@@ -58,7 +58,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     n, epsilon = len(lexicon), settings.edge * mechanism.admissible.low
     count, fewer = settings.sample(lexicon)
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
-    worst = audit.found.worst
+    worst = audit.losses.worst
     crafted_epsilon, example = crafted(settings.edge)
     # The proof bounds P(u_i | K = n) from below by the same number for each of n words: above 1
     # together, no law has such a bound.
@@ -67,9 +67,9 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         "crafted: claimed epsilon": crafted_epsilon,
         "crafted: true epsilon, at least": example.epsilon,
         "claimed epsilon": epsilon,
-        "true epsilon among these words": audit.found.epsilon_effective,
-        "true delta at epsilon·d": audit.found.delta,
-        "pairs": audit.found.pairs,
+        "true epsilon among these words": audit.losses.epsilon_effective,
+        "true delta at epsilon·d": audit.losses.delta,
+        "pairs": audit.losses.pairs,
         "lowest epsilon, published": published_condition(n, extent.separation),
         "lowest epsilon, with a positive scale": mechanism.admissible.low,
         "b": mechanism.noise_scale(epsilon),
@@ -109,7 +109,7 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         crafted=CRAFTED_WORDS + 2,
         count=count,
         fewer=fewer,
-        pairs=audit.found.pairs,
+        pairs=audit.losses.pairs,
         contradicts=_contradicts(by_hand, here),
         together=(
             "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
