@@ -9,12 +9,10 @@ costs, and `repairs` the claims that hold in its place, or that need less noise.
 
 from __future__ import annotations
 
-import functools
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.papers.written import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
 
 
-@functools.cache
 def facts() -> dict[str, dict[str, Any]]:
     """What `claims.toml` says of each claim, in the order in which they are shown."""
-    return tomllib.loads(Path(__file__).with_name("claims.toml").read_text("utf-8"))
+    return written("claims.toml")
 
 
 def judged(

@@ -7,14 +7,12 @@ A name that is not computed is another sentence of the file, for what several ro
 
 from __future__ import annotations
 
-import functools
 import math
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcore.papers.written import written
 from dpcore.plots.layout import number
 
 if TYPE_CHECKING:
@@ -55,11 +53,6 @@ class _Filling(dict[str, Any]):
         return str(self._sentences[name].format_map(self))
 
 
-@functools.cache
-def _sentences(paper: str) -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / paper / "comparison.toml").read_text("utf-8"))
-
-
 def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
     """A row of a paper, its sentences filled with numbers.
 
@@ -71,7 +64,7 @@ def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
             options of its plan.
         numbers: what fills the gaps.
     """
-    sentences = _sentences(paper)
+    sentences = written(f"{paper}/comparison.toml")
     options = {} if figures.entry.of_words else dict(figures.entry.plan["options"])
     given = {"difference": "", "figures": figures, "option": options} | numbers
     filling = _Filling(sentences, given)

@@ -11,23 +11,30 @@ that what ε promises bounds its success.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.attack.latent.rank import attack_path, success_bound
+from dpcore.audit.montecarlo import clopper_pearson
+from dpcore.errors import StudyError
+from dpcore.learn.adept.network import CLIP
+from dpcore.learn.adept.words import words_of
 from dpcore.learn.bags import bags_of
 from dpcore.learn.classifiers import learner_of, train
+from dpcore.lexicon.metric import Metric, paired_distances
+from dpcore.limits import MIN_CLASS_TEXTS
+from dpcore.measure.similarity.similarity import bleu, rouge1
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
-from dpcore.papers.habernal2021.corpus import Corpus, read_corpus
-from dpcore.papers.habernal2021.measures import compared, unprotected
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan, canonical
+from dpcore.study.reading_corpora import text_rows
 from dpcore.study.rows import CLEAN, Row, row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,11 +44,13 @@ if TYPE_CHECKING:
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
+    FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
 NO_NOISE = "no noise"
 """Variant of the baseline: decoded from the clipped vector itself."""
-
+_ALL = 1_000_000  # utterances: more than a corpus has
+_ONE_SIDED = 0.025
 
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 """The same for all: what they claim is the same, ε between any two utterances."""
@@ -205,3 +214,104 @@ def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
         training=training,
     )
     return corpus, train_adept(corpus.public.texts, settings)[0]
+
+
+@dataclass(frozen=True)
+class Utterances:
+    """Distinct utterances with their intents."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What trains the network, what is rewritten, and what the classifier is tested on."""
+
+    public: Utterances
+    private: Utterances
+    testing: Utterances
+
+    @property
+    def all_texts(self) -> tuple[str, ...]:
+        """Every utterance once."""
+        return self.public.texts + self.private.texts + self.testing.texts
+
+    def intents(self) -> tuple[tuple[str, ...], IntArray, IntArray]:
+        """Intents with enough texts in both parts, and those of the two parts (−1: another)."""
+        kept = sorted(
+            name
+            for name in set(self.private.labels)
+            if min(part.labels.count(name) for part in (self.private, self.testing))
+            >= MIN_CLASS_TEXTS
+        )
+        if len(kept) < 2:
+            raise StudyError("the utterances need two intents or more that stand in both parts")
+        place = {name: i for i, name in enumerate(kept)}
+        private, testing = (
+            np.array([place.get(label, -1) for label in part.labels])
+            for part in (self.private, self.testing)
+        )
+        return tuple(kept), private, testing
+
+
+def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
+    """Divide the utterances of a file.
+
+    Args:
+        path: parquet with text, label and split.
+        options: `public` and `private` (utterances), `longest` (words of an utterance; longer ones
+            are left out).
+        seed: of the division.
+
+    Raises:
+        StudyError: the file is not such a file, or too small.
+    """
+    seen: set[str] = set()
+    splits = []
+    for split in ("train", "test"):
+        rng = generator(seed, "adept2021", split)
+        pairs = []
+        for text, label in zip(*text_rows(path, split, _ALL, rng), strict=True):
+            words = words_of(text)
+            key = " ".join(words)
+            if 1 <= len(words) <= int(options["longest"]) and key not in seen:
+                seen.add(key)
+                pairs.append((key, label))
+        splits.append(pairs)
+    public, private = int(options["public"]), int(options["private"])
+    if not len(splits[0]) > private + 1:
+        raise StudyError(f"{path} has {len(splits[0]):,} utterances to divide, too few")
+    parts = splits[0][private : private + public], splits[0][:private], splits[1]
+    return Corpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))
+
+
+def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
+    """ROUGE-1, BLEU and the share of utterances that come out word for word."""
+    whole: dict[str, Any] = {"count": len(originals)}
+    overlap = rouge1(originals, texts)
+    yield row("rouge1_recall", overlap.recall.mean(), **whole)
+    yield row("rouge1", overlap.f1.mean(), **whole)
+    yield row("bleu", bleu(originals, texts), **whole)
+    same = np.mean([a == b for a, b in zip(originals, texts, strict=True)])
+    yield row("exact", float(same), **whole)
+
+
+def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> Iterator[Row]:
+    """How many pairs of utterances are further apart than the published noise covers.
+
+    Habernal 2021, Figure 1, draws the vectors; these are those of a trained network.
+
+    Args:
+        rng: draws pairs of different utterances.
+        latents: clipped to Euclidean norm C, shape (m, n).
+        pairs: how many.
+    """
+    size, dimension = latents.shape
+    left = rng.integers(size, size=pairs)
+    right = (left + rng.integers(1, size, size=pairs)) % size
+    lengths = paired_distances(latents[left], latents[right], Metric.MANHATTAN) / (2.0 * CLIP)
+    count = int((lengths > 1.0).sum())
+    low, high = clopper_pearson(count, pairs, _ONE_SIDED)
+    yield row("unprotected", count / pairs, low=low, high=high, count=pairs, at=dimension)
+    yield row("widest_pair", float(lengths.max()), count=pairs, at=dimension)
