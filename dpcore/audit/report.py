@@ -200,6 +200,8 @@ def _exact(
             unlikely if math.isfinite(unlikely) else None,
         )
     guarantee = mechanism.guarantee(epsilon)
+    # Refuted only by more than the numerical error; and where a mechanism can bound the two
+    # probabilities without quadrature, these bounds decide.
     beyond = losses.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
     method = audit.method
     if losses.worst is not None and beyond:
@@ -235,6 +237,8 @@ def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int)
     low = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)[0]
     effective = smallest_epsilon(mechanism, epsilon, log_delta)
     low_delta = float(curve.low[0])
+    # The lower bound on δ decides, so that the error of the profile refutes nothing; the tolerances
+    # leave room for the rounding of calibrated noise.
     holds = low_delta <= math.exp(log_delta) * (1 + 1e-9) and effective <= epsilon * (1 + 1e-6)
     outcome, label = _judge(guarantee, holds, False, "the differences that were searched")
     return AuditReport(

@@ -8,7 +8,6 @@ Kolmogorov–Smirnov test; the error probability is shared equally among them (B
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -163,6 +162,7 @@ def check_noise(
         test = kstest(statistic, cast("_Law", law))
         statistics.append((f"projection {i + 1}", float(test.statistic), float(test.pvalue)))
         ahead = int((shadows[:, i] > 0).sum())
+        # Both tails of a symmetric law: twice the smaller one.
         p = 2.0 * float(binom.cdf(min(ahead, draws - ahead), draws, 0.5))
         statistics.append((f"sign {i + 1}", ahead / draws, min(p, 1.0)))
     # Disjoint pairs of successive rows: their products have a random sign if rows are independent.
@@ -173,6 +173,7 @@ def check_noise(
     # No continuous law repeats a row.
     same = int((rows[1:] == rows[:-1]).all(axis=1).sum())
     statistics.append(("repeated rows", float(same), 0.0 if same else 1.0))
+    # Bonferroni: no matter how the checks depend on each other.
     threshold = error / len(statistics)
     return SamplerReport(tuple(Check(*values, threshold) for values in statistics), draws, error)
 
@@ -230,11 +231,3 @@ def _direction_law(
     shape = 0.5 * (d - 1)
     cosine = np.clip(shadow / lengths, -1.0, 1.0)
     return cosine, lambda t: betainc(shape, shape, np.clip(0.5 * (1.0 + t), 0.0, 1.0))
-
-
-def draws_needed(epsilon: float, error: float = DEFAULT_ERROR) -> float:
-    """About how many evaluating draws under each word a claim of this loss needs to be refuted.
-
-    e^ε·ln(2/α): beyond `limits.MAX_AUDIT_DRAWS` the sampler has to be tested instead.
-    """
-    return math.exp(epsilon) * math.log(2.0 / error) if epsilon < 700 else math.inf

@@ -54,6 +54,7 @@ def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatAr
     a set of outputs, p ≤ e^ε·q + δ, and for its complement, 1 − q ≤ e^ε·(1 − p) + δ.
     """
     x = np.minimum(np.asarray(epsilons, dtype=np.float64), epsilon)
+    # In logarithms, since e^ε overflows beyond 709.
     ratio = np.exp(np.logaddexp(0.0, x) - np.logaddexp(0.0, epsilon))
     return np.asarray(np.where(x < epsilon, 1.0 - (1.0 - delta) * ratio, delta))
 

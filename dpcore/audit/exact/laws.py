@@ -108,6 +108,8 @@ def audit_mechanism(
     if metric is not None:
         points = mechanism.lexicon.vectors[indices]
         apart = distances(points, points, metric)
+    # One floor for all rows, the highest: max(x, floor) brings no two logarithms further apart, but
+    # two floors could.
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
     return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
 
@@ -124,6 +126,8 @@ def _audit_whole(
         )
     loss = search.find(epsilon, progress)
     pair = loss.word, loss.other
+    # δ is 0 if every loss is at most ε·d; else that of the worst pair bounds it from below, since
+    # the pair with the largest loss need not have the largest δ.
     holds = loss.epsilon <= epsilon
     delta = 0.0
     if not holds:
@@ -184,7 +188,7 @@ def _audit_pairs(
     n = len(mechanism.lexicon)
     rng = generator(seed, "audit", "pairs")
     first = rng.integers(n, size=pairs)
-    second = (first + rng.integers(1, n, size=pairs)) % n
+    second = (first + rng.integers(1, n, size=pairs)) % n  # never the same word
     vectors = mechanism.lexicon.vectors
     apart = (
         np.ones(pairs)
@@ -262,7 +266,7 @@ def _described(
         logs = (losses.worst.log_probability, losses.worst.other_log_probability)
         size = sum(abs(log) for log in logs)
         slack = _rounding(mechanism.lexicon, size) if estimate is None else estimate * size
-        error = slack / losses.worst.distance
+        error = slack / losses.worst.distance  # ε is a loss per distance
     note = f"; {losses.unknown:,} probabilities too small to compute" if losses.unknown else ""
     return LawAudit(
         losses=losses,

@@ -194,7 +194,9 @@ def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None 
     grid = np.linspace(0.0, 12.0, 4801) if epsilons is None else np.asarray(epsilons)
     curve = profile(grid)
     low = _supremum(shares, grid, grid, 1.0 - curve.high)
+    # δ beyond the grid is at least its limit; e^700 is near the largest float64.
     last = float(profile.bounds(np.array([700.0]))[0][0])
+    # Between two points of the grid δ is at least its value at the right one, ε at least the left.
     kept = np.append(1.0 - curve.low[1:], 1.0 - last)
     high = _supremum(shares, grid, grid, kept)
     return Curve(shares, low, np.minimum(high, 1.0 - shares))

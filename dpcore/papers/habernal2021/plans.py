@@ -150,6 +150,7 @@ def _attacked(
     for ranking in attack_path(path, candidates, true, cell.epsilons):
         point: dict[str, Any] = {"epsilon": ranking.claimed_epsilon, "count": ranking.ranks.size}
         low, high = ranking.interval
+        # The normal interval of a mean over many utterances.
         error = 1.96 * float(ranking.best.std(ddof=1)) / np.sqrt(ranking.best.size)
         yield row("rank", ranking.mean_rank, **point)
         yield row("first", ranking.success, low=low, high=high, **point)
@@ -309,7 +310,7 @@ def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> It
     """
     size, dimension = latents.shape
     left = rng.integers(size, size=pairs)
-    right = (left + rng.integers(1, size, size=pairs)) % size
+    right = (left + rng.integers(1, size, size=pairs)) % size  # never the same utterance
     lengths = paired_distances(latents[left], latents[right], Metric.MANHATTAN) / (2.0 * CLIP)
     count = int((lengths > 1.0).sum())
     low, high = clopper_pearson(count, pairs, _ONE_SIDED)

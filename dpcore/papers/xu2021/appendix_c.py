@@ -109,11 +109,6 @@ def gumbel_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
     return _more_than_one(n) / (1.0 + np.exp(-nearest / scale))
 
 
-def gumbel_weaker_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
-    """P(K ≥ 2)·exp(−e^{−δ/b}), the second lower bound that Appendix C gives."""
-    return _more_than_one(n) * np.exp(-np.exp(-nearest / scale))
-
-
 def gumbel_limit(n: int) -> float:
     """P(K ≥ 2)/e, the "36.7 %" that Appendix C gives for every word and ε.
 
@@ -150,6 +145,7 @@ def gumbel_ceiling(scale: FloatArray, nearest: float, n: int, bound: float) -> F
         bound: Δ, at which the noise is truncated.
     """
     two, always = np.array([0.0, nearest]), np.array([0.0, 1.0])
+    # A vocabulary of the two words, both always candidates: the exact chance against the nearest.
     beats = [law_from_distances(two, always, float(b), bound)[0] for b in np.ravel(scale)]
     more = _more_than_one(n)
     return (1.0 - more) + more * np.reshape(beats, np.shape(scale))

@@ -99,6 +99,7 @@ def _baseline(prepared: Material, trial: Trial) -> list[Row]:
     for name, network, told in pairs:
         rows += _trained(name, network, prepared, told)
         left = _survivors(network, some, candidates, trial, 1, trial.seed)
+        # What survives both: the longer attack draws anew, and may miss what the short one found.
         left &= _survivors(network, some, candidates, trial, int(trial.option("tries")), trial.seed)
         rows.append(_share("within the lists", left, name, STRONGER))
         certified = network.given(some.premises).certify(
