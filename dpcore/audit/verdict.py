@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -199,24 +197,3 @@ def _plain(value: object) -> Number:
     if math.isfinite(number):
         return number
     return "∞" if number > 0 else "−∞"
-
-
-def to_json(verdicts: Sequence[Verdict]) -> str:
-    """A JSON array of verdicts."""
-    rows = [verdict.to_dict() for verdict in verdicts]
-    return json.dumps(rows, ensure_ascii=False, allow_nan=False, indent=1)
-
-
-def from_json(text: str) -> list[Verdict]:
-    """The verdicts of a JSON array.
-
-    Raises:
-        ParameterError: the text is not what `to_json` writes.
-    """
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(f"these are no verdicts: {brief(error)}") from None
-    if not isinstance(rows, list):
-        raise ParameterError("these are no verdicts: a JSON array was expected")
-    return [Verdict.from_dict(row) for row in rows]
