@@ -23,7 +23,6 @@ from dpcore.papers.huang2024.claims import published_trlaplace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.audit.profiles.profile import Curve
     from dpcore.audit.settings import AuditSettings
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.clipped.clipped import ClippedMechanism
@@ -97,16 +96,7 @@ def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.D
             mechanism = _CLIPPED[key](lexicon=lexicon, **more)  # type: ignore[arg-type]
         grid = _grid(epsilon, 2.0)
         curve = worst_profile(mechanism, epsilon, grid)
-    return pd.DataFrame(_columns(curve, epsilon, delta), columns=list(COLUMNS))
-
-
-def _grid(epsilon: float, most: float) -> FloatArray:
-    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
-    return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])
-
-
-def _columns(curve: Curve, epsilon: float, delta: float) -> dict[str, object]:
-    return {
+    columns = {
         "epsilon": curve.x,
         "allowed": allowed_delta(epsilon, delta, curve.x),
         "low": curve.low,
@@ -114,3 +104,9 @@ def _columns(curve: Curve, epsilon: float, delta: float) -> dict[str, object]:
         "claimed_epsilon": epsilon,
         "claimed_delta": delta,
     }
+    return pd.DataFrame(columns, columns=list(COLUMNS))
+
+
+def _grid(epsilon: float, most: float) -> FloatArray:
+    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
+    return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])

@@ -137,7 +137,7 @@ def _stays(lexicon: Lexicon, words: Sequence[str], epsilon: float) -> tuple[Floa
 def _draw(lexicon: Lexicon) -> Exercise:
     nw, sw = _stays(lexicon, [DRAW_WORD], DRAW_EPSILON)
     stays, others = float(nw[0]), float(sw[0])
-    numbers = {"word": DRAW_WORD, "epsilon": DRAW_EPSILON, "stays": 100 * stays}
+    numbers: dict[str, Any] = {"word": DRAW_WORD, "epsilon": DRAW_EPSILON, "stays": 100 * stays}
     return _percent("draw", stays, others=others, **numbers)
 
 
@@ -168,7 +168,7 @@ def _crowd(lexicon: Lexicon) -> Exercise:
 
     stays = _stays(lexicon, CROWD_WORDS, CROWD_EPSILON)[0].tolist()
     gaps = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
-    numbers = {"epsilon": CROWD_EPSILON, "words": CROWD_WORDS, "stays": stays}
+    numbers: dict[str, Any] = {"epsilon": CROWD_EPSILON, "words": CROWD_WORDS, "stays": stays}
     return _filled("crowd", float(np.argmax(stays)), gaps=gaps, **numbers)
 
 
@@ -252,7 +252,12 @@ def _choose(lexicon: Lexicon) -> Exercise:
 
     epsilon = float(brentq(lambda e: stays(e) - GOAL, *_EPSILONS, xtol=1e-4))
     shares = [stays(e) for e in (2.0, 2.5, 3.0)]
-    numbers = {"times": 1 / GOAL, "epsilon": epsilon, "n": len(lexicon), "stays": shares}
+    numbers: dict[str, Any] = {
+        "times": 1 / GOAL,
+        "epsilon": epsilon,
+        "n": len(lexicon),
+        "stays": shares,
+    }
     return _filled("choose", epsilon, span=(*_EPSILONS, 0.05), near=0.15, **numbers)
 
 
