@@ -46,11 +46,13 @@ class Normalisers:
         logs: ln Z_w at each of K exponents, shape (K, n).
         nearest: the nearest word at a distance above 0 of each, shape (n,).
         distances: its distance, shape (n,).
+        together: the pairs of words at distance 0, shape (2, T).
     """
 
     logs: FloatArray
     nearest: IntArray
     distances: FloatArray
+    together: IntArray
 
 
 def effective_epsilon(
@@ -117,6 +119,7 @@ def log_normalisers(
     sums = np.zeros((etas.size, n))
     nearest = np.zeros(n, dtype=np.int64)
     gaps = np.full(n, math.inf)
+    together = [np.empty((2, 0), dtype=np.int64)]
     pairs = AllPairs(lexicon.vectors, metric)
     for done, tile in enumerate(pairs, start=1):
         weights = np.empty_like(tile.distances)
@@ -128,17 +131,17 @@ def log_normalisers(
             sums[k, tile.rows] += weights.sum(axis=1)
             if not tile.diagonal:
                 sums[k, tile.columns] += weights.sum(axis=0)
+        together.append(_set_apart(tile))
         _note_nearest(tile, nearest, gaps)
         progress("normalising", done, pairs.count)
-    return Normalisers(np.log(sums), nearest, gaps)
+    return Normalisers(np.log(sums), nearest, gaps, np.concatenate(together, axis=1))
 
 
 def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
     """Take the nearest other words of a tile where they are nearer than those known.
 
-    Pairs at distance 0 are put at ∞ in the tile.
+    Pairs at distance 0 stand at ∞ in the tile (`_set_apart`).
     """
-    _set_apart(tile)
     ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
         ways.append((tile.columns, tile.rows, 0))
@@ -151,8 +154,8 @@ def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
             gaps[own.start + better] = least[better]
 
 
-def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
-    """Put pairs at distance 0 at ∞, and return those of two words.
+def _set_apart(tile: Tile) -> IntArray:
+    """Put pairs at distance 0 at ∞, and return those of two words, shape (2, T).
 
     A word and itself are no pair. Two words are at distance 0 under the angle if they are
     parallel: they have the same distances to all others, so no output tells them apart, and a loss
@@ -162,8 +165,10 @@ def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
     tile.distances[together] = math.inf
     if tile.diagonal:
         np.fill_diagonal(together, False)
-    left, right = np.nonzero(together)
-    return left + tile.rows.start, right + tile.columns.start
+    if not together.any():  # as in nearly every tile; looking for places takes far longer
+        return np.empty((2, 0), dtype=np.int64)
+    corner = np.array([[tile.rows.start], [tile.columns.start]])
+    return np.asarray(np.argwhere(together).T + corner)
 
 
 class _Best:
@@ -176,6 +181,8 @@ class _Best:
 
     def reach(self, spread: float) -> float:
         """No pair at this distance or beyond does better if |ln Z − ln Z′| ≤ spread."""
+        if math.isinf(self.value):
+            return 0.0
         far = (self.cap + spread) / self.value if self.value > 0 else math.inf
         if not self.value > self.eta:
             return far
@@ -261,21 +268,30 @@ def _worst(
     everyone = np.arange(len(lexicon))
     for best in bests:
         best.offer(everyone, normalisers.nearest, normalisers.distances)
+        best.offer_together(*normalisers.together)
     sorted_logs = normalisers.logs[:, order]
+    # No pair of a tile is nearer than the nearest words of its rows, nor than those of its columns:
+    # where that is beyond reach, and it mostly is, the tile's distances need not be computed. Both
+    # sides of the comparison are rounded distances.
+    gaps = normalisers.distances[order] * max(0.0, 1.0 - 4.0 * rounded)
     pairs = AllPairs(lexicon.vectors, metric, order)
     for done, tile in enumerate(pairs, start=1):
-        left, right = _set_apart(tile)
-        nearest = float(tile.distances.min())
-        for best, logs in zip(bests, sorted_logs, strict=True):
-            rows, columns = logs[tile.rows], logs[tile.columns]
-            spread = float(max(rows.max() - columns.min(), columns.max() - rows.min()))
-            reach = best.reach(spread)
-            if nearest < reach:
+        least = max(gaps[tile.rows].min(), gaps[tile.columns].min())
+        reaches = [
+            best.reach(_spread(logs[tile.rows], logs[tile.columns]))
+            for best, logs in zip(bests, sorted_logs, strict=True)
+        ]
+        if least < max(reaches):
+            _set_apart(tile)
+            for best, reach in zip(bests, reaches, strict=True):
                 _offer(best, tile, order, reach)
-            if left.size:
-                best.offer_together(order[left], order[right])
         progress("comparing", done, pairs.count)
     return [best.loss(separation) for best in bests]
+
+
+def _spread(rows: FloatArray, columns: FloatArray) -> float:
+    """The largest |ln Z − ln Z′| of a word of the rows and one of the columns."""
+    return float(max(rows.max() - columns.min(), columns.max() - rows.min()))
 
 
 def _offer(best: _Best, tile: Tile, order: IntArray, reach: float) -> None:

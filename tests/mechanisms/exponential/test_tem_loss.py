@@ -113,6 +113,26 @@ def test_nan_among_the_losses_is_an_error(monkeypatch):
         effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
 
 
+def test_tiles_beyond_reach_are_not_computed_and_not_missed(monkeypatch):
+    """Most normalisers of a large ε are alike: then a pair decides that is nearer than most."""
+    lexicon = lexicons.cloud(300, 4)
+    computed = []
+    distances_of_a_tile = all_pairs.AllPairs._distances
+
+    def counted(self, *place):
+        computed.append(place)
+        return distances_of_a_tile(self, *place)
+
+    monkeypatch.setattr(all_pairs, "TILE", 10)
+    monkeypatch.setattr(all_pairs.AllPairs, "_distances", counted)
+    typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
+    loss = effective_epsilon(lexicon, "euclidean", 20.0 / typical, 0.7 * typical)
+    tiles = 30 * 31 // 2
+    assert tiles <= len(computed) < 1.2 * tiles  # the normalisers need all of them once
+    wanted, _, _ = brute(lexicon, Metric.EUCLIDEAN, 20.0 / typical, 0.7 * typical)
+    assert loss.epsilon == pytest.approx(wanted, rel=1e-9)
+
+
 def test_progress_ends_at_the_whole():
     seen = []
     effective_epsilon(lexicons.cloud(40, 3), "euclidean", 1.0, progress=lambda *a: seen.append(a))

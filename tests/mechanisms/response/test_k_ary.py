@@ -89,8 +89,8 @@ def test_every_pair_spends_all_of_epsilon(epsilon):
     promise = MECHANISM.guarantee(epsilon)
     assert promise.loss(1e-9) == promise.loss(1e9) == epsilon
     assert 0 < promise.rounding.loss < 1e-14
-    plain = audit_mechanism(MECHANISM, epsilon, words=np.arange(N)).found
-    whole = audit_mechanism(MECHANISM, epsilon).found
+    plain = audit_mechanism(MECHANISM, epsilon, words=np.arange(N)).losses
+    whole = audit_mechanism(MECHANISM, epsilon).losses
     for found in (plain, whole):
         assert found.holds
         assert found.epsilon_effective == pytest.approx(epsilon, rel=1e-13)
