@@ -15,11 +15,11 @@ from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import generator
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
 from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, describe, encode
+from dpcore.rewrite.vocabulary import Encoding, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -91,7 +91,7 @@ class Sentence:
         return card(
             f"{self.protected} protected places (marked)",
             f"Not in the vocabulary: {', '.join(unknown)}" if unknown else "",
-            describe(self.encoding.policy) if unknown else "",
+            describe(self.encoding.treatment.unknown_words) if unknown else "",
             body=[marked(pieces)],
         )
 
@@ -104,10 +104,8 @@ class Sentence:
 def prepare(
     text: str,
     lexicon: Lexicon,
+    treatment: Treatment = DEFAULT_TREATMENT,
     *,
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
     max_characters: int = MAX_TEXT_CHARACTERS,
     max_tokens: int = MAX_TEXT_TOKENS,
 ) -> Sentence:
@@ -118,14 +116,7 @@ def prepare(
     """
     check_text(text, max_characters=max_characters, max_tokens=max_tokens)
     tokens = tuple(tokenize(text))
-    encoding = encode(
-        tokens,
-        lexicon,
-        policy=policy,
-        keep_stop_words=keep_stop_words,
-        case_policy=case_policy,
-    )
-    return Sentence(tokens, encoding, lexicon)
+    return Sentence(tokens, encode(tokens, lexicon, treatment), lexicon)
 
 
 @dataclass(frozen=True, eq=False)

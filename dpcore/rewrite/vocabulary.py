@@ -17,34 +17,13 @@ from dpcore.errors import TextError
 from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
 from dpcore.rewrite.english import CLITICS, STOP_WORDS
 from dpcore.rewrite.lookup import parts_of
-from dpcore.rewrite.policy import (
-    MASK,
-    RELEASED,
-    UnknownWordPolicy,
-    describe,
-    released_description,
-)
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.tokens import Kind, Token, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-
-__all__ = [
-    "MASK",
-    "RELEASED",
-    "Encoding",
-    "Role",
-    "Slot",
-    "UnknownWordPolicy",
-    "Vocabulary",
-    "describe",
-    "encode",
-    "released_description",
-    "stand_in",
-]
 
 
 class Vocabulary(Protocol):
@@ -114,13 +93,13 @@ class Encoding:
     Attributes:
         slots: Everything that will be written, in order.
         vocabulary: Number of words n of the lexicon.
-        policy: What became of unknown words.
+        treatment: What became of the words.
         unknown: Numbers of the tokens outside the vocabulary, counted from 0.
     """
 
     slots: tuple[Slot, ...]
     vocabulary: int
-    policy: UnknownWordPolicy
+    treatment: Treatment
     unknown: tuple[int, ...]
 
     @cached_property
@@ -188,10 +167,7 @@ def _without(tokens: Sequence[Token], dropped: frozenset[int]) -> list[tuple[int
 def encode(
     tokens: Iterable[Token],
     lexicon: Vocabulary,
-    *,
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
+    treatment: Treatment = DEFAULT_TREATMENT,
 ) -> Encoding:
     """Find out for every token whether it is protected, unknown or released.
 
@@ -202,9 +178,7 @@ def encode(
     Args:
         tokens: The tokens of one text.
         lexicon: The vocabulary.
-        policy: What becomes of unknown words.
-        keep_stop_words: Release the function words of a fixed list instead of protecting them.
-        case_policy: What is released about capital letters.
+        treatment: What becomes of unknown words, function words and capital letters.
 
     Returns:
         The encoding; it holds no character of an unknown word.
@@ -213,11 +187,11 @@ def encode(
         TextError: The policy is REJECT and there are unknown words; the message names their
             positions, not the words.
     """
-    policy, case_policy = UnknownWordPolicy(policy), CasePolicy(case_policy)
+    policy = treatment.unknown_words
     tokens = tuple(tokens)
 
     def stop_word(part: str) -> bool:
-        return keep_stop_words and part.lower() in STOP_WORDS
+        return treatment.keep_stop_words and part.lower() in STOP_WORDS
 
     def known(part: str) -> bool:
         return part in lexicon or part.lower() in lexicon or stop_word(part)
@@ -241,7 +215,7 @@ def encode(
         raise TextError(_refusal(unknown, tokens, len(lexicon)))
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
     kept = _without(tokens, dropped)
-    cases = released_cases([token for _, token in kept], case_policy)
+    cases = released_cases([token for _, token in kept], treatment.case)
     slots: list[Slot] = []
     for (source, token), case in zip(kept, cases, strict=True):
         if token.kind is Kind.PUNCTUATION:
@@ -253,10 +227,12 @@ def encode(
             slots.extend(
                 slot(source, place, part, "" if place else token.before, part_case)
                 for place, (part, part_case) in enumerate(
-                    zip(parts[source], _part_cases(parts[source], case, case_policy), strict=True)
+                    zip(
+                        parts[source], _part_cases(parts[source], case, treatment.case), strict=True
+                    )
                 )
             )
-    return Encoding(tuple(slots), len(lexicon), policy, unknown)
+    return Encoding(tuple(slots), len(lexicon), treatment, unknown)
 
 
 def _part_cases(parts: Sequence[str], case: Case, policy: CasePolicy) -> list[Case]:

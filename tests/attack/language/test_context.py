@@ -18,6 +18,7 @@ from dpcore.attack.output.channel import open_channel
 from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
 from tests.mechanisms import lexicons
 
@@ -111,7 +112,7 @@ def test_places_of_a_sentence() -> None:
     assert found == [
         Place(1), Place(2), Place(UNKNOWN), Place(end, True), Place(4), Place(end, True)
     ]  # fmt: skip
-    kept = places_of(prepare("the cat", lexicon, keep_stop_words=True), [9])
+    kept = places_of(prepare("the cat", lexicon, Treatment(keep_stop_words=True)), [9])
     assert kept == [Place(lexicon.index("the"), True), Place(9)]
     with pytest.raises(ParameterError, match="4 places are protected, got 1"):
         places_of(sentence, [1])
