@@ -26,7 +26,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_TEXT_TOKENS
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.rewrite.sentence import Sentence
 

@@ -21,7 +21,7 @@ from dpcore import __version__
 from dpcore.attack.language.build import held_out_sentences
 from dpcore.attack.language.context import Place, context_attack
 from dpcore.attack.language.language import language, language_folder
-from dpcore.attack.output.channel import Channel, open_channel
+from dpcore.attack.output.channel import open_channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import write_text
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.lexicon.lexicon import Lexicon
 
     FloatArray = NDArray[np.float64]

@@ -13,7 +13,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, paired_distances
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import FloatArray, Likelihood
+    from dpcore.attack.output.likelihood import FloatArray, Likelihood
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
 

@@ -25,7 +25,7 @@ from dpcore.limits import MAX_ATTACK_OUTPUTS
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray
+    from dpcore.attack.output.likelihood import Channel, FloatArray
     from dpcore.attack.output.prior import Prior
 
 CONFIDENCE = 0.95

@@ -25,7 +25,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Likelihood
+    from dpcore.attack.output.likelihood import Likelihood
     from dpcore.attack.output.prior import Prior
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon

@@ -19,12 +19,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.attack.output.distance_moments import BINS, ORDER, STEPS, bin_width, rounded_moments
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
 from dpcore.lexicon.damage import ARRAYS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.all_pairs import AllPairs, Tile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
 BUNDLE = "spectrum.npz"
+BINS = 40
+ORDER = 4  # moments of a bin
+STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
@@ -211,3 +214,50 @@ def _lagrange(x: FloatArray) -> FloatArray:
     """ℓ_m(x) of every point of a bin, shape (order, x)."""
     values = np.cos(np.multiply.outer(np.arange(ORDER), np.arccos(np.clip(x, -1.0, 1.0))))
     return np.asarray(_to_weights().T @ values)
+
+
+def bin_width(lexicon: Lexicon, metric: Metric) -> float:
+    """Such that the diameter, or a bound of it, lies inside the last bin."""
+    return lexicon.with_metric(metric).extent.diameter * (1.0 + 1e-9) / BINS
+
+
+def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> IntArray:
+    """64·Σ_y T_k(x_y) of the words of each bin, rounded, int32, shape (n, bins, order)."""
+    moments = _moments(lexicon, metric, bin_width(lexicon, metric), progress)
+    return np.asarray(np.round(STEPS * moments).astype(np.int32))
+
+
+def _moments(lexicon: Lexicon, metric: Metric, width: float, progress: Progress) -> FloatArray:
+    """Σ_y T_k(x_y) of the words of each bin, x from −1 to 1 in it: shape (n, bins, order)."""
+    moments = np.zeros((len(lexicon), BINS, ORDER))
+    pairs = AllPairs(lexicon.vectors, metric)
+    for done, tile in enumerate(pairs, start=1):
+        _enter(tile, width, moments)
+        progress("distances", done, pairs.count)
+    return moments
+
+
+def _enter(tile: Tile, width: float, moments: FloatArray) -> None:
+    """Add the pairs of a tile to the moments of its rows and of its columns."""
+    place = tile.distances / width
+    cell = place.astype(np.int64)
+    np.minimum(cell, BINS - 1, out=cell)
+    x = 2.0 * (place - cell) - 1.0
+    height, breadth = cell.shape
+    ways = [(tile.rows, cell + BINS * np.arange(height)[:, None], height)]
+    if not tile.diagonal:
+        ways.append((tile.columns, cell + BINS * np.arange(breadth), breadth))
+    slots = [(rows, slot.reshape(-1), size) for rows, slot, size in ways]
+    previous, current = np.ones_like(x), x
+    if tile.diagonal:  # a word is not one of the others
+        np.fill_diagonal(previous, 0.0)
+        np.fill_diagonal(current, 0.0)
+    # T₀ = 1, T₁ = x, T_{k+1} = 2x·T_k − T_{k−1}; every k is one count with weights.
+    for k in range(ORDER):
+        values = previous.reshape(-1)
+        for rows, slot, size in slots:
+            sums = np.bincount(slot, values, minlength=size * BINS)
+            moments[rows, :, k] += sums.reshape(size, BINS)
+        previous, current = current, 2.0 * x * current - previous
+        if tile.diagonal:
+            np.fill_diagonal(current, 0.0)

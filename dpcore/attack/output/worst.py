@@ -24,7 +24,7 @@ from dpcore.limits import MAX_ATTACK_SHOWN
 from dpcore.measure.density.density import NEIGHBOURS, vocabulary_density
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray, IntArray
+    from dpcore.attack.output.likelihood import Channel, FloatArray, IntArray
     from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
 

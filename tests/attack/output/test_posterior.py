@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.attack.output.channel import Likelihood, open_channel
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.likelihood import Likelihood
 from dpcore.attack.output.odds import odds, worst_odds
 from dpcore.attack.output.overall import bernstein, overall_success
 from dpcore.attack.output.posterior import posterior, posterior_bound
