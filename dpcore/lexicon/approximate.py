@@ -81,18 +81,7 @@ class ApproximateIndex:
     def search(
         self, queries: ArrayLike, count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Near words of each query, probably the nearest.
-
-        Args:
-            queries: points, shape (k, d), finite.
-            count: how many, 1 to n.
-
-        Returns:
-            Indices (int64) and true distances (float64), both of shape (k, count), nearest first.
-
-        Raises:
-            ParameterError: an argument is outside its range.
-        """
+        """Near words of each query, probably the nearest; arguments as `ExactIndex.search`."""
         import faiss
 
         points = checked_queries(queries, self._vectors, count)

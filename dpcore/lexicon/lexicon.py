@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import LexiconError, UnknownWordError
+from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rows import (
     DroppedRows,
     choose_rows,
@@ -188,10 +189,10 @@ class Lexicon:
             UnknownWordError: the word is not in the vocabulary; the message offers up to three
                 close ones.
         """
-        found = self._positions.get(word)
-        if found is None:
+        index = self._positions.get(word)
+        if index is None:
             raise UnknownWordError(self._unknown(word))
-        return found
+        return index
 
     def indices(self, words: Iterable[str]) -> NDArray[np.int64]:
         """Return the indices of words, shape (k,).
@@ -257,9 +258,9 @@ class Lexicon:
         (`Extent.exact` is False) unless the exact values were built on request before
         (`python -m dpcore lexicon build`).
         """
-        from dpcore.lexicon.extent.extent import extent_of
+        from dpcore.lexicon.extent.kept import extent_of
 
-        return extent_of(self)
+        return extent_of(self.vectors, self.metric, self.fingerprint)
 
     @cached_property
     def _nearest_search(self) -> NearestSearch:
@@ -268,7 +269,7 @@ class Lexicon:
         return NearestSearch(self.vectors)
 
     def nearest(self, queries: ArrayLike) -> NDArray[np.int64]:
-        """The word nearest to each query under `metric`: `dpcore.lexicon.neighbours.nearest`.
+        """The word nearest to each query under `metric`: `dpcore.lexicon.nearest_word.nearest`.
 
         Args:
             queries: points, shape (k, d).
@@ -295,4 +296,6 @@ class Lexicon:
         """
         from dpcore.lexicon.neighbours import table_of
 
-        return table_of(self, count, progress)
+        if self.metric is not Metric.EUCLIDEAN:
+            raise ParameterError(f"the neighbour table is Euclidean, not {self.metric.value}")
+        return table_of(self.vectors, self.fingerprint, count, progress or silent)

@@ -95,7 +95,7 @@ def distances(
     metric = Metric.parse(metric)
     points = _checked(vectors, origins)
     if metric is Metric.ANGULAR:
-        points = _unit_rows(points)
+        points = unit_rows(points)
     n, d = vectors.shape
     result = np.empty((len(points), n))
     step = max(1, _BLOCK_BYTES // (8 * max(d, len(points), 1)))
@@ -117,7 +117,7 @@ def paired_distances(
     a = np.asarray(left, dtype=np.float64)
     b = np.asarray(right, dtype=np.float64)
     if metric is Metric.ANGULAR:
-        a, b = _unit_rows(a), _unit_rows(b)
+        a, b = unit_rows(a), unit_rows(b)
         difference, total = np.abs(a - b), a + b
         return _angle(
             np.sqrt(np.einsum("ij,ij->i", difference, difference)),
@@ -153,12 +153,17 @@ def _block(
 
     # The longer side goes first: SciPy works on several of its rows at once.
     if metric is Metric.ANGULAR:
-        unit = _unit_rows(rows)
+        unit = unit_rows(rows)
         return _angle(cdist(unit, points), cdist(unit, -points))
     return np.asarray(cdist(rows, points, _SCIPY_NAMES[metric]))
 
 
-def _unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of Euclidean length 1, shape (k, d).
+
+    Raises:
+        ParameterError: a row is zero.
+    """
     # Scaling by the largest coordinate first keeps the norm from over- or underflowing.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     if not (largest > 0).all():

@@ -9,25 +9,14 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
-from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest_word import SAFE_LENGTHS, NearestSearch, nearest, product_error
-from dpcore.lexicon.progress import silent
+from dpcore.lexicon.metric import distances
+from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
-
-__all__ = [
-    "ExactIndex",
-    "NearestSearch",
-    "NeighbourIndex",
-    "NeighbourTable",
-    "nearest",
-    "table_of",
-]
 
 _SPARE = 16
 _QUERY_BLOCK = 2048
@@ -224,32 +213,30 @@ class NeighbourTable:
 
 
 def table_of(
-    lexicon: Lexicon, count: int = NEIGHBOUR_TABLE_WIDTH, progress: Progress | None = None
+    vectors: NDArray[np.float32], fingerprint: str, count: int, progress: Progress
 ) -> NeighbourTable:
     """`Lexicon.neighbours`: the cached table, else computed and cached."""
-    if lexicon.metric is not Metric.EUCLIDEAN:
-        raise ParameterError(f"the neighbour table is Euclidean, not {lexicon.metric.value}")
     if not 1 <= count <= NEIGHBOUR_TABLE_WIDTH:
         raise ParameterError(
             f"a neighbour table has 1 to {NEIGHBOUR_TABLE_WIDTH} columns, got {count}"
         )
-    n = len(lexicon)
+    n = len(vectors)
     width = min(NEIGHBOUR_TABLE_WIDTH, n)
-    kept = recall(lexicon.fingerprint, "neighbours")
+    kept = recall(fingerprint, "neighbours")
     if kept is not None and _fits(kept, n, width):
         return NeighbourTable(
             kept.arrays["indices"][:, :count], kept.arrays["distances"][:, :count]
         )
-    report = progress or silent
-    index = ExactIndex(lexicon.vectors)
+    index = ExactIndex(vectors)
     indices = np.empty((n, width), dtype=np.int32)
-    found = np.empty((n, width), dtype=np.float32)
+    gaps = np.empty((n, width), dtype=np.float32)
     for start in range(0, n, _QUERY_BLOCK):
         part = slice(start, min(start + _QUERY_BLOCK, n))
-        indices[part], found[part] = index.search(lexicon.vectors[part], width)
-        report("neighbours", part.stop, n)
-    keep(lexicon.fingerprint, "neighbours", Kept({"indices": indices, "distances": found}, {}))
-    return NeighbourTable(indices[:, :count], found[:, :count])
+        indices[part], gaps[part] = index.search(vectors[part], width)
+        progress("neighbours", part.stop, n)
+    # The widest table is kept, so that no smaller one is ever computed.
+    keep(fingerprint, "neighbours", Kept({"indices": indices, "distances": gaps}, {}))
+    return NeighbourTable(indices[:, :count], gaps[:, :count])
 
 
 def _fits(kept: Kept, n: int, width: int) -> bool:

@@ -7,7 +7,8 @@ from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.neighbours import ExactIndex, nearest
+from dpcore.lexicon.nearest_word import nearest
+from dpcore.lexicon.neighbours import ExactIndex
 
 
 @pytest.fixture(autouse=True)

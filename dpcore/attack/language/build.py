@@ -26,11 +26,11 @@ from dpcore.attack.language.counts import (
     write_counts,
 )
 from dpcore.attack.language.language import Bigram, perplexity
-from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.train.corpus import Corpus, tokenise
 from dpcore.lexicon.train.packages import need
-from dpcore.lexicon.train.sources import SOURCES, Document, Source, sha256
+from dpcore.lexicon.train.sources import SOURCES, Document, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -174,13 +174,15 @@ def build(
         "plan": asdict(plan),
         "tokens": int(found.words.sum()),
         "pairs": int(found.pairs.size),
-        "files": {FILE: {"sha256": sha256(out / FILE), "bytes": (out / FILE).stat().st_size}},
+        "files": {
+            FILE: {"sha256": sha256_of_file(out / FILE), "bytes": (out / FILE).stat().st_size}
+        },
         "held_out": perplexity(model, sequences(corpus, lexicon)[1]),
         "sources": [
             {
                 "name": source.name,
                 "file": source.file,
-                "sha256": sha256(source.path(folder)),
+                "sha256": sha256_of_file(source.path(folder)),
                 "licence": source.licence,
                 "credit": source.credit,
                 "used": source.used if source.name != _TREEBANK else "four documents in five",

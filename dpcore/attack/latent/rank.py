@@ -15,7 +15,6 @@ Under ε-differential privacy it is at most e^ε / (e^ε + m − 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ from dpcore.mechanisms.clipped.adept_latent import LatentForm
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcore.mechanisms.clipped.adept_latent import LatentPath, NoisyLatents
+    from dpcore.mechanisms.clipped.adept_latent import NoisyLatents
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -148,21 +147,6 @@ def rank_candidates(
     for array in (ranks, first, best):
         array.setflags(write=False)
     return Ranking(ranks, first, best, len(public), noisy.epsilon, noisy.claimed_epsilon)
-
-
-def attack_path(
-    path: LatentPath, candidates: ArrayLike, true: ArrayLike, epsilons: Sequence[float]
-) -> Iterator[Ranking]:
-    """The attack at each ε, all from one noise draw.
-
-    Args:
-        path: of the k utterances that are attacked.
-        candidates: clipped latent vectors of distinct public utterances, shape (m, n).
-        true: place of the true candidate of each utterance, shape (k,).
-        epsilons: what is claimed.
-    """
-    for epsilon in epsilons:
-        yield rank_candidates(path.at(epsilon), candidates, true, path.form)
 
 
 def _weights(found: FloatArray, scale: float) -> FloatArray:

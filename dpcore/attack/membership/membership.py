@@ -108,26 +108,6 @@ class Attacker:
         return Scores(np.asarray(inside), np.asarray(outside))
 
 
-def attack(
-    network: AttackNetwork,
-    shadow: tuple[Answers, Answers],
-    target: tuple[Answers, Answers],
-    rng: np.random.Generator,
-) -> Scores:
-    """Train the attack network on the shadow model's answers, and ask it about the target's.
-
-    Args:
-        network: its settings.
-        shadow: as `train_attacker`.
-        target: answers of the target for TR1 (in) and TR2 (out).
-        rng: of the network's start and order.
-
-    Raises:
-        MissingPackageError: scikit-learn is not installed.
-    """
-    return train_attacker(network, shadow, rng).scores(target)
-
-
 def train_attacker(
     network: AttackNetwork, shadow: tuple[Answers, Answers], rng: np.random.Generator
 ) -> Attacker:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore.lexicon.extent.exact import PARALLEL_ANGLE
 from dpcore.lexicon.extent.extent import Extent
-from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,9 +51,9 @@ def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
     if metric is Metric.CHEBYSHEV:
         shortest /= float(np.sqrt(vectors.shape[1]))
     least = PARALLEL_ANGLE if metric is Metric.ANGULAR else _SMALLEST_STEP
-    found = paired_distances(vectors[close], vectors[other], metric)
-    found = np.concatenate((found[found > least], _near(vectors, far, metric, least)))
-    separation_high = float(found.min())
+    gaps = paired_distances(vectors[close], vectors[other], metric)
+    gaps = np.concatenate((gaps, distances(vectors, vectors[[far]], metric)[0]))
+    separation_high = float(gaps[gaps > least].min())
     return Extent(
         diameter=high,
         separation=min(max(shortest, least), separation_high),
@@ -111,17 +111,10 @@ def _second(
     tree: Any, points: NDArray[np.float64], which: NDArray[np.int64], within: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Nearest other point of each; infinity if it is not within the distance."""
-    gaps, found = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
+    gaps, pairs = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
     # The point itself is one of the two; if another lies in the same place, either may be first.
-    other = np.where(found[:, 1] == which, found[:, 0], found[:, 1])
+    other = np.where(pairs[:, 1] == which, pairs[:, 0], pairs[:, 1])
     return gaps[:, 1], other.astype(np.int64)
-
-
-def _near(
-    vectors: NDArray[np.float32], word: int, metric: Metric, least: float
-) -> NDArray[np.float64]:
-    row = distances(vectors, vectors[word][None], metric)[0]
-    return np.asarray(row[row > least])
 
 
 def _project(vectors: NDArray[np.float32], *, unit: bool) -> tuple[NDArray[np.float64], float]:
@@ -143,7 +136,4 @@ def _project(vectors: NDArray[np.float32], *, unit: bool) -> tuple[NDArray[np.fl
 
 def _rows(vectors: NDArray[np.float32], unit: bool) -> NDArray[np.float64]:
     rows = vectors.astype(np.float64)
-    if unit:
-        rows /= np.abs(rows).max(axis=1, keepdims=True)
-        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return rows
+    return unit_rows(rows) if unit else rows

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.extent.exact import exact_extent
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.progress import silent
 
@@ -114,7 +114,8 @@ def compute_stretch(
                 some = some[_possible(above[some], image_error, below[some], error, best)]
                 if some.size:
                     left, right = p[some] + i, q[some] + j
-                    ratio = _distance(images, left, right) / _distance(rows, left, right)
+                    ratio = paired_distances(images[left], images[right])
+                    ratio /= paired_distances(rows[left], rows[right])
                     best = max(best, float(ratio.max()))
             done += 1
             progress("stretch", done, total)
@@ -148,10 +149,3 @@ def _half_distances(
     np.subtract(half[j : j + _BLOCK], product, out=product)
     product += half[i : i + _BLOCK, None]
     return product
-
-
-def _distance(
-    rows: NDArray[np.float32], p: NDArray[np.int64], q: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    difference = rows[p].astype(np.float64) - rows[q]
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.latent.rank import attack_path, success_bound
+from dpcore.attack.latent.rank import rank_candidates, success_bound
 from dpcore.learn.bags import bags_of
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
@@ -137,7 +137,8 @@ def _attacked(
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
     path = latent_path(rng, latents[true], norm, form)
     candidates = clip_rows(latents, norm, form)
-    for found in attack_path(path, candidates, true, cell.epsilons):
+    for epsilon in cell.epsilons:
+        found = rank_candidates(path.at(epsilon), candidates, true, form)
         own: dict[str, Any] = {"epsilon": found.claimed_epsilon, "count": found.ranks.size}
         low, high = found.interval
         error = 1.96 * float(found.best.std(ddof=1)) / np.sqrt(found.best.size)

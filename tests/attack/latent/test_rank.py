@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.attack.latent.rank import attack_path, posterior, rank_candidates, success_bound
+from dpcore.attack.latent.rank import posterior, rank_candidates, success_bound
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -105,7 +105,9 @@ def test_chance_under_infinite_noise_and_certainty_without(form, rng):
     candidates = clip_rows(rng().standard_normal((size, 8)), 1.0, form)
     true = np.arange(count) % size
     path = latent_path(rng(1), candidates[true], 1.0, form)
-    lost, certain = attack_path(path, candidates, true, (1e-9, 1e9))
+    lost, certain = (
+        rank_candidates(path.at(epsilon), candidates, true, path.form) for epsilon in (1e-9, 1e9)
+    )
     deviation = math.sqrt((size**2 - 1) / 12 / count)
     assert lost.mean_rank == pytest.approx((size + 1) / 2, abs=LIMIT * deviation)
     assert lost.success == pytest.approx(1 / size, abs=LIMIT * math.sqrt(1 / size / count))
@@ -120,7 +122,7 @@ def test_candidates_with_one_vector_share_a_rank_even_far_away(rng):
     """Their posterior is 0 far away, and the ranks still go by distance."""
     candidates = np.array([[0.5], [0.5], [0.5], [-0.5]])
     path = latent_path(rng(), candidates[[0, 1, 3]], 1.0, LatentForm.WIDE)
-    found = next(iter(attack_path(path, candidates, [0, 1, 3], [1e6])))
+    found = rank_candidates(path.at(1e6), candidates, [0, 1, 3], path.form)
     assert found.ranks.tolist() == [2.0, 2.0, 1.0]
     np.testing.assert_allclose(found.first, [1 / 3, 1 / 3, 1.0])
     assert found.interval[0] < 1 / 3

@@ -9,9 +9,10 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.building import build, write_extent
 from dpcore.lexicon.bundled import bundled_extent, bundled_folder
 from dpcore.lexicon.extent import exact as extent_exact
-from dpcore.lexicon.extent import extent as extent_module
+from dpcore.lexicon.extent import kept as extent_module
 from dpcore.lexicon.extent.bounds import bound_extent
-from dpcore.lexicon.extent.extent import Extent, compute_extent, extent_of
+from dpcore.lexicon.extent.extent import Extent
+from dpcore.lexicon.extent.kept import compute_extent, extent_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 
@@ -49,7 +50,7 @@ def vocabularies(rng):
 def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
     monkeypatch.setattr(extent_exact, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
-    found = compute_extent(lexicon)
+    found = compute_extent(lexicon.vectors, lexicon.metric)
     expected = by_force(lexicon.vectors, metric)
     assert found.exact
     absolute = 1e-15 if metric is Metric.ANGULAR else 0
@@ -93,11 +94,11 @@ def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng):
 
 def test_parallel_rows_have_distance_zero_under_the_angle():
     vectors = np.array([[1, 0], [3, 0], [0, 2], [1, 1]], dtype=np.float32)
-    found = compute_extent(lexicon_of(vectors, Metric.ANGULAR))
+    found = compute_extent(vectors, Metric.ANGULAR)
     assert found.separation == pytest.approx(np.pi / 4)
     assert found.diameter == pytest.approx(np.pi / 2)
     with pytest.raises(LexiconError, match="parallel"):
-        compute_extent(lexicon_of(vectors[:2], Metric.ANGULAR))
+        compute_extent(vectors[:2], Metric.ANGULAR)
 
 
 def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(rng, monkeypatch):
@@ -173,7 +174,7 @@ def test_the_bundled_extent_is_there_exact_and_true():
     assert fields is not None, "data/lexicon/extent.json is of another lexicon: build it again"
     extent = Extent.from_json(fields)
     assert extent.exact
-    assert extent == extent_of(lexicon)
+    assert extent == extent_of(lexicon.vectors, lexicon.metric, lexicon.fingerprint)
     # The farthest and nearest of the words that 64 of them have must lie within.
     table = distances(lexicon.vectors, lexicon.vectors[:: len(lexicon) // 64])
     assert table.max() <= extent.diameter * (1 + 1e-12)
