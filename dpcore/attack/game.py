@@ -106,8 +106,8 @@ class Game:
         if not seen.size:
             raise ParameterError("the attacker needs at least one output")
         vectors = self.mechanism.lexicon.vectors
-        own = vectors[list(self.candidates)]
-        away = distances(own, vectors[seen], Metric.EUCLIDEAN).mean(axis=0)
+        listed = vectors[list(self.candidates)]
+        away = distances(listed, vectors[seen], Metric.EUCLIDEAN).mean(axis=0)
         if not self.mechanism.exact_law:
             return Judgement(int(away.argmin()), None, away)
         posterior = _normalised(self._log_laws[:, seen].sum(axis=1))

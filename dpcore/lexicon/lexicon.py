@@ -228,6 +228,8 @@ class Lexicon:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) over the metric, the shape, the words and the vectors."""
+        # The shape stands before the words, and no word holds a line feed: no two lexicons have one
+        # input.
         digest = hashlib.sha256()
         n, d = self.vectors.shape
         digest.update(f"dpcore lexicon 1\n{self.metric.value}\n{n} {d}\n".encode())

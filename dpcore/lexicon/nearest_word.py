@@ -111,7 +111,7 @@ class NearestSearch:
         self, points: NDArray[np.float64], words: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """For pairs of a point and a word: squared distance, or less by ‖q‖² where q is far."""
-        found = np.empty(len(words))
+        squares = np.empty(len(words))
         step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
         for start in range(0, len(words), step):
             part = slice(start, start + step)
@@ -120,8 +120,8 @@ class NearestSearch:
             far = np.abs(q).max(axis=1) > _FAR * self._largest
             left = np.where(far[:, None], x, x - q)
             right = np.where(far[:, None], x - 2.0 * q, left)
-            found[part] = np.einsum("ij,ij->i", left, right)
-        return found
+            squares[part] = np.einsum("ij,ij->i", left, right)
+        return squares
 
     def _screened(
         self, points: NDArray[np.float64], reach: NDArray[np.float64]

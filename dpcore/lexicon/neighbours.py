@@ -88,21 +88,21 @@ class ExactIndex:
         """
         points = checked_queries(queries, self._vectors, count)
         indices = np.empty((len(points), count), dtype=np.int64)
-        found = np.empty((len(points), count))
+        gaps = np.empty((len(points), count))
         for start in range(0, len(points), _QUERY_BLOCK):
             todo = np.arange(start, min(start + _QUERY_BLOCK, len(points)))
             safe = self._safe(points[todo])
-            self._by_force(points, todo[~safe], indices, found)
+            self._by_force(points, todo[~safe], indices, gaps)
             todo = todo[safe]
             wanted = count + _SPARE
             while len(todo):
                 if 2 * wanted >= len(self._vectors):
-                    self._by_force(points, todo, indices, found)
+                    self._by_force(points, todo, indices, gaps)
                     break
-                sure = self._try(points, todo, wanted, indices, found)
+                sure = self._try(points, todo, wanted, indices, gaps)
                 todo = todo[~sure]
                 wanted *= 4
-        return indices, found
+        return indices, gaps
 
     def _safe(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether float32 squares of these points and the words neither over- nor underflow."""
@@ -117,24 +117,24 @@ class ExactIndex:
         todo: NDArray[np.int64],
         wanted: int,
         indices: NDArray[np.int64],
-        found: NDArray[np.float64],
+        gaps: NDArray[np.float64],
     ) -> NDArray[np.bool_]:
         """Fill in the rows `todo`, and tell which of them are proved right."""
         count = indices.shape[1]
         block = points[todo]
         squared, candidates = self._flat.search(block.astype(np.float32), wanted)
-        indices[todo], found[todo] = refine(self._vectors, block, candidates, count)
+        indices[todo], gaps[todo] = refine(self._vectors, block, candidates, count)
         reach = np.sqrt(np.einsum("ij,ij->i", block, block)) + self._largest
         # Twice the bound of γ(‖q‖ + ‖x‖)², which also covers rounding q to float32.
         slack = 2.0 * product_error(block.shape[1]) * reach**2
-        return np.asarray(squared[:, -1] - slack > found[todo, -1] ** 2)
+        return np.asarray(squared[:, -1] - slack > gaps[todo, -1] ** 2)
 
     def _by_force(
         self,
         points: NDArray[np.float64],
         todo: NDArray[np.int64],
         indices: NDArray[np.int64],
-        found: NDArray[np.float64],
+        gaps: NDArray[np.float64],
     ) -> None:
         count = indices.shape[1]
         step = max(1, _GATHER_BYTES // (8 * len(self._vectors)))
@@ -143,7 +143,7 @@ class ExactIndex:
             block = distances(self._vectors, points[rows])
             order = np.argsort(block, axis=1, kind="stable")[:, :count]
             indices[rows] = order
-            found[rows] = np.take_along_axis(block, order, axis=1)
+            gaps[rows] = np.take_along_axis(block, order, axis=1)
 
 
 def checked_queries(
@@ -182,7 +182,7 @@ def refine(
         Indices and distances of shape (k, count).
     """
     indices = np.empty((len(points), count), dtype=np.int64)
-    found = np.empty((len(points), count))
+    gaps = np.empty((len(points), count))
     step = max(1, _GATHER_BYTES // (8 * candidates.shape[1] * vectors.shape[1]))
     for start in range(0, len(points), step):
         chosen = candidates[start : start + step]
@@ -190,8 +190,8 @@ def refine(
         true = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
         order = np.lexsort((chosen, true), axis=1)[:, :count]
         indices[start : start + step] = np.take_along_axis(chosen, order, axis=1)
-        found[start : start + step] = np.take_along_axis(true, order, axis=1)
-    return indices, found
+        gaps[start : start + step] = np.take_along_axis(true, order, axis=1)
+    return indices, gaps
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,11 +54,11 @@ def rank(
         ParameterError: as `dpcore.lexicon.metric.distances`.
     """
     points = np.asarray(origins, dtype=np.float64)
-    step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))
-    found: list[Ranking] = []
+    step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))  # origins of one block of distances
+    rankings: list[Ranking] = []
     for start in range(0, len(points), step):
-        found += map(_sorted, distances(vectors, points[start : start + step], metric))
-    return tuple(found)
+        rankings += map(_sorted, distances(vectors, points[start : start + step], metric))
+    return tuple(rankings)
 
 
 def _sorted(row: NDArray[np.float64]) -> Ranking:

@@ -64,11 +64,14 @@ def first_not_finite(vectors: NDArray[np.float32]) -> int | None:
 def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
     """A 64-bit hash of each row; equal rows (0.0 and -0.0 are equal) have equal hashes."""
     n, d = vectors.shape
+    # An odd factor has an inverse modulo 2^64: rows that differ in one coordinate never collide.
+    # The factors are fixed by d, so that a row always has the same hash.
     rng = np.random.default_rng(d)
     odd = rng.integers(0, 2**63, size=d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     hashes = np.empty(n, dtype=np.uint64)
     for start in range(0, n, _BLOCK_ROWS):
         block = np.asarray(vectors[start : start + _BLOCK_ROWS], dtype=np.float32)
+        # −0.0 + 0.0 is 0.0: rows that are equal as numbers have equal bits.
         bits = (block + np.float32(0)).view(np.uint32).astype(np.uint64)
         hashes[start : start + _BLOCK_ROWS] = bits @ odd
     return hashes

@@ -17,8 +17,8 @@ import numpy as np
 from dpcore.errors import ParameterError, TextError
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.assembly import assemble
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
+from dpcore.rewrite.rewritten import assemble
 from dpcore.rewrite.tokens import tokenize
 from dpcore.rewrite.vocabulary import Encoding, encode, stand_in
 
@@ -148,6 +148,7 @@ def release_all(
     inputs = documents.words
     if inputs.size and inputs.min() < 0:
         ends = pairwise(documents.offsets.tolist())
+        # Before the noise, from the document's own stream, as `release` draws them.
         parts = [
             stand_in(inputs[start:stop], n, rng)
             for (start, stop), rng in zip(ends, rngs, strict=True)

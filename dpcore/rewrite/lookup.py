@@ -47,8 +47,8 @@ def parts_of(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     words = bare(text)
     if whole or words == (text,):
         return whole
-    found = [split_word(canonical(word), known) for word in words]
-    return tuple(part for parts in found for part in parts) if all(found) else ()
+    parts_of_words = [split_word(canonical(word), known) for word in words]
+    return tuple(part for parts in parts_of_words for part in parts) if all(parts_of_words) else ()
 
 
 def split_word(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ _POLICIES = {
 
 def describe(policy: UnknownWordPolicy) -> str:
     """Return one sentence that says what a policy does and what it reveals."""
-    return _POLICIES[UnknownWordPolicy(policy)]
+    return _POLICIES[policy]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,16 +59,16 @@ class Sentence:
         """The vocabulary by Euclidean distance from each word; computed once for each."""
         distinct = np.unique(words).tolist()
         # Looked up once: another session may clear them meanwhile.
-        held = {w: found for w in distinct if (found := self._rankings.get(w)) is not None}
-        new = [w for w in distinct if w not in held]
+        known = {w: ranking for w in distinct if (ranking := self._rankings.get(w)) is not None}
+        new = [w for w in distinct if w not in known]
         if new:
             if len(self._rankings) + len(new) > _REMEMBERED:
                 self._rankings.clear()
             ranked = rank(self.lexicon.vectors, self.lexicon.vectors[new])
-            made = dict(zip(new, ranked, strict=True))
-            held |= made
-            self._rankings.update(made)
-        return [held[int(w)] for w in words]
+            fresh = dict(zip(new, ranked, strict=True))
+            known |= fresh
+            self._rankings.update(fresh)
+        return [known[int(w)] for w in words]
 
     def inputs(self, seed: int | None, number: int = 0) -> IntArray:
         """The mechanism's input at each open slot: an unknown word has a random stand-in."""
@@ -189,6 +189,7 @@ def draw(
         return SentenceDraw(sentence, EpsilonPaths.none())
     for start in range(0, words.size, _SEGMENT):
         part = words[start : start + _SEGMENT]
+        # A stream for each segment: what stands in one changes no noise of another.
         rng = generator(seed, mechanism.key, number, start // _SEGMENT)
         rankings = sentence.rankings(part)
         parts.append(mechanism.paths(rng, part, rankings=rankings, epsilons=epsilons))
@@ -210,6 +211,7 @@ def redraw(
         Paths of `draws` rows.
     """
     words = np.array([sentence.inputs(seed, number)[slot] for number in range(draws)], np.int64)
+    # An unknown word has another stand-in in every draw: too many rankings to keep.
     rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
     rng = generator(seed, mechanism.key, "slot", slot)
     return mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons)

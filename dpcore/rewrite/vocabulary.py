@@ -136,11 +136,11 @@ def stand_in(
     words: NDArray[np.int64], vocabulary: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """A copy in which each unknown word (-1) is a uniformly random one: see `Encoding.draw`."""
-    found = words.copy()
+    inputs = words.copy()
     absent = np.flatnonzero(words < 0)
     if absent.size:
-        found[absent] = rng.integers(vocabulary, size=absent.size)
-    return found
+        inputs[absent] = rng.integers(vocabulary, size=absent.size)
+    return inputs
 
 
 def _wider(first: str, second: str) -> str:
@@ -210,7 +210,7 @@ def encode(
         (token.text,) if token.kind is Kind.PUNCTUATION else parts_of(token.text, known)
         for token in tokens
     ]
-    unknown = tuple(source for source, found in enumerate(parts) if not found)
+    unknown = tuple(source for source, pieces in enumerate(parts) if not pieces)
     if unknown and policy is UnknownWordPolicy.REJECT:
         raise TextError(_refusal(unknown, tokens, len(lexicon)))
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
@@ -254,9 +254,9 @@ def _refusal(unknown: Sequence[int], tokens: Sequence[Token], vocabulary: int) -
             places.append(f"{number:,}")
     shown = ", ".join(places[:_NAMED])
     more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
-    one = len(places) == 1
+    single = len(places) == 1
+    word, verb, pronoun = ("word", "is", "it") if single else ("words", "are", "them")
     return (
-        f"{'word' if one else 'words'} {shown}{more} of the text {'is' if one else 'are'} not "
-        f"among the {vocabulary:,} words of the lexicon; exchange {'it' if one else 'them'} or "
-        f"choose another policy than 'reject': replace, mask or drop"
+        f"{word} {shown}{more} of the text {verb} not among the {vocabulary:,} words of the "
+        f"lexicon; exchange {pronoun} or choose another policy than 'reject': replace, mask or drop"
     )

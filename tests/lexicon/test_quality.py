@@ -39,14 +39,14 @@ def vectors():
 
 def test_agreement_with_people_is_what_the_project_promises(words, vectors, data_dir, capsys):
     scores = word_similarity(words, vectors, data_dir / "word_similarity.csv")
-    found = {score.dataset: score for score in scores}
+    by_set = {score.dataset: score for score in scores}
     with capsys.disabled():
         for score in scores:
             print(f"\n{score.dataset}: {score.spearman:.3f} on {score.pairs} pairs", end="")
-    assert found["WS-353-ALL"].spearman >= 0.77
-    assert found["WS-353-ALL"].pairs >= 300
-    assert found["SIMLEX-999"].spearman >= 0.44
-    assert found["SIMLEX-999"].pairs >= 930
+    assert by_set["WS-353-ALL"].spearman >= 0.77
+    assert by_set["WS-353-ALL"].pairs >= 300
+    assert by_set["SIMLEX-999"].spearman >= 0.44
+    assert by_set["SIMLEX-999"].pairs >= 930
 
 
 def test_the_manifest_states_the_measured_agreement(manifest, words, vectors, data_dir):

@@ -30,14 +30,14 @@ TEXTS = [
 
 def plain(mechanism, epsilon, ids, treatment=DEFAULT_TREATMENT):
     """The twin: one document after the other."""
-    found = []
+    texts = []
     for text, name in zip(TEXTS, ids, strict=True):
         if not text.strip():
-            found.append("")
+            texts.append("")
             continue
         sentence = prepare(text, LEXICON, treatment, max_characters=10**6, max_tokens=10**6)
-        found.append(release(sentence, mechanism, epsilon, document_generator(SECRET, name)).text)
-    return found
+        texts.append(release(sentence, mechanism, epsilon, document_generator(SECRET, name)).text)
+    return texts
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
@@ -68,9 +68,9 @@ def test_policies_are_kept(policy):
     mechanism = create("tem", LEXICON)
     treatment = Treatment(policy, True, "sentence")
     documents = encode_all(TEXTS, LEXICON, treatment)
-    found = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
-    assert found == plain(mechanism, 3.0, range(len(TEXTS)), treatment)
-    assert "qwertz" not in "".join(found).lower()
+    texts = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
+    assert texts == plain(mechanism, 3.0, range(len(TEXTS)), treatment)
+    assert "qwertz" not in "".join(texts).lower()
 
 
 def test_batches_and_order_change_nothing():

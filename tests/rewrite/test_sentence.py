@@ -31,12 +31,12 @@ def middle(mechanism):
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon, key):
     mechanism, sentence = create(key, lexicon), prepare(TEXT, lexicon)
-    one = middle(mechanism)
-    alone = draw(sentence, mechanism, 5, epsilons=np.array([one])).at(one)
-    grid = np.sort(np.append(np.geomspace(one / 1.4, one * 1.4, 7), one))
-    among = draw(sentence, mechanism, 5, epsilons=grid).at(one)
+    first = middle(mechanism)
+    alone = draw(sentence, mechanism, 5, epsilons=np.array([first])).at(first)
+    grid = np.sort(np.append(np.geomspace(first / 1.4, first * 1.4, 7), first))
+    among = draw(sentence, mechanism, 5, epsilons=grid).at(first)
     assert alone == among
-    assert draw(sentence, mechanism, 5, epsilons=grid).at(one) == among
+    assert draw(sentence, mechanism, 5, epsilons=grid).at(first) == among
     others = [draw(sentence, mechanism, 5, n, epsilons=grid).at(grid[0]).text for n in range(12)]
     assert len(set(others)) > 1
 

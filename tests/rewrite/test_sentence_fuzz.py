@@ -112,5 +112,5 @@ def test_a_million_words_are_refused_at_once_and_not_repeated(unit: str) -> None
 
 def test_the_inputs_hold_every_kind_of_token_and_words_that_must_not_come_out() -> None:
     assert not (WORDS | FIXED | STOP_WORDS) & {"quuxford", "zorblax's", "zorblax"}
-    found = {token.kind for piece in [*FRAGMENTS, *KNOWN] for token in tokenize(piece)}
-    assert found == set(Kind)
+    kinds = {token.kind for piece in [*FRAGMENTS, *KNOWN] for token in tokenize(piece)}
+    assert kinds == set(Kind)

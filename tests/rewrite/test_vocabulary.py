@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.english import STOP_WORDS
 from dpcore.rewrite.lookup import canonical, split_word
 from dpcore.rewrite.policy import MASK, RELEASED, Treatment, UnknownWordPolicy, describe
+from dpcore.rewrite.rewritten import assemble, write_slots
 from dpcore.rewrite.tokens import MARKS, tokenize
 from dpcore.rewrite.vocabulary import Encoding, Role, encode
 from tests.rewrite.test_tokens import random_text
@@ -152,11 +152,11 @@ def test_no_symbol_at_the_edge_of_a_word_is_released(
 
 def test_a_vocabulary_that_holds_a_word_with_its_symbol_has_it_as_a_word() -> None:
     lexicon = Words(["c++", "c", "hcv-", "hcv", "%", "50"])
-    found = encode(tokenize("C++ c# HCV- HCV 50% %"), lexicon)
-    assert [lexicon.words[slot.index] for slot in found.slots] == [
+    encoding = encode(tokenize("C++ c# HCV- HCV 50% %"), lexicon)
+    assert [lexicon.words[slot.index] for slot in encoding.slots] == [
         "c++", "c", "hcv-", "hcv", "50", "%",
     ]  # fmt: skip
-    assert all(slot.role is Role.PROTECTED for slot in found.slots)
+    assert all(slot.role is Role.PROTECTED for slot in encoding.slots)
 
 
 def test_drop() -> None:
@@ -269,13 +269,14 @@ def test_unknown_words_are_interchangeable(case_policy: CasePolicy) -> None:
         ("a@b.org", "http://x.y/z"), ("Zor-Blax", "Quux's"), ("z\u200bz", "ö\u0301"),
         ("zorblax", "17"), ("🎉", "a@b.org"),
     )  # fmt: skip
-    for one, two in pairs:
+    for first, second in pairs:
         for _ in range(50):
             pieces = [source.choice(["the", "Anna", ",", ".", "!", "\n\n", '"']) for _ in range(6)]
             place = source.randrange(2, 7)  # inside the sentence
             pieces = ["the", "cat", *pieces]
             texts = (
-                " ".join([*pieces[:place], "met", word, *pieces[place:]]) for word in (one, two)
+                " ".join([*pieces[:place], "met", word, *pieces[place:]])
+                for word in (first, second)
             )
             left, right = (encode(tokenize(t), SMALL, Treatment(case=case_policy)) for t in texts)
             assert left == right

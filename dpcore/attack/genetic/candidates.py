@@ -56,14 +56,14 @@ class Candidates:
 
     def draw(self, rng: np.random.Generator, picked: IntArray) -> IntArray:
         """One candidate for each of some entries of `places`, independently, shape of `picked`."""
-        found = np.empty(picked.shape, dtype=np.int64)
+        drawn = np.empty(picked.shape, dtype=np.int64)
         uniform = rng.random(picked.shape)
         rows = self.rows[picked]
         for row in np.unique(rows):
             here = rows == row
             column = np.searchsorted(self.steps[row], uniform[here], side="right")
-            found[here] = self.words[row, column]
-        return found
+            drawn[here] = self.words[row, column]
+        return drawn
 
 
 def from_substitutions(document: Bags, substitutions: Substitutions) -> Candidates:
@@ -73,7 +73,7 @@ def from_substitutions(document: Bags, substitutions: Substitutions) -> Candidat
         ParameterError: there is not exactly one document.
     """
     known = {word: substitutions.of(word) for word in _words(document)}
-    table = {word: (found, np.ones(found.size)) for word, found in known.items()}
+    table = {word: (substitutes, np.ones(substitutes.size)) for word, substitutes in known.items()}
     return _candidates(document, table, "substitutes, equally likely")
 
 
@@ -130,23 +130,24 @@ def _words(document: Bags) -> list[int]:
     """The distinct known words of the one document."""
     if not len(document) == 1:
         raise ParameterError(f"one document is attacked at a time, got {len(document)}")
-    found: list[int] = np.unique(document.words[document.words >= 0]).tolist()
-    return found
+    words: list[int] = np.unique(document.words[document.words >= 0]).tolist()
+    return words
 
 
 def _candidates(
     document: Bags, table: dict[int, tuple[IntArray, FloatArray]], method: str
 ) -> Candidates:
-    held = {word: row for row, word in enumerate(w for w in table if table[w][0].size)}
-    width = max((table[word][0].size for word in held), default=0)
-    words = np.zeros((len(held), width), dtype=np.int64)
-    steps = np.ones((len(held), width))
-    for word, row in held.items():
-        found, weights = table[word]
-        words[row, : found.size] = found
-        words[row, found.size :] = found[-1]
+    row_of = {word: row for row, word in enumerate(w for w in table if table[w][0].size)}
+    width = max((table[word][0].size for word in row_of), default=0)
+    words = np.zeros((len(row_of), width), dtype=np.int64)
+    steps = np.ones((len(row_of), width))
+    for word, row in row_of.items():
+        outputs, weights = table[word]
+        words[row, : outputs.size] = outputs
+        # A row is filled up with its last word, whose steps are all 1 and so are never reached.
+        words[row, outputs.size :] = outputs[-1]
         sums = np.cumsum(weights)
-        steps[row, : found.size] = sums / sums[-1]
-    rows = np.array([held.get(int(word), -1) for word in document.words], dtype=np.int64)
+        steps[row, : outputs.size] = sums / sums[-1]
+    rows = np.array([row_of.get(int(word), -1) for word in document.words], dtype=np.int64)
     places = np.flatnonzero(rows >= 0)
     return Candidates(document, places, rows[places], words, steps, method)

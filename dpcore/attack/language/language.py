@@ -99,6 +99,7 @@ class Bigram:
         if word == UNKNOWN:
             return np.ones(self.share.size)
         column = self.share * self.fallback[word]
+        # Pairs lie by their first word: which row one is in says where the rows begin.
         pairs = np.flatnonzero(self.second == word)
         column[np.searchsorted(self.starts, pairs, side="right") - 1] += self.excess[pairs]
         return np.asarray(column)
@@ -110,7 +111,7 @@ class Bigram:
             first: k words, or the boundary.
             second: m words, or the boundary, in any order.
         """
-        found = np.multiply.outer(self.share[first], self.fallback[second])
+        probabilities = np.multiply.outer(self.share[first], self.fallback[second])
         order = np.argsort(second, kind="stable")
         ascending = second[order]
         for i, word in enumerate(first.tolist()):
@@ -119,9 +120,9 @@ class Bigram:
             if not row.size:
                 continue
             place = np.minimum(np.searchsorted(row, ascending), row.size - 1)
-            held = row[place] == ascending
-            found[i, order[held]] += self.excess[pairs][place[held]]
-        return np.asarray(found)
+            stored = row[place] == ascending
+            probabilities[i, order[stored]] += self.excess[pairs][place[stored]]
+        return np.asarray(probabilities)
 
 
 def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
@@ -136,16 +137,17 @@ def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
     """
     first, second = np.divmod(pairs, model.boundary + 1)
     first, second = first[second < model.boundary], second[second < model.boundary]
-    found = model.share[first] * model.fallback[second]
+    probabilities = model.share[first] * model.fallback[second]
+    # Pairs as ascending numbers, so that one search looks up all pairs of the text.
     keys = np.repeat(np.arange(model.share.size), np.diff(model.starts)) * model.share.size
     keys += model.second
     wanted = first * model.share.size + second
     place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-    held = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=bool)
-    found[held] += model.excess[place[held]]
+    stored = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=bool)
+    probabilities[stored] += model.excess[place[stored]]
     return {
         "tokens": int(second.size),
-        "perplexity": float(np.exp(-np.log(found).mean())),
+        "perplexity": float(np.exp(-np.log(probabilities).mean())),
         "perplexity_unigram": float(np.exp(-np.log(model.frequency[second]).mean())),
     }
 
@@ -201,9 +203,9 @@ def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Cou
         )
 
     def moved(values: IntArray, length: int) -> IntArray:
-        found = np.zeros(length, dtype=np.int64)
-        found[number[: values.size][known[: values.size]]] = values[known[: values.size]]
-        return found
+        result = np.zeros(length, dtype=np.int64)
+        result[number[: values.size][known[: values.size]]] = values[known[: values.size]]
+        return result
 
     first, second = number[counts.first], number[counts.second]
     both = (first >= 0) & (second >= 0)

@@ -65,14 +65,14 @@ class TrialPlan:
 
 def qualifying(lexicon: Lexicon, texts: Sequence[str]) -> list[Sentence]:
     """Texts of 5 to 25 words, all of the vocabulary, each once, in order of first appearance."""
-    found = []
+    sentences = []
     for text in dict.fromkeys(texts):
         if len(text) > 400:
             continue
         sentence = prepare(text, lexicon)
         if _SHORTEST <= sentence.protected <= _LONGEST and np.all(sentence.words >= 0):
-            found.append(sentence)
-    return found
+            sentences.append(sentence)
+    return sentences
 
 
 def try_attackers(
@@ -98,8 +98,8 @@ def try_attackers(
     for i, sentence in enumerate(sentences):
         rng = generator(seed, "trial", channel.mechanism.key, i)
         outputs = channel.mechanism.sample(rng, sentence.words, epsilon)
-        found = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
-        guesses = (found.likeliest, found.guesses_alone, found.guesses)
+        attack = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
+        guesses = (attack.likeliest, attack.guesses_alone, attack.guesses)
         every = np.ones(sentence.words.size, dtype=bool)
         kinds = (every, ~function[sentence.words], outputs != sentence.words)
         for k, kept in enumerate(kinds):
@@ -121,6 +121,7 @@ def _share(right: FloatArray, total: FloatArray) -> dict[str, float]:
     Linearised (Cochran 1977, Section 2.11), but never narrower than that of Clopper and Pearson for
     independent words: where all or none are right, sentences have no spread.
     """
+    # The residuals right − share·total of the sentences give the variance of the ratio.
     share = float(right.sum() / total.sum())
     count = right.size
     spread = float(np.square(right - share * total).sum()) * count / (count - 1)
@@ -157,8 +158,8 @@ def run(
     for name, epsilons in SETTINGS:
         channel = open_channel(create(name, lexicon), progress=progress)
         for epsilon in epsilons:
-            found = try_attackers(channel, sentences, epsilon, plan.seed, progress)
-            rows += [{"mechanism": name, "epsilon": epsilon} | row for row in found]
+            shares = try_attackers(channel, sentences, epsilon, plan.seed, progress)
+            rows += [{"mechanism": name, "epsilon": epsilon} | row for row in shares]
     result = {
         "command": "python -m dpcore language attack --data ../shared/data --out data/language",
         "version": __version__,

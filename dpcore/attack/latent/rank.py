@@ -136,30 +136,30 @@ def rank_candidates(
     ranks, first, best = np.empty((3, places.size))
     for start in range(0, places.size, _ROWS):
         part = slice(start, start + _ROWS)
-        found = _distances(noisy.vectors[part], public, form)
+        away = _distances(noisy.vectors[part], public, form)
         # Ranked by distance, not by posterior: far away that is 0 for all. Equal candidates have
         # equal bits, so that they tie.
-        own = found[np.arange(len(found)), places[part]][:, None]
-        nearer, equal = (found < own).sum(axis=1), (found == own).sum(axis=1)
+        true_away = away[np.arange(len(away)), places[part]][:, None]
+        nearer, equal = (away < true_away).sum(axis=1), (away == true_away).sum(axis=1)
         ranks[part] = nearer + 0.5 * (equal + 1)
         first[part] = (nearer == 0) / equal
-        best[part] = 1.0 / _weights(found, noisy.scale).sum(axis=1)
+        best[part] = 1.0 / _weights(away, noisy.scale).sum(axis=1)
     for array in (ranks, first, best):
         array.setflags(write=False)
     return Ranking(ranks, first, best, len(public), noisy.epsilon, noisy.claimed_epsilon)
 
 
-def _weights(found: FloatArray, scale: float) -> FloatArray:
-    """Likelihoods over the largest of each row, shape (k, m); `found` is overwritten."""
+def _weights(away: FloatArray, scale: float) -> FloatArray:
+    """Likelihoods over the largest of each row, shape (k, m); `away` is overwritten."""
     if not 0 < scale < math.inf:
         raise ParameterError(f"the scale of the noise must be a finite number > 0, got {scale}")
-    found -= found.min(axis=1, keepdims=True)
-    found *= -1.0 / scale
-    return np.exp(found, out=found)
+    away -= away.min(axis=1, keepdims=True)
+    away *= -1.0 / scale
+    return np.exp(away, out=away)
 
 
 def _distances(noisy: ArrayLike, candidates: ArrayLike, form: LatentForm) -> FloatArray:
-    points, public = (np.asarray(one, dtype=np.float64) for one in (noisy, candidates))
+    points, public = (np.asarray(rows, dtype=np.float64) for rows in (noisy, candidates))
     if (
         points.ndim != 2
         or public.ndim != 2

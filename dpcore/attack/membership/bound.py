@@ -52,7 +52,7 @@ class DocumentBound:
         f = np.asarray(false_positives, dtype=np.float64)
         shrink = math.exp(-self.epsilon)
         few = np.full_like(f, np.inf)
-        if self.epsilon < 700:
+        if self.epsilon < 700:  # e^709 is the largest that float64 holds
             few = math.exp(self.epsilon) * f + self.delta
         many = 1.0 - shrink * np.maximum(1.0 - self.delta - f, 0.0)
         return np.asarray(np.minimum(1.0, np.minimum(few, many)))
@@ -94,6 +94,7 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
             False,
             "The claimed guarantee of a word is refuted, so membership is bounded by nothing.",
         )
+    # Nobody knows what the other document says: every place may hold the two farthest words.
     word = guarantee.euclidean_loss(diameter)
     delta = 0.0
     if isinstance(guarantee, ApproximateLocalPrivacy):
@@ -104,14 +105,16 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
         if isinstance(guarantee, MetricPrivacy)
         else f"ε = {word:.4g} a word"
     )
-    made = DocumentBound(tokens, total, delta, guarantee.status is not Status.CONDITIONAL, "")
+    unexplained = DocumentBound(
+        tokens, total, delta, guarantee.status is not Status.CONDITIONAL, ""
+    )
     says = (
         "that allows an attacker who is always right: it bounds nothing here"
-        if made.vacuous
-        else f"so no attacker reaches an AUC above {made.auc:.3f}"
+        if unexplained.vacuous
+        else f"so no attacker reaches an AUC above {unexplained.auc:.3f}"
     )
     sentence = (
         f"{each}, {tokens:,} words: a document is exchanged for another of as many words within "
         f"e^{total:.4g}; {says}."
     )
-    return DocumentBound(tokens, total, delta, made.holds, sentence)
+    return DocumentBound(tokens, total, delta, unexplained.holds, sentence)

@@ -76,12 +76,12 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
     outside = np.sort(scores.outside)[::-1]
     allowed = int(np.floor(false_positives * outside.size * (1 + 1e-12)))
     threshold = float(outside[allowed])  # those strictly above it are at most `allowed`
-    found = int((scores.inside > threshold).sum())
+    hits = int((scores.inside > threshold).sum())
     total = scores.inside.size
-    low, high = clopper_pearson(found, total, 0.5 * error)
+    low, high = clopper_pearson(hits, total, 0.5 * error)
     return Rate(
         false_positives=false_positives,
-        true_positives=found / total,
+        true_positives=hits / total,
         low=low,
         high=high,
         threshold=threshold,
@@ -99,6 +99,7 @@ def roc(scores: Scores, rates: ArrayLike) -> NDArray[np.float64]:
     values = np.concatenate((scores.inside, scores.outside))
     was_in = np.repeat([True, False], [scores.inside.size, scores.outside.size])
     order = np.argsort(-values, kind="stable")
+    # No threshold falls between equal scores: only the last of them is a point of the curve.
     last = np.append(np.flatnonzero(np.diff(values[order])), values.size - 1)
     true = np.cumsum(was_in[order])[last] / scores.inside.size
     false = np.cumsum(~was_in[order])[last] / scores.outside.size

@@ -83,6 +83,7 @@ def success(first: Outputs, second: Outputs, nearer: NDArray[np.bool_]) -> Succe
         none = np.zeros_like(value)
         return Success(value, none, value, none, True)
     default = nearer[outputs]
+    # Tried on the directions that it was learnt from, a rule looks better than it is: the high end.
     high, high_error = mean_of(_trial(first, second, _rule(first, second, outputs, None, default)))
     even = np.arange(first.rays) % 2 == 0
     lows, errors = [], []
@@ -95,18 +96,17 @@ def success(first: Outputs, second: Outputs, nearer: NDArray[np.bool_]) -> Succe
     return Success((lows[0] + lows[1]) / 2, (errors[0] + errors[1]) / 2, high, high_error, False)
 
 
-def _table(
-    found: Outputs, outputs: NDArray[np.int64], rays: NDArray[np.bool_] | None
-) -> FloatArray:
+def _table(law: Outputs, outputs: NDArray[np.int64], rays: NDArray[np.bool_] | None) -> FloatArray:
     """Mass of each of some outputs, summed over some rays: shape (E, number of outputs)."""
-    column, mass = found.columns(outputs), found.mass
-    if found.exact:  # every output stands in one entry
+    column, mass = law.columns(outputs), law.mass
+    if law.exact:  # every output stands in one entry
         table = np.zeros((mass.shape[0], outputs.size))
         table[:, column] = mass
         return table
     if rays is not None:
-        chosen = rays[found.ray]
+        chosen = rays[law.ray]
         column, mass = column[chosen], mass[:, chosen]
+    # One count with weights for all ε: each has its own stretch of slots.
     size = outputs.size
     slot = column + np.arange(mass.shape[0])[:, None] * size
     total: FloatArray = np.bincount(
@@ -124,6 +124,7 @@ def _rule(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether an attacker that learnt from some rays says w: for each entry of both, (E, P)."""
     p, q = _table(first, outputs, rays), _table(second, outputs, rays)
+    # Equal masses, mostly 0 and 0, say nothing: then by distance.
     says = (p > q) | ((p == q) & default)
     return says[:, first.columns(outputs)], says[:, second.columns(outputs)]
 

@@ -60,6 +60,7 @@ class GumbelColumns(NearColumns):
         return last[1:]
 
     def _nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
+        # Far left no S differs from 1 and nothing is lost; far right the product is below e^−45.
         low = max(-self.bound, -b * math.log(_TAIL))
         high = min(self.bound, low + self.bound + _DEPTH * b)
         for _ in range(2):  # first roughly, then again between the points that were found
@@ -102,6 +103,8 @@ class GumbelColumns(NearColumns):
                 total = terms.sum(axis=1)
                 logs[part] = np.log(total) + top
                 change = np.minimum(doubt[part], _DEPTH)
+                # The most that the integral can be: every product off by its bound, and the panel
+                # with the jump lost as a whole.
                 upper = (terms * np.exp(change)).sum(axis=1) + peak * np.exp(lost - top)
                 errors[part] = np.log(upper / total)
         return logs, np.nan_to_num(errors, nan=_DEPTH)

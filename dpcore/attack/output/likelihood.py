@@ -62,11 +62,18 @@ class Seen:
     """One output, ready to be looked at for any ε.
 
     Attributes:
-        at: how likely it is under every word at an ε; raises `EpsilonError` if that is not
-            admissible.
+        column: its likelihood as a function of ε.
     """
 
-    at: Callable[[float], Likelihood]
+    column: Callable[[float], Likelihood]
+
+    def at(self, epsilon: float) -> Likelihood:
+        """How likely it is under every word at ε.
+
+        Raises:
+            EpsilonError: ε is not admissible.
+        """
+        return self.column(epsilon)
 
 
 class Channel(ABC):

@@ -55,15 +55,15 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
     metric: Literal["cityblock", "euclidean"] = "cityblock" if noise.independent else "euclidean"
     cut = noise.cut
     words = noise.origins.astype(np.float64)
-    found = np.empty(len(noisy), dtype=np.int64)
+    likeliest = np.empty(len(noisy), dtype=np.int64)
     for start in range(0, len(noisy), _BLOCK):
         some = noisy[start : start + _BLOCK]
         distances = cdist(some, words, metric)
         if cut < math.inf:
             inside = cdist(some, words, "chebyshev") <= cut * (1 + _SLACK)
             distances[~inside & inside.any(axis=1, keepdims=True)] = math.inf
-        found[start : start + _BLOCK] = distances.argmin(axis=1)
-    return found
+        likeliest[start : start + _BLOCK] = distances.argmin(axis=1)
+    return likeliest
 
 
 def information(mechanism: Mechanism, epsilon: float) -> float:

@@ -77,7 +77,7 @@ class Spectrum:
             Two arrays of shape (n, …).
         """
         blocks = self.blocks(function(self.points))
-        return np.concatenate([found for _, found in blocks]), self.errors(function)
+        return np.concatenate([part for _, part in blocks]), self.errors(function)
 
     def blocks(self, values: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """The sums alone, of some thousand words at a time.
@@ -96,25 +96,28 @@ class Spectrum:
         """The bound alone: of the polynomials, of the rounded moments, and of float64."""
         x = np.linspace(-1.0, 1.0, _PROBES)
         middles = (np.arange(BINS) + 0.5) * self.width
+        # Between the points a polynomial is off by its own error, which a grid of probes sees but
+        # for a factor; at all of them it is off by rounding.
         true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
         true = true.reshape(BINS, _PROBES, *true.shape[1:])
         values = function(self.points)
         seen = np.einsum("mx,bm...->bx...", _lagrange(x), _by_bin(values))
         each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
+        # Moments are off by half a step, but for the first one: a count of words is a whole number.
         slopes = np.abs(_slopes(values)[:, 1:]).sum(axis=1)
-        found = [
+        bounds = [
             (counts @ each + (counts > 0).astype(np.float64) @ slopes * 0.5) / STEPS
             for _, counts in self._floats(ORDER)
         ]
-        return np.concatenate(found)
+        return np.concatenate(bounds)
 
     def _floats(self, every: int) -> Iterator[tuple[slice, FloatArray]]:
         """Every so many columns of the moments, of some words at a time, in one place of memory."""
         columns = self.moments[:, ::every]
-        held = np.empty((_BLOCK, columns.shape[1]))
+        memory = np.empty((_BLOCK, columns.shape[1]))
         for start in range(0, len(columns), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(columns)))
-            part = held[: rows.stop - start]
+            part = memory[: rows.stop - start]
             part[:] = columns[rows]
             yield rows, part
 
@@ -131,10 +134,10 @@ def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -
         The same object as long as anybody holds it: it is large, and several mechanisms need it.
     """
     key = (lexicon.fingerprint, str(metric))
-    found = _shared.get(key)
-    if found is None:
-        found = _shared[key] = _read(lexicon, metric, progress)
-    return found
+    spectrum = _shared.get(key)
+    if spectrum is None:
+        spectrum = _shared[key] = _read(lexicon, metric, progress)
+    return spectrum
 
 
 _shared: WeakValueDictionary[tuple[str, str], Spectrum] = WeakValueDictionary()
@@ -171,11 +174,11 @@ def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
         return None
     try:
         path = bundled_folder() / BUNDLE
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            own = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-            if str(held["fingerprint"]) != own:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
+            if str(arrays["fingerprint"]) != fingerprint:
                 return None
-            planes = np.ascontiguousarray(held["planes"].transpose(1, 2, 3, 0))
+            planes = np.ascontiguousarray(arrays["planes"].transpose(1, 2, 3, 0))
     except (OSError, *ARRAYS):
         return None
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
@@ -244,6 +247,7 @@ def _enter(tile: Tile, width: float, moments: FloatArray) -> None:
     np.minimum(cell, BINS - 1, out=cell)
     x = 2.0 * (place - cell) - 1.0
     height, breadth = cell.shape
+    # A pair counts for both of its words; on the diagonal the tile holds each pair twice already.
     ways = [(tile.rows, cell + BINS * np.arange(height)[:, None], height)]
     if not tile.diagonal:
         ways.append((tile.columns, cell + BINS * np.arange(breadth), breadth))

@@ -130,6 +130,7 @@ def _possible(
     best: float,
 ) -> NDArray[np.bool_]:
     """Where ratio² > best² is possible: above + f > best²·(below − e)."""
+    # The comparison is rounded to float32 as well: it gives a millionth away.
     level = np.float32(best**2)
     return np.asarray(above + image_error > level * (below - error) * (1 - 1e-6))
 

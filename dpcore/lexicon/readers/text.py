@@ -51,8 +51,8 @@ def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
 
 def header(line: bytes) -> tuple[int, int] | None:
     """Rows and dimension, if the line may be a header."""
-    found = _HEADER.fullmatch(line.rstrip(_BLANK))
-    return (int(found[1]), int(found[2])) if found else None
+    match = _HEADER.fullmatch(line.rstrip(_BLANK))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def is_number(text: bytes) -> bool:

@@ -102,10 +102,10 @@ def tokenise(
     for source in sources:
         for lines in source:
             for line in lines:
-                found = _FORM.findall(_ADDRESS.sub(" ", html.unescape(line)))
-                if found:
-                    chunks.append(np.fromiter(map(look_up, found), np.int32, len(found)))
-                    lengths.append(len(found))
+                forms = _FORM.findall(_ADDRESS.sub(" ", html.unescape(line)))
+                if forms:
+                    chunks.append(np.fromiter(map(look_up, forms), np.int32, len(forms)))
+                    lengths.append(len(forms))
                     owners.append(document)
             document += 1
             if document % 2000 == 0:

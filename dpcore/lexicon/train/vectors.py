@@ -122,6 +122,7 @@ def factorise(
 
     start = np.random.default_rng(seed).standard_normal(min(matrix.shape)).astype(matrix.dtype)
     left, values, _ = svds(matrix, k=dimensions, v0=start, return_singular_vectors="u")
+    # The start vector fixes the iteration and the rule of signs the axes: the same bytes come out.
     order = np.argsort(-values)
     left, values = left[:, order], values[order]
     largest = left[np.argmax(np.abs(left), axis=0), np.arange(dimensions)]
@@ -169,6 +170,7 @@ def principal_components(vectors: NDArray[np.floating], dimensions: int) -> NDAr
             f"dimensions must be between 1 and {min(vectors.shape)}, got {dimensions}"
         )
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
+    # Of d × d, however many words there are; its eigenvalues ascend.
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :dimensions]
     largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(dimensions)]

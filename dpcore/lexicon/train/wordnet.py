@@ -107,14 +107,14 @@ class WordNetWords:
 
 def stems(word: str) -> list[str]:
     """Return the forms that regular English endings could have been put on."""
-    found = []
+    candidates = []
     for ending, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
             stem = word[: len(word) - len(ending)] + replacement
-            found.append(stem)
+            candidates.append(stem)
             if not replacement and len(stem) > 3 and stem[-1] == stem[-2]:
-                found.append(stem[:-1])
-    return found
+                candidates.append(stem[:-1])
+    return candidates
 
 
 def _digest(word: str) -> str:

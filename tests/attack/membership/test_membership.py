@@ -60,9 +60,9 @@ def test_training_ends_when_nothing_is_left_to_learn(rng):
 
 
 def test_what_the_network_is_shown():
-    found = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
-    assert found.features(Knowledge.OUTPUT).shape == (2, 2)
-    assert found.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
+    answers = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
+    assert answers.features(Knowledge.OUTPUT).shape == (2, 2)
+    assert answers.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
 
 
 def test_refusals(rng, monkeypatch):

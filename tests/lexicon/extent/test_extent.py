@@ -50,14 +50,14 @@ def vocabularies(rng):
 def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
     monkeypatch.setattr(extent_exact, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
-    found = compute_extent(lexicon.vectors, lexicon.metric)
+    extent = compute_extent(lexicon.vectors, lexicon.metric)
     expected = by_force(lexicon.vectors, metric)
-    assert found.exact
+    assert extent.exact
     absolute = 1e-15 if metric is Metric.ANGULAR else 0
     np.testing.assert_allclose(
-        (found.diameter, found.separation), expected, rtol=1e-12, atol=absolute
+        (extent.diameter, extent.separation), expected, rtol=1e-12, atol=absolute
     )
-    assert (found.diameter_low, found.separation_high) == (found.diameter, found.separation)
+    assert (extent.diameter_low, extent.separation_high) == (extent.diameter, extent.separation)
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -94,9 +94,9 @@ def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng):
 
 def test_parallel_rows_have_distance_zero_under_the_angle():
     vectors = np.array([[1, 0], [3, 0], [0, 2], [1, 1]], dtype=np.float32)
-    found = compute_extent(vectors, Metric.ANGULAR)
-    assert found.separation == pytest.approx(np.pi / 4)
-    assert found.diameter == pytest.approx(np.pi / 2)
+    extent = compute_extent(vectors, Metric.ANGULAR)
+    assert extent.separation == pytest.approx(np.pi / 4)
+    assert extent.diameter == pytest.approx(np.pi / 2)
     with pytest.raises(LexiconError, match="parallel"):
         compute_extent(vectors[:2], Metric.ANGULAR)
 
@@ -151,17 +151,19 @@ def test_contradicting_extents_are_refused():
 
 def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path, rng):
     path = tmp_path / "extent.json"
-    one, two = (lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2))
-    for lexicon in (one, two, one):
+    first, second = (
+        lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2)
+    )
+    for lexicon in (first, second, first):
         write_extent(path, lexicon, lexicon.extent)
     table = json.loads(path.read_text())
-    assert set(table) == {one.fingerprint, two.fingerprint}
-    assert Extent.from_json(table[two.fingerprint]) == two.extent
+    assert set(table) == {first.fingerprint, second.fingerprint}
+    assert Extent.from_json(table[second.fingerprint]) == second.extent
     path.write_text("[")
     with pytest.raises(LexiconError, match="not a table of extents"):
-        write_extent(path, one, one.extent)
+        write_extent(path, first, first.extent)
     with pytest.raises(LexiconError, match="cannot build 'map'"):
-        build(one, ("map",))
+        build(first, ("map",))
 
 
 def test_the_bundled_extent_is_there_exact_and_true():

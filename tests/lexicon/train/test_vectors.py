@@ -30,9 +30,9 @@ def test_counts_equal_the_plain_loop(rng, monkeypatch, window, chunk):
     draw = rng(window, chunk)
     ids = draw.integers(-1, 6, size=200).astype(np.int32)
     segments = np.sort(draw.integers(0, 30, size=200)).astype(np.int32)
-    found = training.cooccurrences(ids, segments, 6, window)
+    counted = training.cooccurrences(ids, segments, 6, window)
     np.testing.assert_allclose(
-        found.toarray(), plain_cooccurrences(ids, segments, 6, window), rtol=1e-12
+        counted.toarray(), plain_cooccurrences(ids, segments, 6, window), rtol=1e-12
     )
 
 
@@ -48,7 +48,7 @@ def test_counts_refuse_a_window_of_zero():
 @pytest.mark.parametrize(("exponent", "shift"), [(1.0, 0.0), (1.0, 0.5), (0.75, 0.2)])
 def test_pmi_is_its_formula(rng, exponent, shift):
     table = rng(int(10 * shift)).integers(0, 5, size=(7, 7)).astype(float)
-    found = positive_pmi(sp.csr_array(table), exponent, shift).toarray()
+    information = positive_pmi(sp.csr_array(table), exponent, shift).toarray()
     total = table.sum()
     context = table.sum(axis=0) ** exponent
     context /= context.sum()
@@ -58,17 +58,17 @@ def test_pmi_is_its_formula(rng, exponent, shift):
             if table[w, c]:
                 joint = table[w, c] / total
                 expected = max(0.0, math.log(joint / (table[w].sum() / total * context[c])) - shift)
-            assert found[w, c] == pytest.approx(expected, abs=1e-6)
+            assert information[w, c] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 1.0])
 def test_factorisation_weights_the_left_singular_vectors(rng, power):
     matrix = sp.csr_array(rng().random((30, 20)))
-    found = factorise(matrix, 4, power, seed=0)
+    factors = factorise(matrix, 4, power, seed=0)
     left, values, _ = np.linalg.svd(matrix.toarray())
     expected = left[:, :4] * values[:4] ** power
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
-    largest = found[np.argmax(np.abs(found), axis=0), np.arange(4)]
+    np.testing.assert_allclose(np.abs(factors), np.abs(expected), atol=1e-5)
+    largest = factors[np.argmax(np.abs(factors), axis=0), np.arange(4)]
     assert (largest > 0).all()
 
 
@@ -84,18 +84,18 @@ def test_factorisation_does_not_depend_on_the_start_vector_beyond_rounding(rng):
 
 def test_principal_components_keep_all_distances_at_full_rank(rng):
     points = rng().standard_normal((40, 6))
-    found = training.principal_components(points, 6)
+    components = training.principal_components(points, 6)
     for i, j in [(0, 1), (3, 30), (12, 39)]:
         expected = np.linalg.norm(points[i] - points[j])
-        assert np.linalg.norm(found[i] - found[j]) == pytest.approx(expected, rel=1e-5)
+        assert np.linalg.norm(components[i] - components[j]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_principal_components_are_those_of_the_singular_value_decomposition(rng):
     points = rng().standard_normal((50, 8)) * np.arange(1, 9)
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
-    found = training.principal_components(points, 3)
-    np.testing.assert_allclose(np.abs(found), np.abs(left[:, :3] * values[:3]), rtol=1e-4)
+    components = training.principal_components(points, 3)
+    np.testing.assert_allclose(np.abs(components), np.abs(left[:, :3] * values[:3]), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dimensions", [0, 6])
