@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 

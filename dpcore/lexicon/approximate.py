@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import Metric, distances
@@ -20,7 +21,7 @@ from dpcore.lexicon.neighbours import checked_queries, refine
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -78,9 +79,7 @@ class ApproximateIndex:
         """False: a nearer word may have been missed."""
         return False
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """Near words of each query, probably the nearest; arguments as `ExactIndex.search`."""
         import faiss
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, IntArray
 from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
@@ -25,7 +26,7 @@ from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.nearest_word import NearestSearch
@@ -56,7 +57,7 @@ class Lexicon:
 
     name: str
     words: tuple[str, ...]
-    vectors: NDArray[np.float32]
+    vectors: Float32Array
     metric: Metric = Metric.EUCLIDEAN
 
     def __post_init__(self) -> None:
@@ -122,7 +123,7 @@ class Lexicon:
         cls,
         name: str,
         words: Sequence[str],
-        vectors: NDArray[np.float32],
+        vectors: Float32Array,
         metric: Metric = Metric.EUCLIDEAN,
     ) -> tuple[Lexicon, DroppedRows]:
         """Build from rows as they were found, dropping what a lexicon cannot hold.
@@ -194,7 +195,7 @@ class Lexicon:
             raise UnknownWordError(self._unknown(word))
         return index
 
-    def indices(self, words: Iterable[str]) -> NDArray[np.int64]:
+    def indices(self, words: Iterable[str]) -> IntArray:
         """Return the indices of words, shape (k,).
 
         Raises:
@@ -270,7 +271,7 @@ class Lexicon:
 
         return NearestSearch(self.vectors)
 
-    def nearest(self, queries: ArrayLike) -> NDArray[np.int64]:
+    def nearest(self, queries: ArrayLike) -> IntArray:
         """The word nearest to each query under `metric`: `dpcore.lexicon.nearest_word.nearest`.
 
         Args:

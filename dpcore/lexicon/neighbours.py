@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import distances
@@ -30,9 +31,7 @@ class NeighbourIndex(Protocol):
     def exact(self) -> bool:
         """Whether the answers are those of brute force."""
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """Return indices and distances (not squared), both of shape (k, count), nearest first."""
 
 
@@ -52,7 +51,7 @@ class ExactIndex:
         vectors: shape (n, d), float32; the index holds its own copy.
     """
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
+    def __init__(self, vectors: Float32Array) -> None:
         """Copy the vectors into the index."""
         import faiss
 
@@ -71,9 +70,7 @@ class ExactIndex:
         """True: the answers are those of brute force."""
         return True
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """The `count` nearest words of each query.
 
         Args:
@@ -104,7 +101,7 @@ class ExactIndex:
                 wanted *= 4
         return indices, gaps
 
-    def _safe(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _safe(self, points: FloatArray) -> BoolArray:
         """Whether float32 squares of these points and the words neither over- nor underflow."""
         low, high = SAFE_LENGTHS
         if not low < self._largest < high:
@@ -112,13 +109,8 @@ class ExactIndex:
         return np.asarray(np.abs(points).max(axis=1) < high / np.sqrt(points.shape[1]))
 
     def _try(
-        self,
-        points: NDArray[np.float64],
-        todo: NDArray[np.int64],
-        wanted: int,
-        indices: NDArray[np.int64],
-        gaps: NDArray[np.float64],
-    ) -> NDArray[np.bool_]:
+        self, points: FloatArray, todo: IntArray, wanted: int, indices: IntArray, gaps: FloatArray
+    ) -> BoolArray:
         """Fill in the rows `todo`, and tell which of them are proved right."""
         count = indices.shape[1]
         block = points[todo]
@@ -130,11 +122,7 @@ class ExactIndex:
         return np.asarray(squared[:, -1] - slack > gaps[todo, -1] ** 2)
 
     def _by_force(
-        self,
-        points: NDArray[np.float64],
-        todo: NDArray[np.int64],
-        indices: NDArray[np.int64],
-        gaps: NDArray[np.float64],
+        self, points: FloatArray, todo: IntArray, indices: IntArray, gaps: FloatArray
     ) -> None:
         count = indices.shape[1]
         step = max(1, _GATHER_BYTES // (8 * len(self._vectors)))
@@ -146,9 +134,7 @@ class ExactIndex:
             gaps[rows] = np.take_along_axis(block, order, axis=1)
 
 
-def checked_queries(
-    queries: ArrayLike, vectors: NDArray[np.float32], count: int
-) -> NDArray[np.float64]:
+def checked_queries(queries: ArrayLike, vectors: Float32Array, count: int) -> FloatArray:
     """Validate the arguments of a search.
 
     Raises:
@@ -165,11 +151,8 @@ def checked_queries(
 
 
 def refine(
-    vectors: NDArray[np.float32],
-    points: NDArray[np.float64],
-    candidates: NDArray[np.int64],
-    count: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    vectors: Float32Array, points: FloatArray, candidates: IntArray, count: int
+) -> tuple[IntArray, FloatArray]:
     """The `count` nearest of each query's own candidates, by float64 distance, then index.
 
     Args:
@@ -204,7 +187,7 @@ class NeighbourTable:
     """
 
     indices: NDArray[np.int32]
-    distances: NDArray[np.float32]
+    distances: Float32Array
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -213,7 +196,7 @@ class NeighbourTable:
 
 
 def table_of(
-    vectors: NDArray[np.float32], fingerprint: str, count: int, progress: Progress
+    vectors: Float32Array, fingerprint: str, count: int, progress: Progress
 ) -> NeighbourTable:
     """`Lexicon.neighbours`: the cached table, else computed and cached."""
     if not 1 <= count <= NEIGHBOUR_TABLE_WIDTH:

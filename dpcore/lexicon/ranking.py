@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _BLOCK_BYTES = 64 * 2**20
 
@@ -24,8 +25,8 @@ class Ranking:
         distances: their distances, shape (n,), float64, ascending.
     """
 
-    order: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    order: IntArray
+    distances: FloatArray
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -38,7 +39,7 @@ class Ranking:
 
 
 def rank(
-    vectors: NDArray[np.float32], origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+    vectors: Float32Array, origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
 ) -> tuple[Ranking, ...]:
     """Sort all words by their distance from each origin.
 
@@ -61,7 +62,7 @@ def rank(
     return tuple(rankings)
 
 
-def _sorted(row: NDArray[np.float64]) -> Ranking:
+def _sorted(row: FloatArray) -> Ranking:
     # A stable sort takes five times as long, and is needed where distances are equal.
     order = np.argsort(row)
     ascending = row[order]

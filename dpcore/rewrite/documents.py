@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError, TextError
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.bulk.documents import Bulk
-    from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 

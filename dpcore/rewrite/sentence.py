@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.mechanisms.path import FloatArray, IntArray
 
 _SEGMENT = 64  # words that share one matrix product
 _LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.errors import TextError
 from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
 from dpcore.rewrite.english import CLITICS, STOP_WORDS
@@ -22,8 +23,6 @@ from dpcore.rewrite.tokens import Kind, Token, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 
 class Vocabulary(Protocol):
@@ -108,11 +107,11 @@ class Encoding:
         return tuple(slot for slot in self.slots if slot.is_open)
 
     @cached_property
-    def words(self) -> NDArray[np.int64]:
+    def words(self) -> IntArray:
         """Lexicon index of each open slot, shape (k,); -1 for a word outside the vocabulary."""
         return np.array([slot.index for slot in self.open_slots], dtype=np.int64)
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator) -> IntArray:
         """Return the words that a mechanism is to rewrite.
 
         Under REPLACE the input of the mechanism M for an unknown word u is a uniformly random
@@ -132,9 +131,7 @@ class Encoding:
         return words
 
 
-def stand_in(
-    words: NDArray[np.int64], vocabulary: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def stand_in(words: IntArray, vocabulary: int, rng: np.random.Generator) -> IntArray:
     """A copy in which each unknown word (-1) is a uniformly random one: see `Encoding.draw`."""
     inputs = words.copy()
     absent = np.flatnonzero(words < 0)

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_DRAWS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.learn.bags import Bags
     from dpcore.learn.substitutions import Substitutions
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 USUAL_DRAWS = 200
 """Draws of a word that stand for a mechanism without an exact law."""

@@ -17,18 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.linear.certificate import changes_allowed
 from dpcore.limits import MAX_GENERATIONS, MAX_POPULATION
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.attack.genetic.candidates import Candidates
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 
 class Victim(Protocol):
@@ -172,7 +168,7 @@ class _Hunt:
                 generations.append(self.note(number, members, kept, fooled))
         return Attacked(self.label, bool(fooled.any()), tuple(generations), self.queries)
 
-    def look(self, members: IntArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def look(self, members: IntArray) -> tuple[FloatArray, BoolArray]:
         """Probability of the label, and whether another class is predicted, of each text."""
         count, size = members.shape
         offsets = np.arange(count + 1, dtype=np.int64) * size
@@ -186,7 +182,7 @@ class _Hunt:
         return probabilities[:, self.label], probabilities.argmax(axis=1) != self.label
 
     def note(
-        self, number: int, members: IntArray, kept: FloatArray, fooled: NDArray[np.bool_]
+        self, number: int, members: IntArray, kept: FloatArray, fooled: BoolArray
     ) -> Generation:
         """The member with the least probability of the label, among those that fool if any do."""
         # Two less puts those that fool before all others, whatever their probabilities.

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.arrays import IntArray
 from dpcore.attack.language.counts import (
     FILE,
     LARGEST,
     CountPlan,
     Counts,
-    IntArray,
     read_counts,
     write_counts,
 )

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.rewrite.sentence import Sentence
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _SENTENCE_ENDS = frozenset(".!?")
 

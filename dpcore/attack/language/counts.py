@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import IntArray
 from dpcore.lexicon.cache import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-IntArray = NDArray[np.int64]
 
 FILE = "bigrams.npz"
 LARGEST = 65_535

@@ -17,8 +17,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.counts import FILE, CountPlan, Counts, read_counts
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 UNKNOWN = -1
 """Stands for a neighbour that the lexicon lacks, or that is not known."""

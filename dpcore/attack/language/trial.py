@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.arrays import FloatArray
 from dpcore.attack.language.build import held_out_sentences
 from dpcore.attack.language.context import Place, context_attack
 from dpcore.attack.language.language import language, language_folder
@@ -35,12 +36,9 @@ from dpcore.rewrite.sentence import Sentence, prepare
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from dpcore.attack.output.likelihood import Channel
     from dpcore.lexicon.lexicon import Lexicon
 
-    FloatArray = NDArray[np.float64]
 
 FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.latent.rank import Ranking, posterior, rank_candidates, success_bound
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.adept.network import CLIP
@@ -26,9 +27,6 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 FILE = "adept.json"
 FOLDER = "examples"
@@ -94,7 +92,7 @@ class Guess:
     """
 
     probability: FloatArray
-    order: NDArray[np.int64]
+    order: IntArray
     rank: float
     epsilon: float
     claimed_epsilon: float

@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.clipped.adept_latent import LatentForm
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.mechanisms.clipped.adept_latent import NoisyLatents
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _ONE_SIDED = 0.025
 _ROWS = 256  # noisy vectors at a time

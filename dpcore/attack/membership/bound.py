@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.guarantee import Guarantee
 
@@ -44,7 +45,7 @@ class DocumentBound:
     holds: bool
     sentence: str
 
-    def true_positives(self, false_positives: ArrayLike) -> NDArray[np.float64]:
+    def true_positives(self, false_positives: ArrayLike) -> FloatArray:
         """Largest true-positive rate at each false-positive rate f.
 
         min(1, e^ε f + δ, 1 − e^−ε (1 − δ − f)) (Kairouz, Oh, Viswanath 2015, Theorem 2.1).

@@ -13,14 +13,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import MissingPackageError, ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _GAIN = 1e-3  # nats: what a pass must lower the loss by to count as progress
 
@@ -62,8 +60,8 @@ class Scores:
         outside: of those that were not, shape (b,).
     """
 
-    inside: NDArray[np.float64]
-    outside: NDArray[np.float64]
+    inside: FloatArray
+    outside: FloatArray
 
     def __post_init__(self) -> None:
         """Refuse scores that decide nothing, and make them read-only."""
@@ -82,10 +80,10 @@ class Answers:
         labels: the true class, shape (k,).
     """
 
-    probabilities: NDArray[np.float64]
-    labels: NDArray[np.int64]
+    probabilities: FloatArray
+    labels: IntArray
 
-    def features(self, knowledge: Knowledge) -> NDArray[np.float64]:
+    def features(self, knowledge: Knowledge) -> FloatArray:
         """What the attack network is shown, shape (k, m) or (k, m + 1)."""
         if knowledge is Knowledge.OUTPUT:
             return self.probabilities

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.membership.membership import Scores
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 FEW = (0.001, 0.01)
 """False-positive rates at which the true-positive rate is reported."""
@@ -90,7 +91,7 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
     )
 
 
-def roc(scores: Scores, rates: ArrayLike) -> NDArray[np.float64]:
+def roc(scores: Scores, rates: ArrayLike) -> FloatArray:
     """True-positive rate at each false-positive rate, joined by straight lines, shape (r,).
 
     A straight line between two thresholds is what an attacker reaches who tosses a coin between

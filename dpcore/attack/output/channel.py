@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.attack.output.columns import ExponentialColumns, PlainColumns, RepairedColumns
 from dpcore.attack.output.gumbel_columns import GumbelColumns
 from dpcore.attack.output.rows import Rows
@@ -22,14 +23,12 @@ from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
 from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel, IntArray
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.mechanisms.mechanism import Mechanism
 
 
 def open_channel(
-    mechanism: Mechanism,
-    words: Sequence[int] | IntArray | None = None,
-    progress: Progress = silent,
+    mechanism: Mechanism, words: Sequence[int] | IntArray | None = None, progress: Progress = silent
 ) -> Channel:
     """The channel of a mechanism with a finite exact law.
 

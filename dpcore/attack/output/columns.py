@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.likelihood import Channel, FloatArray, IntArray, Likelihood, Seen
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.likelihood import Channel, Likelihood, Seen
 from dpcore.attack.output.spectrum import Spectrum, spectrum_of
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.mechanisms.gumbel.repaired_law import heads

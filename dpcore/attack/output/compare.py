@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.bayes import Success, bound, success
 from dpcore.measure.deniability import Deniability, finite
 from dpcore.measure.outputs import Outputs, outputs_of
 from dpcore.measure.pair import Pair, deniability, output_distance
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -86,20 +86,9 @@ class Comparison:
 
 
 _DENIABILITY = (
-    "mechanism",
-    "epsilon",
-    "word",
-    "nw",
-    "nw_low",
-    "nw_high",
-    "standard_error",
-    "sw",
-    "sw_standard_error",
-    "effective",
-    "effective_standard_error",
-    "method",
-    "runs",
-)
+    "mechanism epsilon word nw nw_low nw_high standard_error sw sw_standard_error effective "
+    "effective_standard_error method runs"
+).split()
 
 
 def compare(

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.columns import Near, NearColumns
-from dpcore.attack.output.likelihood import FloatArray, Likelihood
+from dpcore.attack.output.likelihood import Likelihood
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.gumbel.log_law import log_few_candidates
 from dpcore.noise.gumbel import log_survival_and_density

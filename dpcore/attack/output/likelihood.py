@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

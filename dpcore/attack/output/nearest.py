@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.progress import Progress, silent
@@ -28,14 +29,10 @@ from dpcore.mechanisms.law import Effort
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _DIRECTIONS = 200
 

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.noise.radial import Radial
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _BLOCK = 64  # noisy vectors that are compared with every word at a time
 _SLACK = 1e-5  # float32 words: this much of the cut is added to it, so that no true word is lost

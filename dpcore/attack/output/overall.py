@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.posterior import posterior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -25,7 +26,7 @@ from dpcore.limits import MAX_ATTACK_OUTPUTS
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel, FloatArray
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.attack.output.prior import Prior
 
 CONFIDENCE = 0.95

@@ -18,8 +18,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy
 from dpcore.lexicon.metric import Metric, distances, paired_distances
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
 
 _SHOWN = 1e-3
 
@@ -206,11 +205,7 @@ def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
 
 
 def posterior_bound(
-    lexicon: Lexicon,
-    guarantee: Guarantee,
-    prior: Prior,
-    word: int,
-    far: FloatArray | None = None,
+    lexicon: Lexicon, guarantee: Guarantee, prior: Prior, word: int, far: FloatArray | None = None
 ) -> float:
     """The largest posterior of a word that the guarantee allows, whatever comes out.
 

@@ -9,16 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 TYPED_TOLERANCE = 1e-6
 """By how much each typed probability may be rounded: six decimals, as in 0.333333."""

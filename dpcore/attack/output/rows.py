@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.likelihood import Channel, FloatArray, IntArray, Likelihood, Seen
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.likelihood import Channel, Likelihood, Seen
 from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS

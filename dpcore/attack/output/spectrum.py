@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
 from dpcore.lexicon.damage import ARRAYS
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+Moments = NDArray[np.int32]
 
 BUNDLE = "spectrum.npz"
 BINS = 40
@@ -59,7 +59,7 @@ class Spectrum:
 
     metric: Metric
     points: FloatArray
-    moments: IntArray
+    moments: Moments
     width: float
 
     @property
@@ -168,7 +168,7 @@ def write_bundle(lexicon: Lexicon, path: Path, progress: Progress = silent) -> N
         )
 
 
-def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
+def _bundled(lexicon: Lexicon, metric: Metric) -> Moments | None:
     """The moments that come with the laboratory, if they are of this lexicon."""
     if metric is not Metric.EUCLIDEAN:
         return None
@@ -184,7 +184,7 @@ def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 
 
-def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
+def _from_moments(metric: Metric, moments: Moments, width: float) -> Spectrum:
     """The spectrum with the Chebyshev–Lobatto points of every bin."""
     places = (np.arange(BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
     flat = np.ascontiguousarray(moments.reshape(len(moments), -1))
@@ -224,7 +224,7 @@ def bin_width(lexicon: Lexicon, metric: Metric) -> float:
     return lexicon.with_metric(metric).extent.diameter * (1.0 + 1e-9) / BINS
 
 
-def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> IntArray:
+def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Moments:
     """64·Σ_y T_k(x_y) of the words of each bin, rounded, int32, shape (n, bins, order)."""
     moments = _moments(lexicon, metric, bin_width(lexicon, metric), progress)
     return np.asarray(np.round(STEPS * moments).astype(np.int32))

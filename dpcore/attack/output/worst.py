@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.posterior import posterior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -24,7 +25,7 @@ from dpcore.limits import MAX_ATTACK_SHOWN
 from dpcore.measure.density.density import NEIGHBOURS, vocabulary_density
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.likelihood import Channel, FloatArray, IntArray
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
 

@@ -58,12 +58,8 @@ class Extent:
             LexiconError: a field is missing or wrong.
         """
         try:
-            return cls(
-                diameter=float(fields["diameter"]),
-                separation=float(fields["separation"]),
-                exact=bool(fields["exact"]),
-                diameter_low=float(fields["diameter_low"]),
-                separation_high=float(fields["separation_high"]),
-            )
+            bounds = ("diameter", "separation", "diameter_low", "separation_high")
+            numbers = {name: float(fields[name]) for name in bounds}
+            return cls(exact=bool(fields["exact"]), **numbers)
         except (KeyError, TypeError, ValueError) as error:
             raise LexiconError(f"not an extent: {error}") from None

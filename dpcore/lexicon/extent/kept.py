@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcore.arrays import Float32Array
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_extent
 from dpcore.lexicon.cache import Kept, keep, recall
@@ -17,15 +18,13 @@ from dpcore.limits import MAX_EXACT_EXTENT_WORDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Without a matrix product a pair costs about ten times as much.
 _SLOW_METRIC_SHARE = 5
 
 
 def extent_of(
-    vectors: NDArray[np.float32],
+    vectors: Float32Array,
     metric: Metric,
     fingerprint: str,
     *,
@@ -56,7 +55,7 @@ def extent_of(
 
 
 def compute_extent(
-    vectors: NDArray[np.float32],
+    vectors: Float32Array,
     metric: Metric,
     *,
     force_exact: bool = False,

@@ -17,6 +17,8 @@ from unicodedata import combining, normalize
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, IntArray
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -54,8 +56,8 @@ class Corpus:
     ids: NDArray[np.int32]
     segments: NDArray[np.int32]
     documents: NDArray[np.int32]
-    capitals: NDArray[np.bool_]
-    bounds: NDArray[np.int64]
+    capitals: BoolArray
+    bounds: IntArray
 
 
 def split_form(form: str, compounds: frozenset[str]) -> tuple[str, ...]:

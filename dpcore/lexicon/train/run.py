@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import Float32Array
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import silent
 from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS
 from dpcore.lexicon.train import encoder, wordnet
 from dpcore.lexicon.train.corpus import tokenise
-from dpcore.lexicon.train.packages import need, versions
+from dpcore.lexicon.train.packages import RECORDED, need
 from dpcore.lexicon.train.quality import word_similarity
 from dpcore.lexicon.train.sources import SOURCES
 from dpcore.lexicon.train.vectors import (
@@ -114,7 +116,7 @@ def _blocks(
     segments: NDArray[np.int32],
     report: Progress,
     threads: int,
-) -> tuple[list[str], list[NDArray[np.float32]]]:
+) -> tuple[list[str], list[Float32Array]]:
     """Return the words that have a vector, and the blocks of vectors to be joined."""
     counted = cooccurrences(
         ids, segments, len(words), plan.window, lambda d, t: report("counting", d, t)
@@ -133,7 +135,7 @@ def _blocks(
 
 
 def _scaled(
-    words: list[str], vectors: NDArray[np.float32], nearest_distance: float
+    words: list[str], vectors: Float32Array, nearest_distance: float
 ) -> tuple[list[str], NDArray[np.float16], float]:
     """Scale to the wanted median nearest-neighbour distance; drop rows that rounding merges.
 
@@ -193,6 +195,6 @@ def _manifest(
         "quality": [dataclasses.asdict(score) for score in scores],
         "plan": dataclasses.asdict(plan),
         "sources": origins,
-        "versions": versions(),
+        "versions": installed(RECORDED),
         "sha256": {name: sha256_of_file(out / name) for name in (VECTORS, WORDS)},
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import LexiconError, ParameterError
 
 if TYPE_CHECKING:
@@ -103,9 +104,7 @@ def positive_pmi(counts: sp.csr_array, exponent: float, shift: float) -> sp.csr_
     return matrix.astype(np.float32)
 
 
-def factorise(
-    matrix: sp.csr_array, dimensions: int, power: float, seed: int
-) -> NDArray[np.float32]:
+def factorise(matrix: sp.csr_array, dimensions: int, power: float, seed: int) -> Float32Array:
     """Return U Σ^power of the truncated singular value decomposition.
 
     Args:
@@ -126,11 +125,11 @@ def factorise(
     order = np.argsort(-values)
     left, values = left[:, order], values[order]
     largest = left[np.argmax(np.abs(left), axis=0), np.arange(dimensions)]
-    weighted: NDArray[np.float32] = (left * np.sign(largest) * values**power).astype(np.float32)
+    weighted: Float32Array = (left * np.sign(largest) * values**power).astype(np.float32)
     return weighted
 
 
-def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def unit_rows(vectors: NDArray[np.floating]) -> Float32Array:
     """Scale every row to Euclidean length 1.
 
     Raises:
@@ -142,16 +141,16 @@ def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         raise LexiconError(
             f"{len(bad)} rows have no direction (zero or not finite), first {bad[0]}"
         )
-    result: NDArray[np.float32] = (vectors / norms).astype(np.float32)
+    result: Float32Array = (vectors / norms).astype(np.float32)
     return result
 
 
-def centred_unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def centred_unit_rows(vectors: NDArray[np.floating]) -> Float32Array:
     """Subtract the mean row, then scale every row to length 1."""
     return unit_rows(vectors - vectors.mean(axis=0, dtype=np.float64))
 
 
-def principal_components(vectors: NDArray[np.floating], dimensions: int) -> NDArray[np.float32]:
+def principal_components(vectors: NDArray[np.floating], dimensions: int) -> Float32Array:
     """Project on the leading eigenvectors of the covariance matrix (PCA).
 
     Args:
@@ -174,13 +173,13 @@ def principal_components(vectors: NDArray[np.floating], dimensions: int) -> NDAr
     _, axes = np.linalg.eigh(centred.T @ centred)
     axes = axes[:, ::-1][:, :dimensions]
     largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(dimensions)]
-    result: NDArray[np.float32] = (centred @ (axes * np.sign(largest))).astype(np.float32)
+    result: Float32Array = (centred @ (axes * np.sign(largest))).astype(np.float32)
     return result
 
 
 def side_by_side(
     blocks: Sequence[NDArray[np.floating]], weights: Sequence[float], dimensions: int
-) -> NDArray[np.float32]:
+) -> Float32Array:
     """Join blocks of unit rows, reduce to `dimensions` by PCA, and give every row length 1.
 
     Args:
@@ -194,7 +193,7 @@ def side_by_side(
     return unit_rows(principal_components(joined, dimensions))
 
 
-def nearest_distances(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+def nearest_distances(vectors: NDArray[np.floating]) -> FloatArray:
     """Return each row's Euclidean distance to its exact nearest other row, shape (n,)."""
     rows = np.ascontiguousarray(vectors, np.float32)
     squares = np.einsum("ij,ij->i", rows, rows)

@@ -51,24 +51,12 @@ _EVERYDAY = frozenset(
     "verb.communication verb.cognition verb.consumption verb.perception verb.body verb.social "
     "noun.communication noun.body".split()
 )
-_ENDINGS = (
-    ("s", ""),
-    ("es", ""),
-    ("ies", "y"),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ied", "y"),
-    ("ing", ""),
-    ("ing", "e"),
-    ("er", ""),
-    ("er", "e"),
-    ("ier", "y"),
-    ("est", ""),
-    ("est", "e"),
-    ("iest", "y"),
-    ("ly", ""),
-    ("ily", "y"),
-    ("n't", ""),
+# An ending, and what it may have been put in the place of.
+_ENDINGS = tuple(
+    rule.split("/")
+    for rule in (
+        "s/ es/ ies/y ed/ ed/e ied/y ing/ ing/e er/ er/e ier/y est/ est/e iest/y ly/ ily/y n't/"
+    ).split()
 )
 
 
