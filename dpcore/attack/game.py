@@ -126,6 +126,7 @@ class Game:
     def _log_laws(self) -> FloatArray:
         """ln P(y|w) of every candidate, shape (k, n); −∞ where P is 0."""
         rows = Rows(self.mechanism, np.array(self.candidates))
+        # Rows are in the order of the lexicon, candidates in that of the list.
         places = np.searchsorted(rows.words, self.candidates)
         return np.asarray(rows.laws(self.epsilon)[0][places])
 

@@ -63,6 +63,7 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
     for i, words in enumerate(sets):
         for word in words:
             holders.setdefault(word, []).append(i)
+    # One bit a text and word: the texts that hold a set are the `and` of its words' bits.
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
     choices: dict[int, np.ndarray] = {}

@@ -51,7 +51,6 @@ class ApproximateIndex:
     """
 
     def __init__(self, lexicon: Lexicon, progress: Progress | None = None) -> None:
-        """Read the graph from the cache, or build and keep it."""
         import faiss
 
         if lexicon.metric is not Metric.EUCLIDEAN:
@@ -84,6 +83,7 @@ class ApproximateIndex:
         import faiss
 
         points = checked_queries(queries, self._vectors, count)
+        # A few more than asked for: the graph ranks by float32, the answer by float64.
         wanted = min(count + _SPARE, len(self._vectors))
         effort = max(_SEARCH, 2 * wanted)
         settings: Any = vars(faiss)["SearchParametersHNSW"](efSearch=effort)

@@ -61,7 +61,6 @@ class Lexicon:
     metric: Metric = Metric.EUCLIDEAN
 
     def __post_init__(self) -> None:
-        """Validate, and make the vectors read-only."""
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "vectors", freeze(self.vectors))
         object.__setattr__(self, "metric", Metric.parse(self.metric))
@@ -148,7 +147,6 @@ class Lexicon:
         return cls(name, tuple(words[i] for i in kept), freeze(array[kept]), metric), dropped
 
     def __len__(self) -> int:
-        """Return the number of words."""
         return len(self.words)
 
     def __repr__(self) -> str:
@@ -251,6 +249,7 @@ class Lexicon:
         for start in range(0, len(self), 8192):
             rows = self.vectors[start : start + 8192].astype(np.float64)
             largest = max(largest, float(np.einsum("ij,ij->i", rows, rows).max()))
+        # 4(d + 4)u: several times the rounding of two such sums and of their roots, γ_d/2 + u each.
         return float(np.sqrt(largest) * (1.0 + (self.dimension + 4) * 2.0**-51))
 
     @cached_property

@@ -71,7 +71,6 @@ class NearestSearch:
     """
 
     def __init__(self, vectors: Float32Array) -> None:
-        """Compute the squared length of every row."""
         if vectors.ndim != 2 or len(vectors) == 0:
             raise ParameterError(f"nearest needs vectors (n, d) with n >= 1, got {vectors.shape}")
         self._vectors = vectors
@@ -128,11 +127,13 @@ class NearestSearch:
         np.subtract(self._half, score, out=score)
         # Twice the error of one score: of the best, and of the one that is compared with it.
         slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
+        # Rounded up to the next float32, so that the cast loses no word that may be the nearest.
         threshold = np.nextafter(
             (score.min(axis=1).astype(np.float64) + slack).astype(np.float32), np.float32(np.inf)
         )
         which, candidate = np.nonzero(score <= threshold[:, None])
         squares = self._compare(points[which], candidate)
+        # By query, then distance, then index: the first of each query is its answer.
         order = np.lexsort((candidate, squares, which))
         firsts = np.searchsorted(which, np.arange(len(points)))
         return np.asarray(candidate[order][firsts], dtype=np.int64)

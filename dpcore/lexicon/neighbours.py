@@ -52,7 +52,6 @@ class ExactIndex:
     """
 
     def __init__(self, vectors: Float32Array) -> None:
-        """Copy the vectors into the index."""
         import faiss
 
         self._vectors = vectors
@@ -93,11 +92,13 @@ class ExactIndex:
             todo = todo[safe]
             wanted = count + _SPARE
             while len(todo):
+                # Half of all words as candidates cost more than all distances.
                 if 2 * wanted >= len(self._vectors):
                     self._by_force(points, todo, indices, gaps)
                     break
                 sure = self._try(points, todo, wanted, indices, gaps)
                 todo = todo[~sure]
+                # Ties may need many more; four times as many keeps the tries few.
                 wanted *= 4
         return indices, gaps
 
@@ -190,7 +191,6 @@ class NeighbourTable:
     distances: Float32Array
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.indices.setflags(write=False)
         self.distances.setflags(write=False)
 

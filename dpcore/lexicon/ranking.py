@@ -29,12 +29,10 @@ class Ranking:
     distances: FloatArray
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.order.setflags(write=False)
         self.distances.setflags(write=False)
 
     def __len__(self) -> int:
-        """Return the number of words."""
         return len(self.order)
 
 

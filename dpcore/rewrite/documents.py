@@ -49,12 +49,10 @@ class Documents:
     encodings: tuple[Encoding, ...]
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.words.setflags(write=False)
         self.offsets.setflags(write=False)
 
     def __len__(self) -> int:
-        """Return the number of documents."""
         return len(self.offsets) - 1
 
     def texts(self, outputs: IntArray) -> list[str]:

@@ -67,6 +67,7 @@ def split_word(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
         return ()
     if known(text):
         return (text,)
+    # The ending as a word of its own comes first: it is written as it was typed.
     for parts in split_contraction(text):
         if all(map(known, parts)):
             return parts

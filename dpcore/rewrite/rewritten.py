@@ -94,15 +94,12 @@ class Rewrites:
     rewrites: tuple[Rewrite, ...]
 
     def __iter__(self) -> Iterator[Rewrite]:
-        """One rewritten text for each ε."""
         return iter(self.rewrites)
 
     def __len__(self) -> int:
-        """Return the number of ε."""
         return len(self.rewrites)
 
     def __getitem__(self, number: int) -> Rewrite:
-        """Return the text of the ε with this number."""
         return self.rewrites[number]
 
     def __repr__(self) -> str:
@@ -183,6 +180,7 @@ def written(
         words: one output word for each open slot, in order.
     """
     texts = write_slots(encoding, words)
+    # A token that was split has several slots, and each of them shows its own part.
     parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(tokens))
     result: list[TokenRewrite] = []
     done = 0

@@ -208,10 +208,12 @@ def encode(
         for token in tokens
     ]
     unknown = tuple(source for source, pieces in enumerate(parts) if not pieces)
+    # All places are known before anything is written, so that a refusal names each of them.
     if unknown and policy is UnknownWordPolicy.REJECT:
         raise TextError(_refusal(unknown, tokens, len(lexicon)))
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
     kept = _without(tokens, dropped)
+    # Of the tokens that stay: after a dropped word the next one begins the sentence.
     cases = released_cases([token for _, token in kept], treatment.case)
     slots: list[Slot] = []
     for (source, token), case in zip(kept, cases, strict=True):

@@ -47,7 +47,6 @@ class Candidates:
     method: str
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         for array in (self.places, self.rows, self.words, self.steps):
             array.setflags(write=False)
 

@@ -53,7 +53,6 @@ class Genetic:
     tries: int = 1
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         if not 2 <= self.population <= MAX_POPULATION:
             raise ParameterError(
                 f"a population has 2 to {MAX_POPULATION:,} members, got {self.population}"
@@ -193,6 +192,7 @@ class _Hunt:
     def children(self, members: IntArray, kept: FloatArray) -> IntArray:
         """The fittest member, then children of pairs that are drawn by fitness."""
         fitness = np.maximum(1.0 - kept, 0.0)
+        # Where every text is certainly classified right all are alike.
         law = fitness / fitness.sum() if fitness.sum() > 0 else None
         count = len(members)
         parents = self.rng.choice(count, size=(2, count - 1), p=law)

@@ -121,6 +121,7 @@ def adversarial_accuracy(
         choices = candidates(bags.part([i]), rng)
         attacks.append(attack(victim, choices, label, settings, rng))
         progress("attack", i + 1, len(bags))
+    # An attack that ended with the original text found it classified otherwise already.
     clean = sum(not (attacked.success and len(attacked.generations) == 1) for attacked in attacks)
     right = sum(not attacked.success for attacked in attacks)
     low, high = clopper_pearson(right, len(attacks), 0.025)

@@ -74,8 +74,10 @@ class Bigram:
         """The model of some counts."""
         n = counts.words.size
         frequency = (counts.words + _ADDED) / (counts.words.sum() + _ADDED * n)
+        # p₀ counts how many words go before, not how often (Kneser and Ney 1995).
         fallback = np.asarray(counts.continuations, dtype=np.float64) + _ADDED
         excess = np.maximum(counts.pairs - discount, 0.0) / counts.contexts[counts.first]
+        # λ(v) is what the stored pairs leave: dropped pairs and discounts alike.
         share = np.ones(n + 1) - np.bincount(counts.first, excess, minlength=n + 1)
         starts = np.searchsorted(counts.first, np.arange(n + 2))
         fallback /= fallback.sum()

@@ -117,6 +117,7 @@ def guess(examples: Examples, text: int, mechanism: str, epsilon: float, seed: i
     if not 0 <= text < len(examples.texts):
         raise ParameterError(f"there are {len(examples.texts)} utterances, got number {text}")
     form, norm = _form(examples, mechanism)
+    # Keyed without ε: one draw of the noise is looked at under every ε.
     rng = generator(seed, "latent example", mechanism, text)
     noisy = latent_path(rng, examples.latents[[text]], norm, form).at(epsilon)
     candidates = clip_rows(examples.latents, norm, form)

@@ -140,6 +140,7 @@ def rank_candidates(
         # equal bits, so that they tie.
         true_away = away[np.arange(len(away)), places[part]][:, None]
         nearer, equal = (away < true_away).sum(axis=1), (away == true_away).sum(axis=1)
+        # Of e equal candidates the true one is (e + 1)/2-th on average, and named once in e.
         ranks[part] = nearer + 0.5 * (equal + 1)
         first[part] = (nearer == 0) / equal
         best[part] = 1.0 / _weights(away, noisy.scale).sum(axis=1)

@@ -131,6 +131,7 @@ def train_attacker(
         ) from error
 
     known = [answers.features(network.knowledge) for answers in shadow]
+    # TE2 was learned from, TE1 was not.
     was_in = np.repeat([1, 0], [len(part) for part in known])
     model = make_pipeline(
         StandardScaler(),

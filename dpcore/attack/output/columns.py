@@ -56,7 +56,6 @@ class PlainColumns(Channel):
     """A mechanism that gives its columns itself, over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
-        """Remember the way to a column."""
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
 
@@ -75,7 +74,6 @@ class ExponentialColumns(Channel):
     """TEM and calibrated TEM over their whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ExponentialForm, progress: Progress) -> None:
-        """Prepare the spectrum in the mechanism's metric."""
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
@@ -129,7 +127,6 @@ class NearColumns(Channel):
     """
 
     def __init__(self, mechanism: Mechanism, count: int, progress: Progress) -> None:
-        """Prepare the spectrum and the nearest words of every word."""
         self.mechanism = mechanism
         lexicon = mechanism.lexicon
         self.words = np.arange(len(lexicon))
@@ -170,7 +167,6 @@ class RepairedColumns(NearColumns):
     """The repaired truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NearestForm, progress: Progress) -> None:
-        """Prepare the spectrum and the nearest words of every word."""
         n = len(mechanism.lexicon)
         super().__init__(mechanism, heads(n), progress)
         self.form = form

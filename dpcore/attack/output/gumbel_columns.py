@@ -45,7 +45,6 @@ class GumbelColumns(NearColumns):
     """The truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NoisyNearestForm, progress: Progress) -> None:
-        """Prepare the spectrum and the nearest words of every word."""
         lexicon = mechanism.lexicon
         self.form, self.weights = form, candidate_weights(len(lexicon))
         super().__init__(mechanism, self.weights.size, progress)

@@ -38,7 +38,6 @@ class Likelihood:
     method: str
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         for array in (self.words, self.logs, self.errors):
             array.setflags(write=False)
 

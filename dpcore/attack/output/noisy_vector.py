@@ -58,6 +58,7 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
         distances = cdist(some, words, metric)
         if cut < math.inf:
             inside = cdist(some, words, "chebyshev") <= cut * (1 + _SLACK)
+            # Where rounding leaves no word inside the support, none is excluded.
             distances[~inside & inside.any(axis=1, keepdims=True)] = math.inf
         likeliest[start : start + _BLOCK] = distances.argmin(axis=1)
     return likeliest

@@ -96,6 +96,7 @@ class Posterior:
             others = float(np.delete(self.probability, word).sum())
         change = math.nan
         if 0 < before < 1:
+            # ln of the odds after, less ln of the odds before.
             change = _log(after) - _log(others) - math.log(before) + math.log1p(-before)
         return Candidate(word, before, after, change)
 

@@ -22,7 +22,6 @@ class Rows(Channel):
     """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; those at the last ε are kept."""
 
     def __init__(self, mechanism: Mechanism, words: IntArray) -> None:
-        """Sort the lexicon by the distance from each word."""
         distinct = np.unique(words)
         if not 1 <= distinct.size <= MAX_ATTACK_PRIOR_WORDS:
             raise ParameterError(

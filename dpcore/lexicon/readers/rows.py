@@ -44,7 +44,6 @@ class RowGatherer:
     """Appends rows; `finish` joins them, freeing each part as it is copied."""
 
     def __init__(self, dimension: int) -> None:
-        """Start with no row."""
         self._dimension = dimension
         self._rows_per_block = max(1, _BLOCK_BYTES // (4 * dimension))
         self._blocks: list[Float32Array] = []
@@ -52,7 +51,6 @@ class RowGatherer:
         self._count = 0
 
     def __len__(self) -> int:
-        """Return the number of rows so far."""
         return self._count
 
     def add(self, rows: Float32Array) -> None:

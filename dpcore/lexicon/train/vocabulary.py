@@ -70,6 +70,7 @@ def statistics(corpus: Corpus, sources: Sequence[Source]) -> Statistics:
         if not source.lower_only:
             cased += np.bincount(ids, minlength=size)
             lower += np.bincount(ids[~corpus.capitals[begin:end]], minlength=size)
+            # Document and form as one number: a form counts once in a document, however often.
             keys = np.unique(corpus.documents[begin:end].astype(np.int64) * max(size, 1) + ids)
             documents += np.bincount(keys % max(size, 1), minlength=size)
     share = np.divide(lower, cased, out=np.ones(size), where=cased > 0)
