@@ -91,8 +91,7 @@ def _order(options: Options) -> Order:
     from dpcore.privatize.files import Columns
     from dpcore.privatize.folder import alone_with
     from dpcore.privatize.order import Order, check_files
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.policy import UnknownWordPolicy
+    from dpcore.rewrite.policy import Treatment
 
     keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
     columns = Columns(options.text_column, keep, options.experiment)
@@ -105,8 +104,6 @@ def _order(options: Options) -> Order:
         mechanism=mechanism,
         epsilon=mechanism.check_epsilon(options.epsilon),
         columns=columns,
-        unknown_words=UnknownWordPolicy(options.unknown),
-        keep_stop_words=options.keep_stop_words,
-        case=CasePolicy(options.case),
+        treatment=Treatment(options.unknown, options.keep_stop_words, options.case),
         seed=None if options.seed is None else check_seed(options.seed),
     )

@@ -49,19 +49,16 @@ def rewrite_command(options: Options) -> Answer:
     import numpy as np
 
     from dpcore.noise.streams import generator
-    from dpcore.rewrite.casing import CasePolicy
+    from dpcore.rewrite.policy import Treatment
     from dpcore.rewrite.sentence import draw, prepare, release
-    from dpcore.rewrite.vocabulary import UnknownWordPolicy, released_description
 
-    policy, case = UnknownWordPolicy(options.unknown), CasePolicy(options.case)
+    treatment = Treatment(options.unknown, options.keep_stop_words, options.case)
     mechanism = shared.build(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     sentence = prepare(
         shared.read_text(options.file) if options.text is None else options.text,
         mechanism.lexicon,
-        policy=policy,
-        keep_stop_words=options.keep_stop_words,
-        case_policy=case,
+        treatment,
         max_characters=MAX_FILE_CHARACTERS,
         max_tokens=MAX_FILE_TOKENS,
     )
@@ -79,9 +76,6 @@ def rewrite_command(options: Options) -> Answer:
         index = _approximate(mechanism) if options.approximate_search else None
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     guarantee = mechanism.guarantee(epsilon)
-    released = released_description(
-        policy, keep_stop_words=options.keep_stop_words, case_policy=case
-    )
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
@@ -100,8 +94,8 @@ def rewrite_command(options: Options) -> Answer:
             "guarantee": guarantee.to_dict(),
             "protected_words": sentence.protected,
             "whole_text": guarantee.for_tokens(sentence.protected),
-            "unknown_words": str(policy),
-            "released": list(released),
+            "unknown_words": str(treatment.unknown_words),
+            "released": list(treatment.released),
             "experiment": experiment,
         },
         [rewritten.text],

@@ -17,8 +17,8 @@ from dpcore import __version__
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import safetensors
 from dpcore.learn.tensors import put
+from dpcore.lexicon.cache import replacing
 from dpcore.lexicon.damage import FIELDS
-from dpcore.lexicon.train.output import write_atomically
 from dpcore.limits import MAX_CHECKPOINT_BYTES
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
     )
     # The format knows no strides: what is not in C order would be written as it lies in memory.
     arrays = {name: np.asarray(array, order="C") for name, array in checkpoint.tensors.items()}
-    write_atomically(path, safetensors("numpy").save(arrays, {_KEY: text}))
+    with replacing(path) as temporary:
+        temporary.write_bytes(safetensors("numpy").save(arrays, {_KEY: text}))
 
 
 def load(

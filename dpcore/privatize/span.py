@@ -184,17 +184,14 @@ def _private(
     opened: _Open, texts: list[str | None], first: int
 ) -> tuple[list[str | None], dict[str, int]]:
     """Private texts, and what the output shows of them anyway: how many, how long."""
-    from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.documents import encode_all, release_all
-    from dpcore.rewrite.policy import UnknownWordPolicy
+    from dpcore.rewrite.policy import Treatment
 
     state: dict[str, Any] = opened.run.state
     documents = encode_all(
         (text or "" for text in texts),
         opened.mechanism.lexicon,
-        policy=UnknownWordPolicy(state["unknown_words"]),
-        keep_stop_words=bool(state["keep_stop_words"]),
-        case_policy=CasePolicy(state["case"]),
+        Treatment(state["unknown_words"], state["keep_stop_words"], state["case"]),
         first=first,
     )
     ids = range(first, first + len(texts))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.noise.streams import generator
-from dpcore.rewrite.assembly import assemble
+from dpcore.rewrite.rewritten import assemble
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from pages.shared.messages import refuse
 from pages.shared.turn import WORK
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PULSE_SECONDS = 0.5

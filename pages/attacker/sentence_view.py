@@ -23,7 +23,7 @@ from pages.shared.seed import choose_seed
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from pages.attacker.scene import Scene
     from pages.shared.bench import Bench
 

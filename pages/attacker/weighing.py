@@ -18,7 +18,8 @@ from pages.shared import link
 from pages.shared.bench import memo
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray, Seen
+    from dpcore.arrays import FloatArray
+    from dpcore.attack.output.likelihood import Channel, Seen
     from dpcore.attack.output.odds import Odds
     from dpcore.attack.output.overall import Overall
     from dpcore.attack.output.posterior import Candidate

@@ -20,7 +20,8 @@ def command(scene: Scene) -> str:
             parts += ["--set", shlex.quote(f"{name}={value}")]
     seed, number = scene.seed, scene.number
     parts += ["--seed", str(seed), "--draw", str(number), "--lexicon", shlex.quote(choices.lexicon)]
-    parts += ["--unknown", str(choices.policy), "--case", str(choices.case)]
-    if choices.keep_stop_words:
+    treatment = choices.treatment
+    parts += ["--unknown", str(treatment.unknown_words), "--case", str(treatment.case)]
+    if treatment.keep_stop_words:
         parts.append("--keep-stop-words")
     return " ".join([*parts, "--text", shlex.quote(scene.text)])

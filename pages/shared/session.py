@@ -16,7 +16,8 @@ from pages.shared.resources import directions
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
-    from pages.shared.sidebar import Choices, Reading
+    from dpcore.rewrite.policy import Treatment
+    from pages.shared.sidebar import Choices
 
 _BENCH = "bench"
 
@@ -29,13 +30,13 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
     """
     if text == PRESETS[DEFAULT_PRESET]:
         st.session_state.pop(_BENCH, None)
-        return first_bench(words.fingerprint, choices.reading, words)
-    identity = (text, words.fingerprint, choices.reading)
+        return first_bench(words.fingerprint, choices.treatment, words)
+    identity = (text, words.fingerprint, choices.treatment)
     held = st.session_state.get(_BENCH)
     if held is not None and held[0] == identity:
         same: Bench = held[1]
         return same
-    bench = _bench(text, words, choices.reading)
+    bench = _bench(text, words, choices.treatment)
     st.session_state[_BENCH] = (identity, bench)
     return bench
 
@@ -43,16 +44,12 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def first_bench(
     fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    reading: Reading,
+    treatment: Treatment,
     _words: Lexicon,
 ) -> Bench:
     """The bench of the first example: fifty people who open the page need not draw it each."""
-    return _bench(PRESETS[DEFAULT_PRESET], _words, reading)
+    return _bench(PRESETS[DEFAULT_PRESET], _words, treatment)
 
 
-def _bench(text: str, words: Lexicon, reading: Reading) -> Bench:
-    policy, keep_stop_words, case_policy = reading
-    sentence = prepare(
-        text, words, policy=policy, keep_stop_words=keep_stop_words, case_policy=case_policy
-    )
-    return Bench(sentence, directions(words.fingerprint))
+def _bench(text: str, words: Lexicon, treatment: Treatment) -> Bench:
+    return Bench(prepare(text, words, treatment), directions(words.fingerprint))

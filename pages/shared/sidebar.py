@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
-from dpcore.rewrite.vocabulary import UnknownWordPolicy, describe
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.presets import DEFAULT_MECHANISMS
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
 
-Reading = tuple[UnknownWordPolicy, bool, CasePolicy]
-
 START_MECHANISM = "tem"
 """Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
 _CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
@@ -35,22 +33,13 @@ class Choices:
 
     Attributes:
         lexicon: name in the catalogue.
-        policy: for words outside the vocabulary.
-        keep_stop_words: whether function words are released.
-        case: what is released about capitals.
+        treatment: what becomes of unknown words, function words and capital letters.
         mechanisms: registry keys and settings, in the registry's order within each group.
     """
 
     lexicon: str
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE
-    keep_stop_words: bool = False
-    case: CasePolicy = CasePolicy.KEEP
+    treatment: Treatment = DEFAULT_TREATMENT
     mechanisms: tuple[tuple[str, Settings], ...] = ()
-
-    @property
-    def reading(self) -> Reading:
-        """How a text is read: all but the lexicon and the mechanisms."""
-        return self.policy, self.keep_stop_words, self.case
 
 
 def sidebar() -> Choices:
@@ -85,7 +74,7 @@ def sidebar() -> Choices:
             "sentence gets one.",
         )
         note("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
-    return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
+    return Choices(name, Treatment(UnknownWordPolicy(policy), keep, CasePolicy(case)), mechanisms)
 
 
 def carried_choices(lexicon: str) -> Choices:
@@ -94,11 +83,9 @@ def carried_choices(lexicon: str) -> Choices:
     Args:
         lexicon: name in the catalogue.
     """
-    first = Choices(lexicon)
-    policy = st.session_state.get("unknown", first.policy)
-    case = st.session_state.get("case", first.case)
-    keep = bool(st.session_state.get("stop", first.keep_stop_words))
-    return Choices(lexicon, UnknownWordPolicy(policy), keep, CasePolicy(case))
+    keys = ("unknown", "stop", "case")
+    chosen = map(st.session_state.get, keys, astuple(DEFAULT_TREATMENT))
+    return Choices(lexicon, Treatment(*chosen))
 
 
 def choose_lexicon() -> str:

@@ -76,7 +76,7 @@ def test_the_same_things_are_printed_for_people(run, path):
 
 
 def test_bounds_are_called_bounds(run, path, monkeypatch):
-    monkeypatch.setattr("dpcore.lexicon.extent.extent.MAX_EXACT_EXTENT_WORDS", 5)
+    monkeypatch.setattr("dpcore.lexicon.extent.kept.MAX_EXACT_EXTENT_WORDS", 5)
     text = run("info", path)
     assert "(bounds)" in text
     assert "lexicon build" in text

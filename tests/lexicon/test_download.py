@@ -60,7 +60,7 @@ def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(serve
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (CONTENT[:-1] + b"!", "served a wrong file"),
         (CONTENT + b"!", "another file .*1,024,001 bytes instead of 1,024,000"),
@@ -68,8 +68,8 @@ def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(serve
         (b"<html>not here</html>", "another file"),
     ],
 )
-def test_a_wrong_file_is_refused_and_not_kept(wrong, said, serve, get, tmp_path):
-    with pytest.raises(LexiconError, match=said):
+def test_a_wrong_file_is_refused_and_not_kept(wrong, message, serve, get, tmp_path):
+    with pytest.raises(LexiconError, match=message):
         get(serve(Behaviour(content=wrong)))
     assert list(tmp_path.iterdir()) == []
 

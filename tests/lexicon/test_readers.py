@@ -152,7 +152,7 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
@@ -189,8 +189,8 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
         (b"9999999 3\n\x00" + bytes(60), "promises 9,999,999 rows"),
     ],
 )
-def test_a_bad_file_gives_one_clear_sentence(content, said, write):
-    with pytest.raises(LexiconError, match=said) as caught:
+def test_a_bad_file_gives_one_clear_sentence(content, message, write):
+    with pytest.raises(LexiconError, match=message) as caught:
         read_lexicon(write(content))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -275,7 +275,7 @@ def test_bad_arrays(write, tmp_path):
     with pytest.raises(LexiconError, match="not UTF-8"):
         read_lexicon(path)
     vocabulary.write_bytes("\n".join(WORDS).encode())
-    for content, said in (
+    for content, message in (
         (npy(VECTORS)[:-7], "cut, damaged or pickled"),
         (npy(VECTORS).replace(b"'<f4'", b"'|O' "), "cut, damaged or pickled"),
         (npy(VECTORS).replace(b"}", b"\x9b"), "cut, damaged or pickled"),
@@ -286,7 +286,7 @@ def test_bad_arrays(write, tmp_path):
         (npy(np.where(VECTORS == 7, np.inf, VECTORS)), "row 3 holds NaN or infinity"),
     ):
         path.write_bytes(content)
-        with pytest.raises(LexiconError, match=said):
+        with pytest.raises(LexiconError, match=message):
             read_lexicon(path)
     np.savez(tmp_path / "w.npz", other=VECTORS)
     with pytest.raises(LexiconError, match="holds the arrays other; expected one named vectors"):

@@ -9,8 +9,8 @@ from dpcore.cli.main import main
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from pages.rewrite.command import command
 from pages.rewrite.scene import Scene
 from pages.shared import resources
@@ -25,12 +25,12 @@ def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]
     words = resources.lexicon("default")
     settings = (("t", 0.5),) if key.startswith("vickrey") else ()
     mechanism = resources.mechanism(words, key, settings)
-    policy, case = UnknownWordPolicy.MASK, CasePolicy.SENTENCE
-    sentence = prepare(TEXT, words, policy=policy, keep_stop_words=True, case_policy=case)
+    treatment = Treatment(UnknownWordPolicy.MASK, True, CasePolicy.SENTENCE)
+    sentence = prepare(TEXT, words, treatment)
     bench = Bench(sentence, SharedDirections())
     grid = admissible(mechanism)
     epsilon = float(grid[np.searchsorted(grid, grid[-1] / 20)])
-    choices = Choices("default", policy, True, case, ((key, settings),))
+    choices = Choices("default", treatment, ((key, settings),))
     scene = Scene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
     arguments = shlex.split(command(scene))
     assert arguments[:3] == ["python", "-m", "dpcore"]

@@ -215,7 +215,7 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     assert secret in json.dumps(grid(test)["source"])
     assert strings_of(resources.lexicon("default"))
     words = resources.lexicon("default")
-    first = first_bench(words.fingerprint, Choices("default").reading, words)
+    first = first_bench(words.fingerprint, Choices("default").treatment, words)
     shared = [words, resources.directions(words.fingerprint), first]
     shared += [resources.mechanism(words, key) for key in rows(test)]
     for thing in (*shared, resources.lexicon_names()):

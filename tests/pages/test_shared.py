@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
 from pages.shared import progress, resources
 from pages.shared.bench import Bench, admissible, memo
@@ -80,7 +81,9 @@ def test_only_the_first_example_has_one_bench_for_all_sessions() -> None:
 
     choices, public = Choices("default"), PRESETS[DEFAULT_PRESET]
     assert bench(public, choices) is bench(public, choices)
-    assert bench(public, choices) is not bench(public, Choices("default", keep_stop_words=True))
+    assert bench(public, choices) is not bench(
+        public, Choices("default", Treatment(keep_stop_words=True))
+    )
     assert [token.text for token in bench(public, choices).sentence.tokens][:2] == ["My", "doctor"]
     for typed in (public + " ", "a small dog"):
         assert bench(typed, choices) is not bench(typed, choices)

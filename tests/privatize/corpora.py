@@ -11,9 +11,8 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
 from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
-from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare, release
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)
@@ -67,9 +66,7 @@ def order(source, out, **changed):
         "mechanism": TEM,
         "epsilon": EPSILON,
         "columns": Columns(),
-        "unknown_words": UnknownWordPolicy.REPLACE,
-        "keep_stop_words": False,
-        "case": CasePolicy.KEEP,
+        "treatment": Treatment(),
         "seed": 7,
     }
     return Order(**fields | changed)

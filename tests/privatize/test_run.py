@@ -15,7 +15,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.privatize import span as privatize_span
 from dpcore.privatize.files import Columns, format_of
 from dpcore.privatize.run import privatize
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
 
@@ -147,7 +147,7 @@ def test_no_noise_serves_twice(tmp_path):
         "epsilon": {"epsilon": 3.0},
         "mechanism": {"mechanism": create("madlib", LEXICON)},
         "fingerprint": {"mechanism": create("tem", lexicons.cloud(300, 6, seed=1))},
-        "unknown_words": {"unknown_words": UnknownWordPolicy.MASK},
+        "unknown_words": {"treatment": Treatment(UnknownWordPolicy.MASK)},
         "columns": {"columns": Columns(original=True)},
         "seed": {"seed": 4},
     }

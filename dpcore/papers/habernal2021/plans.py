@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.latent.rank import attack_path, success_bound
+from dpcore.attack.latent.rank import rank_candidates, success_bound
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import StudyError
 from dpcore.learn.adept.network import CLIP
@@ -147,7 +147,8 @@ def _attacked(
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
     path = latent_path(rng, latents[true], norm, form)
     candidates = clip_rows(latents, norm, form)
-    for ranking in attack_path(path, candidates, true, cell.epsilons):
+    for at_epsilon in cell.epsilons:
+        ranking = rank_candidates(path.at(at_epsilon), candidates, true, form)
         point: dict[str, Any] = {"epsilon": ranking.claimed_epsilon, "count": ranking.ranks.size}
         low, high = ranking.interval
         # The normal interval of a mean over many utterances.
