@@ -72,9 +72,9 @@ class CalibratedMechanism(Mechanism):
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the certificate and keep it in the cache folder."""
-        found = self.compute_certificate(progress)
-        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), found)
-        return found
+        certificate = self.compute_certificate(progress)
+        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), certificate)
+        return certificate
 
     @property
     def lowest_epsilon(self) -> float:

@@ -130,7 +130,7 @@ class ExactMechanism(Mechanism):
         """One draw per entry on a grid of ε: the word with the largest ln P(y | w) + G_y.
 
         With i.i.d. standard Gumbel numbers G that word has the law P(· | w) (the Gumbel-max trick:
-        Yellott 1977, Theorem 5). One G for all ε makes a draw a function of ε. The outputs at the
+        Yellott 1977). One G for all ε makes a draw a function of ε. The outputs at the
         points of the grid are exact, the breaks between them are not.
         """
         entries, n = self.check_words(words), len(self.lexicon)

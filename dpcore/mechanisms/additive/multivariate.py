@@ -69,6 +69,11 @@ class Mahalanobis(MultivariateLaplace):
         0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"
     )
 
+    @property
+    def share(self) -> float:
+        """λ in effect; at 0 all of this is the multivariate Laplace mechanism."""
+        return self.lam
+
     @cached_property
     def _spectrum(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues (ascending) and eigenvectors of S."""
@@ -78,8 +83,9 @@ class Mahalanobis(MultivariateLaplace):
         for i in range(0, vectors.shape[0], 4096):
             part = vectors[i : i + 4096] - mean
             total += part.T @ part
+        # Trace d, as the identity has: so λ mixes two shapes of the same size.
         total *= vectors.shape[1] / np.trace(total)
-        shape = self.lam * total + (1.0 - self.lam) * np.eye(vectors.shape[1])
+        shape = self.share * total + (1.0 - self.share) * np.eye(vectors.shape[1])
         values, axes = np.linalg.eigh(shape)
         if not values[0] > 1e-12:
             msg = (
@@ -107,18 +113,18 @@ class Mahalanobis(MultivariateLaplace):
 
     def noise_bounds(self, epsilon: float) -> Noise:
         """As for round noise, stretched by the square roots of the eigenvalues of S."""
-        if self.lam == 0:
+        if self.share == 0:
             return super().noise_bounds(epsilon)
         least, most = self._stretches
         return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
         """Its noise at ε, in the shape of S."""
-        return replace(super().vector_noise(epsilon), covariance=self.lam)
+        return replace(super().vector_noise(epsilon), covariance=self.share or None)
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not normalised again."""
-        if self.lam == 0:
+        if self.share == 0:
             return vectors
         values, axes = self._spectrum
         return np.asarray(((vectors @ axes) * np.sqrt(values)) @ axes.T)
@@ -126,11 +132,12 @@ class Mahalanobis(MultivariateLaplace):
     @property
     def direction_key(self) -> tuple[object, ...]:
         """Directions of the ellipsoid are shared only by mechanisms with the same λ."""
-        return (*super().direction_key, self.lam)
+        return (*super().direction_key, self.share) if self.share else super().direction_key
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy in the regularised Mahalanobis metric, proved."""
         value = self.check_epsilon(epsilon)
+        # ‖z‖_RM ≤ ‖z‖₂/√λ_min(S), with the eigenvalue rounded down.
         factor = 1.0 if self.lam == 0 else 1.0 / self._stretches[0]
         return MetricPrivacy(
             epsilon=value,

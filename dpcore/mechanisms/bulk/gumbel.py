@@ -124,8 +124,11 @@ class TruncatedGumbelBulk:
         self._widen(int(counts.max()))
         distinct, which = np.unique(words, return_inverse=True)
         step = max(1, _ROWS_BYTES // (8 * len(self._mechanism.lexicon)))
-        found = list(self._kept.each(distinct.tolist(), self._neighbours, step))
-        near = np.stack([order for order, _ in found]), np.stack([row for _, row in found])
+        neighbours = list(self._kept.each(distinct.tolist(), self._neighbours, step))
+        near = (
+            np.stack([order for order, _ in neighbours]),
+            np.stack([row for _, row in neighbours]),
+        )
         bound = self._mechanism.bound
         return smallest_sums(near, which, counts, uniform, [self._b], bound)[:, 0]
 

@@ -48,16 +48,16 @@ class Kept(Generic[T]):
         """
         for start in range(0, len(words), step):
             part = words[start : start + step]
-            found = {word: self._things[word] for word in part if word in self._things}
-            missing = [word for word in part if word not in found]
+            things = {word: self._things[word] for word in part if word in self._things}
+            missing = [word for word in part if word not in things]
             if missing:
-                found |= dict(zip(missing, compute(missing), strict=True))
+                things |= dict(zip(missing, compute(missing), strict=True))
             for word in part:
-                self._things[word] = found[word]
+                self._things[word] = things[word]
                 self._things.move_to_end(word)
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
-            yield from (found[word] for word in part)
+            yield from (things[word] for word in part)
 
 
 def first_words(rngs: Sequence[np.random.Generator], sizes: IntArray) -> Words:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,13 +36,16 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
 
 
-def clip(vectors: Float32Array, norm: float) -> Float32Array:
-    """Rows scaled down to Euclidean norm ≤ `norm`, shape (n, d).
+def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:
+    """Rows scaled down to a norm ≤ `norm`, shape (n, d): the L2 norm, or with `power` = 1 the L1.
 
     x·min(1, C/‖x‖), with the factor rounded down by two units of float32, so that rounding the
     result cannot lift a row above the bound. Rows within the bound are returned as they are.
     """
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if power == 1:
+        lengths = np.abs(vectors).sum(axis=1, dtype=np.float64)
+    else:
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     if not np.any(lengths > norm):
         return vectors
     factor = np.where(lengths > norm, norm * (1 - 2.0**-22) / np.maximum(lengths, norm), 1.0)
@@ -59,7 +63,7 @@ class ClippedMechanism(NoisyMechanism):
     with the clipped vocabulary does, under the same guarantee.
     """
 
-    clip_power = 2
+    clip_power: ClassVar[int] = 2
 
     clip_norm: float | None = parameter(
         None,
@@ -78,13 +82,10 @@ class ClippedMechanism(NoisyMechanism):
         """C, in the unit of the vectors."""
         return self.lexicon.largest_norm if self.clip_norm is None else float(self.clip_norm)
 
-    def _clip(self) -> Float32Array:
-        return clip(self.lexicon.vectors, self.bound)
-
     @property
     def _clipped(self) -> Points:
-        how = self._clip.__qualname__  # in which norm
-        return derived(self.lexicon, (how, self.bound), self._clip)
+        vectors, norm, power = self.lexicon.vectors, self.bound, self.clip_power
+        return derived(self.lexicon, ("clipped", norm, power), lambda: clip(vectors, norm, power))
 
     @property
     def points(self) -> Points:
@@ -201,7 +202,7 @@ class ClippedGaussian(ClippedRadial):
 
     @property
     def _log_delta(self) -> float:
-        """ln δ, rounded down."""
+        """ln δ, rounded down: a smaller δ is the stronger promise."""
         return math.nextafter(math.log(self.delta), -math.inf)
 
     def scale(self, epsilon: float) -> float:
@@ -215,6 +216,7 @@ class ClippedGaussian(ClippedRadial):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Approximate local privacy; its status is computed from the exact δ of this σ."""
         value = self.check_epsilon(epsilon)
+        # Not taken from the calibration: what this σ really gives, from above.
         true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
         holds = float(true) <= math.log(self.delta)
         least = delta_at_most(float(true))

@@ -49,7 +49,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         """The noise at ε."""
 
     def noise_bounds(self, epsilon: float) -> Noise:
-        """What the bound of its rounding needs to know of the noise at ε."""
+        """As of plain Laplace noise, which is longer."""
         noise = self.truncation(epsilon)
         return truncated_noise(noise.alpha, noise.cut, self.dimension)
 
@@ -87,7 +87,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         words = self.check_words(words)
         if not words.size:
             return EpsilonPaths.none()
-        grid = self.default_grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
+        grid = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         u = uniforms(rng, words.size, self.dimension)
         outputs = np.empty((words.size, grid.size), dtype=np.int64)
         step = max(1, BATCH // words.size)
@@ -96,11 +96,11 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             noisy = np.stack(
                 [self.origins[words] + quantile(u, noise.alpha, noise.mass) for noise in noises]
             )
-            found = self.points.search(noisy.reshape(-1, self.dimension))
-            outputs[:, e : e + step] = found.reshape(len(noises), words.size).T
+            nearest = self.points.search(noisy.reshape(-1, self.dimension))
+            outputs[:, e : e + step] = nearest.reshape(len(noises), words.size).T
         return EpsilonPaths.of_grid(words, grid, outputs)
 
-    def default_grid(self) -> FloatArray:
+    def grid(self) -> FloatArray:
         """64 values of ε, in geometric progression, over the range where anything changes."""
         allowed = self.admissible
         high = min(0.999 * allowed.high, 1e5)
@@ -127,19 +127,10 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         key = column.reshape(drawn.shape) + np.arange(values.size) * outputs.size
         counts = np.bincount(key.reshape(-1), minlength=outputs.size * values.size)
         share = counts.reshape(values.size, outputs.size) / effort.directions
-        error = float(np.sqrt((share * (1 - share)).max() / (effort.directions - 1)))
-        method = f"{effort.directions} draws"
-        return Law(
-            self.lexicon,
-            int(words[0]),
-            values,
-            outputs,
-            share,
-            False,
-            error,
-            method,
-            effort.directions,
-        )
+        count, word = effort.directions, int(words[0])
+        error = float(np.sqrt((share * (1 - share)).max() / (count - 1)))
+        method = f"{count} draws"
+        return Law(self.lexicon, word, values, outputs, share, False, error, method, count)
 
     def sweep(
         self,

@@ -36,7 +36,7 @@ from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.hooks import ExponentialForm, LossSearch
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import tem_rounding
@@ -173,8 +173,7 @@ class TruncatedExponential(ExactMechanism):
         known: dict[int, Ranking] = {}
         if rankings is not None and self.metric == Metric.EUCLIDEAN:
             known = dict(zip(entries.tolist(), rankings, strict=True))
-        breaks: list[FloatArray] = []
-        outputs: list[IntArray] = []
+        parts: list[EpsilonPaths] = []
         for start in range(0, entries.size, step):
             block = entries[start : start + step]
             known = self._ranked(block, known)
@@ -185,9 +184,8 @@ class TruncatedExponential(ExactMechanism):
                 standard_gumbel(rng, (block.size, n)),
                 self.cap,
             )
-            breaks.append(limits)
-            outputs.append(words_on)
-        return EpsilonPaths(entries, *joined(breaks, outputs))
+            parts.append(EpsilonPaths(block, limits, words_on))
+        return EpsilonPaths.join(parts)
 
     def _ranked(self, block: IntArray, known: dict[int, Ranking]) -> dict[int, Ranking]:
         """`known` with the rankings of this block; those computed for other blocks may go."""

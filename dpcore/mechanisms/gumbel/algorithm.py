@@ -66,7 +66,8 @@ def scale(epsilon: float, n: int, separation: float, diameter: float) -> float:
             f"({low_reason(n, separation)}), got {epsilon:g}"
         )
         raise EpsilonError(msg)
-    # αΔ₀ = 1 + excess: nothing cancels just above the bound, and nothing overflows far above it.
+    # αΔ₀ = (ε·Δ₀ − 2 − 2 ln n)/3 = 1 + (ε − low)·Δ₀/3, for low·Δ₀ = 5 + 2 ln n. As 1 + excess
+    # nothing cancels just above the bound, and nothing overflows far above it.
     with np.errstate(over="ignore"):
         excess = float(np.float64(epsilon - low) * separation / 3.0)
     if excess < 1e300:
@@ -103,6 +104,7 @@ def smallest_sums(
     order, distance = near
     outputs = np.empty((rows.size, len(scales)), dtype=np.int64)
     begin = np.cumsum(counts) - counts
+    # A padded place has distance ∞ and never wins, whatever the noise that it borrows.
     for members, width in _rectangles(counts):
         missing = np.arange(width) >= counts[members, None]
         behind = uniform[np.where(missing, 0, begin[members, None] + np.arange(width))]

@@ -55,16 +55,20 @@ def log_probability_bounds(
     low, high = float(near[position]) - bound, min(float(near[position]) + bound, bound)
     edges = np.linspace(low, high, 65)
     lower, upper = -math.inf, math.inf
+    # f(t − d_i) lives on ±Δ around d_i, and S(t − d_1) = S(t) is 0 from Δ on.
     for _ in range(_ROUNDS):
         product = _log_products(edges, near, position, weights, b, bound)
         smallest, largest = _density_range(edges - near[position], b, bound)
+        # The density by its range on a panel, the product by its ends: it falls with t, so its
+        # least value is at the right end and its largest at the left.
         width = np.log(np.diff(edges))
         below = smallest + product[1:] + width
         above = largest + product[:-1] + width
         lower, upper = float(np.logaddexp.reduce(below)), float(np.logaddexp.reduce(above))
         if upper - lower <= gap or edges.size > panels:
             break
-        # Halve the panels whose own uncertainty matters.
+        # Halve the panels whose own uncertainty, ln(above − below), matters: the worst ones,
+        # panels/2 at most, and none of those that all together could not fill the gap.
         doubt = above + np.log(-np.expm1(np.minimum(below - above, -1e-16)))
         wide = doubt > max(upper - _DEPTH, float(np.sort(doubt)[-min(doubt.size, panels // 2)]))
         wide &= doubt > upper + math.log(gap / (4.0 * edges.size))
@@ -75,9 +79,9 @@ def log_probability_bounds(
 
 def _density_range(edges: FloatArray, b: float, bound: float) -> tuple[FloatArray, FloatArray]:
     """ln of the smallest and largest density on each panel of noise values."""
-    at = log_survival_and_density(np.clip(edges, -bound, bound), b, bound)[1]
+    density = log_survival_and_density(np.clip(edges, -bound, bound), b, bound)[1]
     peak = float(log_survival_and_density(np.zeros(1), b, bound)[1][0])
-    smallest, largest = np.minimum(at[:-1], at[1:]), np.maximum(at[:-1], at[1:])
+    smallest, largest = np.minimum(density[:-1], density[1:]), np.maximum(density[:-1], density[1:])
     holds_peak = (edges[:-1] <= 0) & (edges[1:] >= 0)
     return smallest, np.where(holds_peak, peak, largest)
 
@@ -93,15 +97,15 @@ def _log_products(
     """ln Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j), shape (T,); it falls with t."""
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights[position:])
-    found = np.empty(t.size)
+    sums = np.empty(t.size)
     step = max(1, _BLOCK_ENTRIES // near.size)
     for start in range(0, t.size, step):
         part = slice(start, start + step)
         logs = log_survival_and_density(t[part, None] - near, b, bound)[0]
-        logs[:, position] = 0.0
+        logs[:, position] = 0.0  # j ≠ i
         logs = np.cumsum(logs, axis=1)[:, position:]
-        found[part] = np.logaddexp.reduce(logs + log_weights, axis=1)
-    return found
+        sums[part] = np.logaddexp.reduce(logs + log_weights, axis=1)
+    return sums
 
 
 @dataclass(frozen=True)

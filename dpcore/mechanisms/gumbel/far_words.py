@@ -94,6 +94,7 @@ class Grid:
         of its point.
         """
         counts, place = self.counts, self.place
+        # `reduceat` cannot sum over an empty range: only cells with words take part.
         full = np.flatnonzero(counts)
         starts = (np.cumsum(counts) - counts)[full]
         moments = np.zeros((4, counts.size))
@@ -118,6 +119,7 @@ class Grid:
 
         D·(A φ) = (Aᵀ D)·φ, so this applies the transpose of that difference formula to D.
         """
+        # −1/12, 8/12, −8/12, 1/12 inside, as in `_derivatives`, and `_EDGE` at either end.
         values, slopes, _ = self.spread
         counts = values.copy()
         inner = slopes[2:-2] / 12.0
@@ -138,6 +140,7 @@ class Grid:
         cells = min(self.counts.size, int(seen[-1]) + 1) if seen.size else 0
         cell = np.repeat(np.arange(cells), self.counts[:cells])
         place = self.place[: cell.size]
+        # value + slope·x + second·x² + third·x³ with values and slopes of both ends of a cell.
         slopes = _derivatives(values)
         rise = np.diff(values)
         third = slopes[:-1] + slopes[1:] - 2.0 * rise
@@ -200,6 +203,7 @@ def far_integrals(
         # hazard for those at the left. The convolution took the hazard for both.
         total -= (h * hazard[0]) * right
         product = h * np.exp(np.minimum(total, 0.0, out=total), out=total) * nearer[part]
+        # The full grid and every other point of it: the difference tells if the grid is too coarse.
         both = hazards[:near, part] @ (product[:, None] * weights)
         doubt = float(np.abs(both[:, 0] - both[:, 1]).max())
         # ∫ over u from δ_m to the end of product(u)·g(u − δ_m), with end weights on either side,

@@ -191,6 +191,7 @@ def _few(noise: _LogNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
     t, w = _nodes(edges, np.diff(edges) / noise.widest)
     survival, density = noise.log_parts(t, d)
     single = np.exp(survival).T.copy()
+    # With H_i = Σ_{k ≥ i} π_k Π_{j ≤ k} S_j,
     # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
     rest = np.empty_like(single)
     rest[-1] = weights[-1]
@@ -215,6 +216,7 @@ def _whole(noise: _LogNoise, d: FloatArray, near: int) -> FloatArray:
     for start in range(0, t.size, step):
         part = slice(start, start + step)
         survival, density = noise.log_parts(t[part], points)
+        # ln g = ln f − ln S, and ln Π S over all n words: each point stands for `counts` of them.
         density -= survival
         density += (survival @ counts)[:, None]
         logs = np.logaddexp(logs, _log_sum(density, w[part]))

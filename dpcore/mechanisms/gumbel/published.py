@@ -184,6 +184,7 @@ class TruncatedGumbel(ExactMechanism):
         n = len(self.lexicon)
         counts = np.empty(entries.size, dtype=np.int64)
         uniform: list[FloatArray] = []
+        # K by inversion, so that one uniform number decides it; at every ε it is the same K.
         for i in range(entries.size):  # draw by draw: one does not depend on those behind it
             counts[i] = poisson_quantile(rng.random(1), n)[0]
             uniform.append(rng.random(int(counts[i])))

@@ -39,7 +39,7 @@ from dpcore.mechanisms.bulk.gumbel import RepairedBulk
 from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
 from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
 from dpcore.mechanisms.law import FloatArray, IntArray
@@ -201,12 +201,11 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
             rankings = rank(self.lexicon.vectors, self.lexicon.vectors[distinct])
         else:
             rankings = [rankings[i] for i in first.tolist()]
-        parts = _rectangles(counts)
-        breaks: list[FloatArray] = []
-        outputs: list[IntArray] = []
-        for part in parts:
+        order, parts = _rectangles(counts), []
+        for part in order:
             width = int(counts[part].max())
             noise = standard_gumbel(rng, (part.size, width))
+            # Who is no candidate never wins.
             noise[np.arange(width) >= counts[part][:, None]] = -math.inf
             ranked = [rankings[i] for i in which[part].tolist()]
             orders = np.stack([ranking.order[:width] for ranking in ranked])
@@ -214,12 +213,13 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
             # In the order of distance: place j stands for the j-th nearest word.
             places = np.broadcast_to(np.arange(width), near.shape)
             limits, chosen = gumbel_paths(places, near, noise, math.inf)
-            breaks.append(limits)
-            outputs.append(np.take_along_axis(orders, chosen, axis=1))
-        limits, words_on = joined(breaks, outputs)
-        back = np.argsort(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
+            outputs = np.take_along_axis(orders, chosen, axis=1)
+            parts.append(EpsilonPaths(entries[part], limits, outputs))
+        drawn = EpsilonPaths.join(parts)
+        back = np.argsort(np.concatenate([*order, np.empty(0, dtype=np.int64)]))
         # Breaks are in 2s, the nominal parameter of the exponential mechanism.
-        return self.in_own_epsilon(EpsilonPaths(entries, limits[back], words_on[back]), 2.0)
+        paths = EpsilonPaths(entries, drawn.breaks[back], drawn.outputs[back])
+        return self.in_own_epsilon(paths, 2.0)
 
     # -- probabilities --------------------------------------------------------------------------
 
@@ -295,8 +295,8 @@ def proved_epsilon(strengths: FloatArray, n: int, separation: float) -> FloatArr
         n: words of the vocabulary.
         separation: Δ₀, or a lower bound.
     """
-    own = np.asarray(strengths, dtype=np.float64) * separation
-    return np.asarray((own + np.logaddexp(own, _log_surplus(n))) / separation)
+    exponents = np.asarray(strengths, dtype=np.float64) * separation
+    return np.asarray((exponents + np.logaddexp(exponents, _log_surplus(n))) / separation)
 
 
 def proved_strength(epsilon: float, n: int, separation: float) -> float:

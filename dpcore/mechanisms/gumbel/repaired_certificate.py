@@ -213,8 +213,8 @@ class _Evaluation:
         first = self.high[:, 0][self.order[:, 1:]]
         # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large
         # ε at once, with which most other pairs need no look at all.
-        own = self.s + (first - self.low[:, ranks]) / gap
-        worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
+        losses = self.s + (first - self.low[:, ranks]) / gap
+        worst = np.argpartition(-losses, min(_SETTLED, losses.size) - 1, axis=None)[:_SETTLED]
         others, places = np.divmod(worst, width - 1)
         self._compute(self.order[others, places + 1], others)
         # No output is worse than s·d + ln T_1(w) − ln τ(w′).
@@ -285,6 +285,7 @@ class _Evaluation:
         if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
+        # loss(y) = s·(D(w′, y) − D(w, y)) + ln T_i(w) − ln T_i′(w′), i and i′ the ranks of y.
         # The rank of an output around w′: how many are nearer; equals count, for a larger loss. One
         # that is no nearer than the last head may lie behind the heads, and gets the floor.
         reach = self.near[others, : self.heads] * (1.0 - self.rounded)
@@ -309,6 +310,8 @@ class _Evaluation:
         n, width = self.near.shape
         if width == n:
             return
+        # Outside the table w stands behind the heads of w′: there T is the floor of w′, and the
+        # loss at y = w is s·d + ln T_1(w) − ln τ(w′), whose part per distance falls with d.
         last = self.near[:, -1] * (1.0 - self.rounded)
         bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
         for other in np.flatnonzero(bound > self.best).tolist():
@@ -378,6 +381,7 @@ def normaliser_bounds(
             apart += squares[rows, None]
             apart += squares[columns]
             np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart)
+            # Each pair once: a tile counts for its rows and, off the diagonal, for its columns.
             if i == j:
                 np.fill_diagonal(apart, np.inf)  # the weight of a word for itself
             weights = np.empty_like(apart)

@@ -83,14 +83,14 @@ def test_samples_have_the_law(rng, small, epsilon):
 def test_a_batch_is_what_one_by_one_gives(rng, small):
     mechanism = TruncatedExponential(lexicon=small)
     words = np.array([5, 0, 5, 39, 0, 5])
-    one = rng(1)
-    alone = [int(mechanism.sample(one, np.array([w]), 2.0)[0]) for w in words]
+    single = rng(1)
+    alone = [int(mechanism.sample(single, np.array([w]), 2.0)[0]) for w in words]
     assert mechanism.sample(rng(1), words, 2.0).tolist() == alone
-    one = rng(2)
+    single = rng(2)
     grid = np.geomspace(0.01, 100.0, 50)
     paths = mechanism.paths(rng(2), words).at(grid)
     for row, word in zip(paths, words, strict=True):
-        np.testing.assert_array_equal(mechanism.paths(one, np.array([word])).at(grid)[0], row)
+        np.testing.assert_array_equal(mechanism.paths(single, np.array([word])).at(grid)[0], row)
 
 
 @pytest.mark.parametrize("name", ["random", "lattice", "one-hot", "near duplicates", "two words"])

@@ -48,7 +48,7 @@ def brute(lexicon, strength, known=None):
     """The largest loss per distance."""
     logs, apart = known or log_laws(lexicon, strength)
     apart = np.where(np.eye(len(apart)) > 0, 1.0, apart)
-    return max(float(((own - logs).max(axis=1) / apart[w]).max()) for w, own in enumerate(logs))
+    return max(float(((row - logs).max(axis=1) / apart[w]).max()) for w, row in enumerate(logs))
 
 
 def test_the_closed_form_is_a_mixture_of_softmaxes():
@@ -57,9 +57,9 @@ def test_the_closed_form_is_a_mixture_of_softmaxes():
     for w in (0, 11):
         order = np.argsort(apart[w], kind="stable")
         near = apart[w][order]
-        found = law_of(near[:29], near, np.array([1.7]))[0]
-        np.testing.assert_allclose(found, np.exp(logs[w][order]), rtol=1e-12)
-        assert found.sum() == pytest.approx(1, abs=1e-14)
+        law = law_of(near[:29], near, np.array([1.7]))[0]
+        np.testing.assert_allclose(law, np.exp(logs[w][order]), rtol=1e-12)
+        assert law.sum() == pytest.approx(1, abs=1e-14)
 
 
 @pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
@@ -70,8 +70,8 @@ def test_the_logarithms_do_not_underflow(strength):
     for w in (0, 11):
         order = np.argsort(apart[w], kind="stable")
         near = apart[w][order]
-        found = log_law_of(near[:29], near, strength)
-        np.testing.assert_allclose(found, logs[w][order], rtol=1e-12, atol=1e-12)
+        computed = log_law_of(near[:29], near, strength)
+        np.testing.assert_allclose(computed, logs[w][order], rtol=1e-12, atol=1e-12)
     assert (logs.min() < -1e4) == (strength == 1e4)
     mechanism = create("truncated-gumbel-repaired", lexicon)
     epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
@@ -103,8 +103,8 @@ def test_many_heads_and_a_rest(rng):
     law = mechanism.law(9, [epsilon]).dense(200)[0]
     assert law.sum() == pytest.approx(1, abs=1e-12)
     assert_law(mechanism.sample(rng(), np.full(10_000, 9), epsilon), law)
-    at = np.array([epsilon])
-    assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(at)[:, 0], law)
+    grid = np.array([epsilon])
+    assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(grid)[:, 0], law)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
@@ -118,14 +118,14 @@ def test_the_certificate_covers_every_pair_and_output(name, share):
     lexicon = crafted[name] if name in crafted else lexicons.crafted()[name]
     separation = lexicon.extent.separation
     strength = share / separation
-    found = repaired_losses(lexicon, np.array([strength]))[0]
+    certified = repaired_losses(lexicon, np.array([strength]))[0]
     logs, apart = log_laws(lexicon, strength)
     true = brute(lexicon, strength, (logs, apart))
-    assert true <= found.epsilon
+    assert true <= certified.epsilon
     if name in {"cloud", "wide", "one-hot"}:  # no ties, or such as do not matter
-        assert found.epsilon <= true * (1 + 3e-6)
-        loss = logs[found.word, found.output] - logs[found.other, found.output]
-        assert loss / apart[found.word, found.other] == pytest.approx(true, rel=1e-6)
+        assert certified.epsilon <= true * (1 + 3e-6)
+        loss = logs[certified.word, certified.output] - logs[certified.other, certified.output]
+        assert loss / apart[certified.word, certified.other] == pytest.approx(true, rel=1e-6)
     assert true <= float(proved_epsilon(np.array(strength), len(lexicon), separation))
 
 
@@ -147,9 +147,9 @@ def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
     monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
     lexicon = lexicons.cloud(60, 3)
     strength = 0.3 / lexicon.extent.separation
-    found = repaired_losses(lexicon, np.array([strength]))[0]
+    loss = repaired_losses(lexicon, np.array([strength]))[0]
     true = brute(lexicon, strength)
-    assert true <= found.epsilon <= true * 1.01
+    assert true <= loss.epsilon <= true * 1.01
 
 
 @pytest.mark.parametrize("n", [2, 40, 25_000])
