@@ -82,11 +82,13 @@ class CalibratedMechanism(Mechanism):
         proved = float(self.proved_epsilon(np.zeros(1))[0])
         if self.certificate is None:
             return proved
+        # The range is open, and the least certified ε must be inside.
         return min(proved, float(np.nextafter(self.certificate.epsilons[0], 0.0)))
 
     def strength(self, epsilon: float) -> float:
         """The strength of the noise at ε, in 1/distance."""
         value = self.check_epsilon(epsilon)
+        # Both are true, so the one that needs less noise is taken.
         certified = self.certificate.strength(value) if self.certificate else 0.0
         return max(certified, self.proved_strength(value))
 

@@ -141,7 +141,8 @@ def known_certificate(
     """
     for entry in _bundled():
         if _is(entry, fingerprint, name, settings):
-            return _from_rows(entry["rows"])
+            table = np.array(entry["rows"], dtype=np.float64).reshape(-1, 2)
+            return Certificate(table[:, 0], table[:, 1])
     kept = recall(fingerprint, _kind(name, settings))
     if kept is None or kept.facts.get("settings") != _plain(settings):
         return None
@@ -192,11 +193,6 @@ def _bundled() -> tuple[dict[str, Any], ...]:
 def _is(entry: Mapping[str, Any], fingerprint: str, name: str, settings: Mapping[str, Any]) -> bool:
     entered = (entry["mechanism"], entry["fingerprint"], entry["settings"])
     return entered == (name, fingerprint, _plain(settings))
-
-
-def _from_rows(rows: list[list[float]]) -> Certificate:
-    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
-    return Certificate(table[:, 0], table[:, 1])
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ targets (clipped or projected vectors) in place of the lexicon's own.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -50,13 +49,21 @@ class RadialMechanism(NoisyMechanism):
 
     # -- what a member may change
 
-    @abstractmethod
-    def scale(self, epsilon: float) -> float:
-        """s(ε) > 0, decreasing."""
+    @property
+    def sensitivity(self) -> float:
+        """How far apart two origins are, in the norm of the noise, at most: per unit of distance.
 
-    @abstractmethod
+        Or between any two words, where that is what ε bounds.
+        """
+        return 1.0
+
+    def scale(self, epsilon: float) -> float:
+        """s(ε) > 0, decreasing: the sensitivity over ε."""
+        return self.sensitivity / epsilon
+
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
         """The ε with this scale, elementwise (the inverse of `scale`)."""
+        return self.sensitivity / scale
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """Rows through the symmetric map that makes this noise of the family's: the identity."""

@@ -31,14 +31,6 @@ class MultivariateLaplace(RadialMechanism):
     meaning = EpsilonMeaning.METRIC
     family = Radial.L2LAPLACE
 
-    def scale(self, epsilon: float) -> float:
-        """1/ε."""
-        return 1.0 / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """1/s."""
-        return 1.0 / scale
-
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy, proved: the triangle inequality on the log-density."""
         value = self.check_epsilon(epsilon)

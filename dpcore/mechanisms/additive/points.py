@@ -81,6 +81,7 @@ class _Held:
             return self._points[key]
 
     def _too_many(self, originals: Float32Array) -> bool:
+        # The lexicon's own vectors are no copy, and the points asked for last always stay.
         sizes = [p.vectors.nbytes for p in self._points.values() if p.vectors is not originals]
         return len(self._points) > _KEPT or (
             len(self._points) > 1 and sum(sizes) > _COPIES * originals.nbytes
@@ -102,6 +103,7 @@ def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -
     Returns:
         The same object for all mechanisms, until others have been used more recently.
     """
+    # Weak keys: who lets go of a lexicon lets go of its copies.
     with _opening:
         copies = _held.setdefault(lexicon, _Held())
     return copies.get(key, make, lexicon.vectors)

@@ -107,16 +107,9 @@ class RandomProjection(MultivariateLaplace):
         return f"projection-{self.dimensions}-{self.matrix_seed}"
 
     @property
-    def _factor(self) -> float:
+    def sensitivity(self) -> float:
+        """L, or 1 in the paper's form."""
         return self.stretch if self.form == "exact" else 1.0
-
-    def scale(self, epsilon: float) -> float:
-        """L/ε, or 1/ε in the paper's form."""
-        return self._factor / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """The inverse of `scale`."""
-        return self._factor / scale
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Exact form: metric privacy, proved. Paper's form: (1+β)ε under a condition."""

@@ -102,6 +102,8 @@ class TruncatedGumbelBulk:
         outputs = np.empty(words.size, dtype=np.int64)
         counts = np.empty(words.size, dtype=np.int64)
         uniform: list[FloatArray] = []
+        # The numbers of each document in the order of `sample`: counts, noise of few candidates by
+        # count, noise of whole vocabularies.
         for i, rng in enumerate(rngs):
             part = slice(int(offsets[i]), int(offsets[i + 1]))
             if part.start == part.stop:

@@ -55,6 +55,7 @@ class Kept(Generic[T]):
             for word in part:
                 self._things[word] = things[word]
                 self._things.move_to_end(word)
+            # After the part, so that a part larger than the memory still finds its own things.
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
             yield from (things[word] for word in part)
@@ -86,6 +87,7 @@ def settle(
         offsets: as in `dpcore.mechanisms.bulk.documents.Bulk`.
         rows: the weights of inputs.
     """
+    # A draw that takes a second word moves all later draws of its document, and of no other.
     doubtful = np.searchsorted(offsets, np.flatnonzero(~decided), side="right") - 1
     for document in np.unique(doubtful).tolist():
         part = slice(int(offsets[document]), int(offsets[document + 1]))

@@ -72,6 +72,7 @@ class TemBulk:
         if not words.size:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
+        # Step one: by the kept ends, the block in which the unit lies that a first word leads to.
         target, before = np.empty_like(first), np.empty_like(first)
         block = np.empty(words.size, dtype=np.int64)
         distinct, places = by_word(entries)
@@ -120,6 +121,7 @@ class TemBulk:
             Output words, and whether the digits that were drawn decide for them, shape (k,) each.
         """
         n = len(self._mechanism.lexicon)
+        # Block after block, since the words of a block are a slice of the vectors.
         pairs, first, which = np.unique(
             block * np.int64(n) + entries, return_index=True, return_inverse=True
         )

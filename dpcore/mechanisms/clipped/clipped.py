@@ -7,7 +7,6 @@ the guarantee does not depend on a distance: every word could have been every ot
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -100,6 +99,7 @@ class ClippedMechanism(NoisyMechanism):
     @property
     def offset(self) -> float:
         """Bound on the distance of a clipped vector from its own target."""
+        # x − x·min(1, C/‖x‖) is at most as long as x.
         return 0.0 if self.targets is self.origins else self.lexicon.largest_norm
 
 
@@ -108,9 +108,9 @@ class ClippedRadial(ClippedMechanism, RadialMechanism):
     """Radial noise on clipped vectors, its scale set by the largest distance of two of them."""
 
     @property
-    @abstractmethod
     def sensitivity(self) -> float:
-        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        """2C: largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        return 2.0 * self.bound
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
         """Its noise at ε, with the norm that vectors are clipped to."""
@@ -136,16 +136,8 @@ class ClippedLaplace(ClippedRadial):
 
     @property
     def sensitivity(self) -> float:
-        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        """2√d·C, an L1 norm: ‖x‖₁ ≤ √d·‖x‖₂, attained at (C/√d, …, C/√d)."""
         return 2.0 * math.sqrt(self.dimension) * self.bound
-
-    def scale(self, epsilon: float) -> float:
-        """Sensitivity/ε."""
-        return self.sensitivity / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """Sensitivity/s."""
-        return self.sensitivity / scale
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Pure local privacy, proved."""
@@ -194,11 +186,6 @@ class ClippedGaussian(ClippedRadial):
     delta: float = parameter(
         1e-5, low=1e-300, high=0.999, help="δ: the probability with which ε may be exceeded"
     )
-
-    @property
-    def sensitivity(self) -> float:
-        """2C, the largest L2 distance of two clipped vectors."""
-        return 2.0 * self.bound
 
     @property
     def _log_delta(self) -> float:

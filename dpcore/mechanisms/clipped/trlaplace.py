@@ -59,6 +59,8 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         None where no bound is known; the cells of step 2 need noise that can reach every target.
         """
         decoding = self.decoding(epsilon)
+        # Scaling towards a target stays within the support of the noise, which is convex, only if
+        # the target itself lies in it, whatever the origin: they are at most 2X apart.
         if decoding is None or self.truncation(epsilon).cut < 2.0 * decoding.norm:
             return None
         return decoding.rounding()
@@ -119,6 +121,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         values, effort = self.check_epsilons(epsilon), effort or Effort()
         rng = rng or self.estimating()
         words = self.check_words([word])
+        # The same uniforms at every ε: the estimates of two ε differ by less than their errors.
         order = np.argsort(values, kind="stable")
         paths = self.paths(rng, np.repeat(words, effort.directions), epsilons=values[order])
         drawn = np.empty((effort.directions, values.size), dtype=np.int64)
@@ -212,6 +215,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
         Close to the upper end of the range of ε the cut grows without bound, and the claim holds.
         """
         value = self.check_epsilon(epsilon)
+        # Two numbers: the δ of one difference can refute, a bound on the δ of all can prove.
         noise = self.truncation(value)
         true = worst_delta(noise, self.bound, self.dimension)
         exact = f"At this ε the exact δ for two clipped vectors 2C apart is {true:.4g}"

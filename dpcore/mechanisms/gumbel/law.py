@@ -15,6 +15,9 @@ The counts k < n involve a few nearest words only. The term of the whole vocabul
 terms; from there on it is computed on a grid (`far_words`), refined until half as many cells would
 do and the probabilities sum to 1. Where that does not succeed, or where logarithms of probabilities
 are wanted that may underflow, `log_law` takes over.
+
+All functions here take the same: d, the sorted distances, d[0] = 0, shape (n,); `weights`,
+P(K = k) for k = 1..n, shape (n,); noise scales b; `bound`, C ≥ d[-1], ∞ allowed.
 """
 
 from __future__ import annotations
@@ -88,12 +91,6 @@ class CompactLaw:
 def law_from_distances(d: FloatArray, weights: FloatArray, b: float, bound: float) -> FloatArray:
     """P(u_i), shape (n,), in the order of the distances; error below `ABSOLUTE_ERROR`.
 
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        b: noise scale.
-        bound: C, at least d[-1]; ∞ allowed.
-
     Raises:
         ParameterError: b or C is not positive.
     """
@@ -126,12 +123,6 @@ def grouped_laws(
     function of the distance, are taken together, and their multiplicities are no whole numbers.
     Words that cannot be seen are missing: φ(0) must be 0.
 
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        scales: noise scales b, (E,) of them.
-        bound: C, at least d[-1].
-
     Returns:
         Both of shape (E, m), filled up with zeros; None if `compact_laws` does not vouch for a
         law, and only all words one by one will do.
@@ -150,14 +141,7 @@ def grouped_laws(
 def compact_laws(
     d: FloatArray, weights: FloatArray, scales: Sequence[float], bound: float
 ) -> list[CompactLaw | None]:
-    """The law at each scale; None where its error is not known to be small.
-
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        scales: noise scales b.
-        bound: C, at least d[-1].
-    """
+    """The law at each scale; None where its error is not known to be small."""
     # Three parts: counts k < n and K = n up to the first far word share nodes; K = n beyond has the
     # grid, whose step is divided by 4 until both checks hold.
     candidates = _candidates(weights)

@@ -142,13 +142,7 @@ def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
 def log_law_from_distances(
     d: FloatArray, weights: FloatArray, b: float, bound: float
 ) -> FloatArray:
-    """ln P(u_i), shape (n,), in the order of the distances.
-
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        b: noise scale.
-        bound: C, at least d[-1]; ∞ allowed.
+    """ln P(u_i), shape (n,), in the order of the distances; arguments as in `law`.
 
     Raises:
         ParameterError: b or C is not positive.
