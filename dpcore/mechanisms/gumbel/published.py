@@ -17,7 +17,7 @@ import numpy as np
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
-from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
+from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
 from dpcore.mechanisms.gumbel.bounds import Certified, certify, log_probability_bounds
@@ -28,7 +28,7 @@ from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import truncated_gumbel
-from dpcore.noise.poisson import poisson_quantile, poisson_weights, truncated_poisson
+from dpcore.noise.poisson import poisson_quantile, poisson_weights
 
 if TYPE_CHECKING:
     from dpcore.lexicon.extent.extent import Extent
@@ -120,33 +120,17 @@ class TruncatedGumbel(ExactMechanism):
         about one in n, computes all distances. An exact index is accepted and not needed.
         """
         self.check_index(index)
-        b = self.noise_scale(epsilon)
         entries = self.check_words(words)
-        n = len(self.lexicon)
-        counts = truncated_poisson(rng, entries.size, n)
-        outputs = np.empty(entries.size, dtype=np.int64)
-        partial = np.flatnonzero(counts < n)
-        whole = np.flatnonzero(counts == n)
-        if partial.size:
-            # Draws with fewer candidates take their noise first, and of those the earlier one.
-            partial = partial[np.argsort(counts[partial], kind="stable")]
-            few = counts[partial]
-            distinct, rows = np.unique(entries[partial], return_inverse=True)
-            near = self.neighbours(distinct, int(few[-1]))
-            uniform = rng.random(int(few.sum()))
-            outputs[partial] = smallest_sums(near, rows, few, uniform, [b], self.bound)[:, 0]
-        if whole.size:
-            outputs[whole] = self.among_all(rng, entries[whole], b)
-        return outputs
+        # One document of many: `TruncatedGumbelBulk` has Algorithm 1.
+        return self.bulk(epsilon)([rng], entries, np.array([0, entries.size]))
 
     def among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
-        """Draws with K = n, in blocks of rows."""
+        """Draws with K = n: all distances, and noise on each, word by word."""
         outputs = np.empty(entries.size, dtype=np.int64)
-        order = np.argsort(entries, kind="stable")
-        for part, rows in distance_blocks(self.lexicon.vectors, entries[order]):
-            noisy = truncated_gumbel(rng, rows.shape, b, self.bound)
-            noisy += rows
-            outputs[order[part]] = noisy.argmin(axis=1)
+        for members, row in distances_by_word(self.lexicon.vectors, entries):
+            noisy = truncated_gumbel(rng, (members.size, row.size), b, self.bound)
+            noisy += row
+            outputs[members] = noisy.argmin(axis=1)
         return outputs
 
     def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:

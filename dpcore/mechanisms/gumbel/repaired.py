@@ -37,7 +37,7 @@ from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.bulk.gumbel import RepairedBulk
 from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
@@ -376,9 +376,6 @@ def nearest_first(row: FloatArray, heads: int) -> IntArray:
         row: distances of all words, shape (n,).
         heads: how many words have a law of their own.
     """
-    limit = np.partition(row, heads - 1)[heads - 1]
-    inside = np.flatnonzero(row <= limit)
-    inside = inside[np.argsort(row[inside], kind="stable")[:heads]]
-    rest = np.ones(row.size, dtype=bool)
-    rest[inside] = False
-    return np.concatenate((inside, np.flatnonzero(rest)))
+    near, rest = nearest_of(row, heads), np.ones(row.size, dtype=bool)
+    rest[near] = False
+    return np.concatenate((near, np.flatnonzero(rest)))
