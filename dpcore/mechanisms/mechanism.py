@@ -7,6 +7,9 @@ only), and with which probability (`law`).
 
 Never release outputs of one draw at two ε: the noise cancels. That is why `paths` and `sample`
 are different methods.
+
+Two kinds share nearly all of their answers: where the law is computed (`dpcore.mechanisms.exact`),
+and where noise is added to a vector (`dpcore.mechanisms.additive`).
 """
 
 from __future__ import annotations

@@ -330,13 +330,6 @@ class _Evaluation:
 # -- normalisers of a large vocabulary -----------------------------------------------------------
 
 
-def _lengths(vectors: NDArray[np.float32]) -> FloatArray:
-    """Euclidean length of every row, shape (n,)."""
-    parts = np.array_split(vectors, max(1, len(vectors) // _TILE))
-    squares = [np.einsum("ij,ij->i", p, p) for p in (part.astype(np.float64) for part in parts)]
-    return np.asarray(np.sqrt(np.concatenate(squares)))
-
-
 def normaliser_bounds(
     vectors: NDArray[np.float32],
     gaps: FloatArray,
@@ -365,7 +358,8 @@ def normaliser_bounds(
         Two arrays of shape (K, n); None if float32 squares could over- or underflow.
     """
     n, d = vectors.shape
-    long = _lengths(vectors)
+    blocks = (rows.astype(np.float64) for rows in np.array_split(vectors, max(1, n // _TILE)))
+    long = np.sqrt(np.concatenate([np.einsum("ij,ij->i", rows, rows) for rows in blocks]))
     if not SAFE_LENGTHS[0] < long.max() < SAFE_LENGTHS[1]:
         return None
     squares = (long**2).astype(np.float32)
