@@ -101,24 +101,24 @@ class AllPairs:
         right = self._rows[columns].astype(np.float64)
         right_squares = np.einsum("ij,ij->i", right, right)
         # A factor of 2 rounds nothing, and is cheaper in front of the product than behind it.
-        found = (-2.0 * left) @ right.T
-        found += left_squares[:, None]
-        found += right_squares
+        apart = (-2.0 * left) @ right.T
+        apart += left_squares[:, None]
+        apart += right_squares
         # Higham, Accuracy and Stability, (3.5), for the product and both sums of squares, and
         # three more roundings.
         largest = float(left_squares.max() + right_squares.max())
         error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
         # The root halves a relative error, but for its square and a rounding of its own.
-        doubtful = found < error / (1.99 * RELATIVE_ERROR) + error
+        doubtful = apart < error / (1.99 * RELATIVE_ERROR) + error
         share = np.count_nonzero(doubtful) / doubtful.size
         if share > _MOST_REFINED:
             return distances(self._rows[columns], left)
         if not share:
-            return np.asarray(np.sqrt(found, out=found))
-        np.sqrt(found, out=found, where=~doubtful)
+            return np.asarray(np.sqrt(apart, out=apart))
+        np.sqrt(apart, out=apart, where=~doubtful)
         p, q = np.nonzero(doubtful)
         step = max(1, 2**21 // left.shape[1])
         for start in range(0, p.size, step):
             a, b = p[start : start + step], q[start : start + step]
-            found[a, b] = paired_distances(left[a], right[b])
-        return found
+            apart[a, b] = paired_distances(left[a], right[b])
+        return apart

@@ -72,9 +72,9 @@ class CalibratedMechanism(Mechanism):
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the certificate and keep it in the cache folder."""
-        found = self.compute_certificate(progress)
-        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), found)
-        return found
+        certificate = self.compute_certificate(progress)
+        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), certificate)
+        return certificate
 
     @property
     def lowest_epsilon(self) -> float:
@@ -82,11 +82,13 @@ class CalibratedMechanism(Mechanism):
         proved = float(self.proved_epsilon(np.zeros(1))[0])
         if self.certificate is None:
             return proved
+        # The range is open, and the least certified ε must be inside.
         return min(proved, float(np.nextafter(self.certificate.epsilons[0], 0.0)))
 
     def strength(self, epsilon: float) -> float:
         """The strength of the noise at ε, in 1/distance."""
         value = self.check_epsilon(epsilon)
+        # Both are true, so the one that needs less noise is taken.
         certified = self.certificate.strength(value) if self.certificate else 0.0
         return max(certified, self.proved_strength(value))
 

@@ -41,7 +41,7 @@ def test_a_word_that_hardly_ever_stays(epsilon, truth, error):
 def lengths(mechanism):
     """ε of ten magnitudes of the noise, from a thousandth of what matters to far beyond."""
     if not isinstance(mechanism, RadialMechanism):
-        grid = mechanism.default_grid()
+        grid = mechanism.grid()
         return grid[:: max(1, grid.size // 10)]
     rng = np.random.default_rng(0)
     unit = mechanism.directions(rng, 200)

@@ -17,11 +17,11 @@ from tests.mechanisms.contract import KEYS, every_mechanism, make
 def test_guarantee_is_data(key, typicals):
     mechanism = make(key)
     for epsilon in (typicals[key], str(typicals[key])):
-        found = mechanism.guarantee(epsilon).to_dict()
-        assert json.loads(json.dumps(found, allow_nan=False)) == found
-        assert found["status"] in set(Status)
-        assert found["epsilon"] > 0
-        assert all(found[part] for part in ("reason", "source", "statement", "kind"))
+        facts = mechanism.guarantee(epsilon).to_dict()
+        assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+        assert facts["status"] in set(Status)
+        assert facts["epsilon"] > 0
+        assert all(facts[part] for part in ("reason", "source", "statement", "kind"))
     assert "3 protected words" in mechanism.guarantee(typicals[key]).for_tokens(3)
 
 

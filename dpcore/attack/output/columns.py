@@ -20,13 +20,13 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.likelihood import Channel, Likelihood, Seen
 from dpcore.attack.output.spectrum import Spectrum, spectrum_of
 from dpcore.lexicon.metric import Metric, distances, paired_distances
-from dpcore.mechanisms.gumbel.repaired_law import heads
+from dpcore.mechanisms.gumbel.repaired import heads
+from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
     from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
     from dpcore.mechanisms.mechanism import Mechanism
 
 Near = tuple[IntArray, IntArray, FloatArray]

@@ -37,7 +37,7 @@ class TemBulk:
     def __init__(self, mechanism: TruncatedExponential, epsilon: float) -> None:
         """Fix the law at this ε."""
         self._mechanism = mechanism
-        self._nominal = mechanism.nominal(epsilon)
+        self._epsilon, self._nominal = epsilon, mechanism.nominal(epsilon)
         self._metric = Metric.parse(mechanism.metric)
         n = len(mechanism.lexicon)
         self._shift = shift(n)
@@ -72,6 +72,7 @@ class TemBulk:
         if not words.size:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
+        # Step one: by the kept ends, the block in which the unit lies that a first word leads to.
         target, before = np.empty_like(first), np.empty_like(first)
         block = np.empty(words.size, dtype=np.int64)
         distinct, places = by_word(entries)
@@ -82,7 +83,7 @@ class TemBulk:
             target[members], block[members] = where, numbers
             before[members] = np.where(numbers > 0, ends[numbers - 1], 0)
         outputs, sure = self._inside(entries, block, target, before)
-        rows = self._mechanism.rows(self._nominal)
+        rows = self._mechanism.rows(self._epsilon)
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _units(self, begin: int, stop: int, words: list[int] | IntArray) -> Words:
@@ -120,6 +121,7 @@ class TemBulk:
             Output words, and whether the digits that were drawn decide for them, shape (k,) each.
         """
         n = len(self._mechanism.lexicon)
+        # Block after block, since the words of a block are a slice of the vectors.
         pairs, first, which = np.unique(
             block * np.int64(n) + entries, return_index=True, return_inverse=True
         )

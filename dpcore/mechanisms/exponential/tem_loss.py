@@ -95,8 +95,8 @@ def effective_epsilons(
         raise ParameterError(msg)
     chosen = Metric.parse(metric)
     caps = strength * threshold
-    found = log_normalisers(lexicon, chosen, strength, caps, progress)
-    return _worst(lexicon, chosen, strength, caps, found, progress)
+    normalisers = log_normalisers(lexicon, chosen, strength, caps, progress)
+    return _worst(lexicon, chosen, strength, caps, normalisers, progress)
 
 
 def log_normalisers(
@@ -145,13 +145,13 @@ def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
     ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
         ways.append((tile.columns, tile.rows, 0))
-    for own, others, axis in ways:
+    for words, others, axis in ways:
         least = tile.distances.min(axis=axis)
-        better = np.flatnonzero(least < gaps[own])
+        better = np.flatnonzero(least < gaps[words])
         if better.size:
-            found = tile.distances if axis else tile.distances.T
-            nearest[own.start + better] = found[better].argmin(axis=1) + others.start
-            gaps[own.start + better] = least[better]
+            rows = tile.distances if axis else tile.distances.T
+            nearest[words.start + better] = rows[better].argmin(axis=1) + others.start
+            gaps[words.start + better] = least[better]
 
 
 def _set_apart(tile: Tile) -> IntArray:
@@ -183,6 +183,8 @@ class _Best:
         """No pair at this distance or beyond does better if |ln Z − ln Z′| ≤ spread."""
         if math.isinf(self.value):
             return 0.0
+        # (min(η·d, c) + spread)/d ≤ value from d = (c + spread)/value on; and where value > η, also
+        # (η·d + spread)/d ≤ value from d = spread/(value − η) on.
         far = (self.cap + spread) / self.value if self.value > 0 else math.inf
         if not self.value > self.eta:
             return far
@@ -192,17 +194,18 @@ class _Best:
         """Look at pairs of different words."""
         if not distance.size:
             return
-        own = np.minimum(self.eta * distance, self.cap)
+        capped = np.minimum(self.eta * distance, self.cap)
         change = np.abs(self.logs[left] - self.logs[right])
         # Rounding must not break the inequality that |ln Z − ln Z′| obeys.
-        values = (own + np.minimum(change, own)) / distance
-        at, value = largest(values, "a privacy loss")
+        values = (capped + np.minimum(change, capped)) / distance
+        place, value = largest(values, "a privacy loss")
         if value > self.value:
-            self.value, self.distance = value, float(distance[at])
-            self.pair = int(left[at]), int(right[at])
+            self.value, self.distance = value, float(distance[place])
+            self.pair = int(left[place]), int(right[place])
 
     def offer_together(self, left: IntArray, right: IntArray) -> None:
         """Look at pairs at distance 0: one law, or no ε is true."""
+        # Parallel words have one law, so their ln Z differ by no more than rounding.
         change = np.abs(self.logs[left] - self.logs[right])
         differ = np.flatnonzero(~(change <= 2.0 * self._log_error))
         if differ.size:
@@ -224,8 +227,9 @@ class _Best:
         Args:
             separation: smallest distance above 0 of two words.
         """
+        # The loss at y = w is min(η·d, c) + ln Z_w′ − ln Z_w: larger where Z_w is the smaller one.
         word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
-        own = min(self.eta * self.distance, self.cap)
+        capped = min(self.eta * self.distance, self.cap)
         error = 0.0
         if self.value < math.inf:
             logs = 2.0 * self._log_error / (separation * (1.0 - self.distance_error))
@@ -239,7 +243,7 @@ class _Best:
             output=word,
             distance=self.distance,
             log_word=-float(self.logs[word]),
-            log_other=-own - float(self.logs[other]),
+            log_other=-capped - float(self.logs[other]),
             error=error,
         )
 

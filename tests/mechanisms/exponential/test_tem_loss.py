@@ -9,23 +9,24 @@ from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import all_pairs
-from dpcore.mechanisms.exponential.tem_law import log_odds, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
+from tests.mechanisms.plain import tem_log_law
 
 NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near duplicates")
 
 
 def brute(lexicon, metric, eta, gamma):
     """ε_eff by the definition: laws of all words, all pairs, all outputs."""
-    found = distances(lexicon.vectors, lexicon.vectors, metric)
-    logs = np.stack([tem_log_probabilities(row, 2 * eta, gamma) for row in found])
+    apart = distances(lexicon.vectors, lexicon.vectors, metric)
+    logs = np.stack([tem_log_law(row, 2 * eta, gamma) for row in apart])
     worst = 0.0
-    for w, own in enumerate(logs):
-        loss = (own - logs).max(axis=1)
+    for w, log_row in enumerate(logs):
+        loss = (log_row - logs).max(axis=1)
         loss[w] = 0.0
-        worst = max(worst, float((loss / np.where(found[w] > 0, found[w], 1.0)).max()))
-    return worst, found, logs
+        worst = max(worst, float((loss / np.where(apart[w] > 0, apart[w], 1.0)).max()))
+    return worst, apart, logs
 
 
 @pytest.mark.parametrize("tile", [7, 512])
@@ -36,23 +37,23 @@ def test_the_fast_form_equals_brute_force_over_laws(name, tile, monkeypatch):
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
     etas = np.array([0.01, 0.5, 2.0, 8.0, 60.0]) / typical
     gammas = np.array([math.inf, 2.0, 1.0, 0.7, 0.5]) * typical
-    for eta, gamma, found in zip(
+    for eta, gamma, loss in zip(
         etas, gammas, effective_epsilons(lexicon, "euclidean", etas, gammas), strict=True
     ):
         wanted, apart, logs = brute(lexicon, Metric.EUCLIDEAN, eta, gamma)
         # The laws of near duplicates differ by less than the rounding of their own sums.
         rounding = 1e-13 / apart[apart > 0].min()
-        assert found.epsilon == pytest.approx(wanted, rel=1e-9, abs=found.error + rounding)
-        w, v, y = found.word, found.other, found.output
-        assert found.distance == pytest.approx(apart[w, v], rel=1e-10)
-        assert found.log_word == pytest.approx(logs[w, y], abs=1e-9)
-        assert found.log_other == pytest.approx(logs[v, y], abs=1e-9)
-        shown = (found.log_word - found.log_other) / found.distance
-        assert shown == pytest.approx(found.epsilon, rel=1e-9, abs=found.error + rounding)
+        assert loss.epsilon == pytest.approx(wanted, rel=1e-9, abs=loss.error + rounding)
+        w, v, y = loss.word, loss.other, loss.output
+        assert loss.distance == pytest.approx(apart[w, v], rel=1e-10)
+        assert loss.log_word == pytest.approx(logs[w, y], abs=1e-9)
+        assert loss.log_other == pytest.approx(logs[v, y], abs=1e-9)
+        shown = (loss.log_word - loss.log_other) / loss.distance
+        assert shown == pytest.approx(loss.epsilon, rel=1e-9, abs=loss.error + rounding)
         # Theorem 2, and the part of it that no vocabulary escapes where a pair is within γ.
-        assert found.epsilon <= 2 * eta
+        assert loss.epsilon <= 2 * eta
         if apart[apart > 0].min() <= gamma:
-            assert found.epsilon >= eta * (1 - 1e-9)
+            assert loss.epsilon >= eta * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("metric", [Metric.MANHATTAN, Metric.CHEBYSHEV, Metric.ANGULAR])
@@ -77,10 +78,10 @@ def test_parallel_words_have_one_law_and_no_loss(tile, gamma, monkeypatch):
     wanted, apart, logs = brute(lexicon, Metric.ANGULAR, 1.3, gamma)
     assert (apart == 0).sum() > len(lexicon)
     assert np.abs(logs[0] - logs[1]).max() == 0
-    found = effective_epsilon(lexicon, "angular", 1.3, gamma)
-    assert found.epsilon == pytest.approx(wanted, rel=1e-9)
-    assert found.distance > 0
-    assert found.error < 1e-7
+    loss = effective_epsilon(lexicon, "angular", 1.3, gamma)
+    assert loss.epsilon == pytest.approx(wanted, rel=1e-9)
+    assert loss.distance > 0
+    assert loss.error < 1e-7
 
 
 def test_words_that_are_all_parallel_are_refused():
@@ -92,21 +93,21 @@ def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch):
     """Where a metric says 0 of words with different distances to others, the loss is infinite."""
 
     def wrong(vectors, origins, metric):
-        found = distances(vectors, origins, Metric.EUCLIDEAN)
-        return np.where(found < 1.01, 0.0, found)
+        apart = distances(vectors, origins, Metric.EUCLIDEAN)
+        return np.where(apart < 1.01, 0.0, apart)
 
     monkeypatch.setattr(all_pairs, "distances", wrong)
     lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
-    found = effective_epsilon(lexicon, "manhattan", 0.5)
-    assert (found.epsilon, found.error) == (math.inf, 0.0)
-    assert {found.word, found.other} == {0, 1}
+    loss = effective_epsilon(lexicon, "manhattan", 0.5)
+    assert (loss.epsilon, loss.error) == (math.inf, 0.0)
+    assert {loss.word, loss.other} == {0, 1}
 
 
 def test_nan_among_the_losses_is_an_error(monkeypatch):
     def broken(vectors, origins, metric):
-        found = distances(vectors, origins, metric)
-        found[found == found.max()] = math.nan
-        return found
+        apart = distances(vectors, origins, metric)
+        apart[apart == apart.max()] = math.nan
+        return apart
 
     monkeypatch.setattr(all_pairs, "distances", broken)
     with pytest.raises(ComputationError, match="NaN"):
