@@ -31,7 +31,10 @@ _COPIES = 4
 _EPOCHS = "{epoch:>5}{loss:>9.4f}{held_out:>10.4f|held out}{seconds:>9.1f}"
 
 labels_option = option(
-    "--labels", default="sentiment", type=Choice(["sentiment", "topic"]), help="of our texts"
+    "--labels",
+    default="sentiment",
+    type=Choice(["sentiment", "topic"]),
+    help="of the teaching corpus",
 )
 checkpoint_option = shared.file(
     "--checkpoint",

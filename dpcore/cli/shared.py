@@ -97,7 +97,7 @@ settings_option = pairs("--set", "a parameter of a mechanism")
 mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_MECHANISM)
 epsilon_option: Declared[Any] = option("--epsilon", required=True, help="the privacy parameter")
 word_option: Declared[Any] = option("--word", required=True)
-runs_option: Declared[Any] = option("--runs", default=1000, help="R of Sw")
+runs_option = number("--runs", 1000, "R of Sw")
 device_option: Declared[Any] = option("--device", default="cpu", help="or cuda, auto")
 
 
@@ -133,11 +133,11 @@ measuring_options = several(
         {
             "--words": {"type": names, "metavar": "A,B,C", "help": "these words"},
             "--sample": {"type": int, "metavar": "N", "help": "a stratified sample of N words"},
-            "--corpus": {"type": Path, "metavar": "FILE", "help": "all tokens of a UTF-8 text"},
+            "--corpus": {"type": Path, "metavar": "FILE", "help": "all tokens of a text file"},
         }
     ),
     number("--at-most", None, "words of --corpus, drawn by their frequency"),
-    option("--text-column", metavar="NAME", help="--corpus is a table; its texts stand here"),
+    option("--text-column", metavar="NAME", help="of --corpus, a table with a header"),
     option(
         "--stratify", default="frequency", type=Choice(["frequency", "density"]), help="of --sample"
     ),
