@@ -341,7 +341,7 @@ def test_a_reader_that_goes_away_hears_no_complaint():
 def test_without_its_packages_the_command_line_says_what_to_install():
     program = (
         "import runpy, sys; sys.modules['numpy'] = None; "
-        "sys.argv = ['dpcore', 'doctor']; runpy.run_module('dpcore', run_name='__main__')"
+        "sys.argv = ['dpcore', 'mechanisms']; runpy.run_module('dpcore', run_name='__main__')"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
