@@ -16,8 +16,8 @@ def test_the_last_float_that_holds_comes_out():
 
 def test_an_early_end_is_on_the_safe_side():
     for options in ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0}):
-        found = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
-        assert 0.3 <= found <= 1.0
+        end = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
+        assert 0.3 <= end <= 1.0
     asked = []
     safe_end(lambda x: asked.append(float(x)) or x >= 0.3, 1.0, 0.0, within=0.1)
     assert len(asked) == 5  # the width is 1/32, at most a tenth of the safe end, after five
@@ -25,9 +25,9 @@ def test_an_early_end_is_on_the_safe_side():
 
 def test_elements_are_searched_each_for_itself():
     targets = np.array([-3.0, 0.0, 0.25, 7.0])
-    found = safe_end(lambda x: x >= targets, np.full(4, 8.0), -4.0)
-    np.testing.assert_array_equal(found, targets)
-    assert found.shape == (4,)
+    ends = safe_end(lambda x: x >= targets, np.full(4, 8.0), -4.0)
+    np.testing.assert_array_equal(ends, targets)
+    assert ends.shape == (4,)
 
 
 def test_a_condition_that_is_never_met_moves_nothing():

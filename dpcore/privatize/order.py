@@ -93,10 +93,7 @@ def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
         released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
     return {
         "kind": "experiment" if order.experiment else "release",
-        "run": state["run"],
-        "mechanism": state["mechanism"],
-        "parameters": state["parameters"],
-        "epsilon": state["epsilon"],
+        **{name: state[name] for name in ("run", "mechanism", "parameters", "epsilon")},
         "lexicon": order.mechanism.lexicon.name,
         "fingerprint": state["fingerprint"],
         "version": state["version"],

@@ -18,7 +18,7 @@ from tests.test_repository import EXTRAS, PROJECT
 
 
 def by_name() -> dict:
-    return {one.name: one for one in examine()}
+    return {each.name: each for each in examine()}
 
 
 def plain(requirement: str) -> str:
@@ -49,26 +49,32 @@ def test_here_everything_that_is_needed_is_there(capsys):
     lines = {line.split(":")[0] for line in out.splitlines() if line.startswith("ok")}
     assert {"ok python", "ok lexicon", "ok nearest neighbours", "ok recorded results"} <= lines
     code, out, _ = run(capsys, "doctor", "--json")
-    assert [one["name"] for one in json.loads(out)["findings"]] == list(by_name())
+    assert [each["name"] for each in json.loads(out)["findings"]] == list(by_name())
 
 
 def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, capsys):
     monkeypatch.setattr(
         doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
     )
-    found = next(one for one in examine() if "pandas" in one.found)
-    assert found.state == State.BAD
-    assert "missing: pandas" in found.found
-    assert found.advice == "pip install -r requirements.txt"
+    finding = next(each for each in examine() if "pandas" in each.found)
+    assert finding.state == State.BAD
+    assert "missing: pandas" in finding.found
+    assert finding.advice == "pip install -r requirements.txt"
     assert run(capsys, "doctor")[0] == 1
 
 
 def test_a_missing_extra_is_no_fault(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"torch"}, "1"))
-    found = next(one for one in examine() if "torch" in one.found)
-    assert found.state == State.OPTIONAL
-    assert "requirements-learn.txt" in found.advice
+    finding = next(each for each in examine() if "torch" in each.found)
+    assert finding.state == State.OPTIONAL
+    assert "requirements-learn.txt" in finding.advice
     assert run(capsys, "doctor")[0] == 0
+
+
+def test_a_package_that_a_look_needs_may_be_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.delenv("DPCORE_CACHE", raising=False)
+    assert by_name()["cache"].state == State.BAD
 
 
 def test_an_old_python_is_refused(monkeypatch):
@@ -83,10 +89,10 @@ def test_a_damaged_result_is_found(monkeypatch, tmp_path: Path):
     table = next((tmp_path / "e" / "experiments").glob("*.parquet"))
     table.write_bytes(table.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(recorded, "bundled_results", lambda: tmp_path / "e")
-    found = by_name()["recorded results"]
-    assert found.state == State.BAD
-    assert table.name in found.found
-    assert found.advice
+    finding = by_name()["recorded results"]
+    assert finding.state == State.BAD
+    assert table.name in finding.found
+    assert finding.advice
 
 
 def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch):
@@ -94,10 +100,10 @@ def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch):
         raise OSError("no such file")
 
     monkeypatch.setattr(catalogue, "load", fail)
-    found = by_name()
-    assert found["lexicon"].state == State.BAD
-    assert found["lexicon"].found == "no such file"
-    assert found["nearest neighbours"].state == State.BAD
+    findings = by_name()
+    assert findings["lexicon"].state == State.BAD
+    assert findings["lexicon"].found == "no such file"
+    assert findings["nearest neighbours"].state == State.BAD
 
 
 @pytest.mark.parametrize(("free", "state"), [(999.0, "bad"), (1_000.0, "good"), (None, "good")])
@@ -109,9 +115,9 @@ def test_little_memory_is_said(monkeypatch, free: float | None, state: str):
 def test_a_cache_that_cannot_be_written_is_said(monkeypatch, tmp_path: Path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
-    found = by_name()["cache"]
-    assert found.state == State.OPTIONAL
-    assert "cannot write" in found.found
+    finding = by_name()["cache"]
+    assert finding.state == State.OPTIONAL
+    assert "cannot write" in finding.found
 
 
 def test_the_folder_of_corpora_is_named(monkeypatch, tmp_path: Path):

@@ -17,9 +17,9 @@ def test_the_list_names_every_study(capsys):
     assert all(name in printed for name in STUDIES)
     assert "not recorded" not in printed
     assert cli(["study", "list", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["studies"]
-    assert [study["name"] for study in found] == list(STUDIES)
-    assert all(study["recorded"] and study["command"] for study in found)
+    listed = json.loads(capsys.readouterr().out)["studies"]
+    assert [study["name"] for study in listed] == list(STUDIES)
+    assert all(study["recorded"] and study["command"] for study in listed)
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ def test_a_run_writes_what_it_prints(few, tmp_path, capsys):
     run = ["study", "run", "tiny", "--out", str(tmp_path / "out"), "--words", "3", "--json"]
     assert cli(run) == 0
     printed = json.loads(capsys.readouterr().out)
-    found = read_recorded("tiny", tmp_path / "out")
-    assert found.entry.to_json() == printed
+    recorded = read_recorded("tiny", tmp_path / "out")
+    assert recorded.entry.to_json() == printed
     assert printed["command"] == "python -m dpcore study run tiny --words 3 --seed 0"
     assert cli(run[:-1]) == 0
     assert "of which 3 measured" in capsys.readouterr().out
-    assert read_recorded("tiny", tmp_path / "out").table.equals(found.table)
+    assert read_recorded("tiny", tmp_path / "out").table.equals(recorded.table)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nothing"], "no study 'nothing'; there are: xu2021-figure-1-imdb"),
         (["xu2021-figure-1-snli"], "give their folder"),
@@ -53,10 +53,10 @@ def test_a_run_writes_what_it_prints(few, tmp_path, capsys):
         (["tiny", "--seed", "-1"], "a seed is a whole number"),
     ],
 )
-def test_refusals(few, arguments, said, tmp_path, capsys):
+def test_refusals(few, arguments, message, tmp_path, capsys):
     assert cli(["study", "run", *arguments, "--out", str(tmp_path)]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert message in captured.err
     assert captured.out == ""
 
 

@@ -77,12 +77,12 @@ SEVEN = hashlib.sha256(b"experiment, seed 7").digest()
 
 def twin(texts=TEXTS, mechanism=TEM, epsilon=EPSILON, secret=SEVEN):
     """Document by document, with nothing shared: what a run with this secret must give."""
-    found = []
+    rewritten = []
     for number, text in enumerate(texts):
         if not text.strip():
-            found.append("")
+            rewritten.append("")
             continue
         sentence = prepare(text, mechanism.lexicon, max_characters=10**6, max_tokens=10**6)
         rng = document_generator(secret, number)
-        found.append(release(sentence, mechanism, epsilon, rng).text)
-    return found
+        rewritten.append(release(sentence, mechanism, epsilon, rng).text)
+    return rewritten
