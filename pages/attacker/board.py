@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -46,7 +47,7 @@ _VIEWS = {
 def board(mechanism: Mechanism, lexicon: str) -> None:
     """Draw the slider and the open view."""
     group = group_of(mechanism.meaning)
-    defined = [value for value in group.grid if group.epsilon(value) in mechanism.admissible]
+    defined = [epsilon for epsilon in group.grid if epsilon in mechanism.admissible]
     if not defined:
         st.info(
             "With these settings the mechanism is defined at no ε of the slider: change them in "
@@ -55,12 +56,12 @@ def board(mechanism: Mechanism, lexicon: str) -> None:
         )
         return
     usual = START_EPSILON.get(group.name, group.start)
-    start = min(defined, key=lambda value: abs(value - usual))
+    start = min(defined, key=lambda epsilon: abs(math.log(epsilon / usual)))
     with st.container(gap=None):
-        value = epsilon_slider(group, [mechanism], start=start, grid=defined)
+        epsilon = epsilon_slider(group, [mechanism], start=start, grid=defined)
         near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
-        note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
-    scene = Scene(mechanism, value, lexicon)
+        note(epsilon_reading(mechanism.meaning, epsilon, near))
+    scene = Scene(mechanism, epsilon, lexicon)
     tabs(_VIEWS, OPEN_VIEW, scene)
 
 

@@ -76,7 +76,7 @@ def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
     group = group_of(one.meaning)
     grid = admissible_grid(group, [one])
     st.subheader(title, anchor=False)
-    value = st.select_slider(
+    epsilon = st.select_slider(
         "ln ε of the marker" if group.logarithm else "ε of the marker",
         grid,
         value=group.start if group.start in grid else grid[len(grid) // 2],
@@ -84,20 +84,23 @@ def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
         key=f"appendix_eps_{group.name}",
         help="The sentences and the table speak of this ε; nothing is computed again.",
     )
-    at = group.epsilon(value)
     rows = cast("list[dict[str, Any]]", table.to_dict("records"))
     n, d = len(one.lexicon), one.lexicon.dimension
     limit = gumbel_limit(n) if group.logarithm else None
     show_figure(
-        appendix_figure(table, SCALES[one.meaning].axis, group.logarithm, at, limit),
-        appendix_caption(table, group.reading(value), at),
+        appendix_figure(table, SCALES[one.meaning].axis, group.logarithm, epsilon, limit),
+        appendix_caption(table, group.reading(epsilon), epsilon),
         table,
         f"appendix_{one.short}",
     )
-    said = gumbel_sentences(rows, at, n) if group.logarithm else laplace_sentences(rows, at, d)
+    said = (
+        gumbel_sentences(rows, epsilon, n)
+        if group.logarithm
+        else laplace_sentences(rows, epsilon, d)
+    )
     for sentence in said:
         st.text(sentence)
-    return table[table["epsilon"] == at]
+    return table[table["epsilon"] == epsilon]
 
 
 def _choose(lexicon: Lexicon) -> tuple[str, str] | None:

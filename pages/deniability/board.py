@@ -151,19 +151,18 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
     group = part.group
     with st.container(gap=None):
         mechanisms = [curve.mechanism for curve in part.curves]
-        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
-    at = group.epsilon(value)
+        epsilon = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
     for quantity, table in part.tables.items():
         places[quantity].show(
-            curves_caption(table, quantity, group.reading(value), at),
-            curves_mark(table, quantity, group.logarithm, at),
+            curves_caption(table, quantity, group.reading(epsilon), epsilon),
+            curves_mark(table, quantity, group.logarithm, epsilon),
         )
     below.dataframe(
-        table_at(part.curves, part.pinned, at),
+        table_at(part.curves, part.pinned, epsilon),
         hide_index=True,
         placeholder="",
         column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
-        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
+        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(epsilon)}",
     )
 
 

@@ -84,19 +84,18 @@ def _moving(
     mechanism, runs = reference.mechanism, reference.found.runs
     group = group_of(mechanism.meaning)
     with st.container(gap=None):
-        value = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
-    at = group.epsilon(value)
-    if at not in reference.found.epsilons:
+        epsilon = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
+    if epsilon not in reference.found.epsilons:
         st.info(
-            f"{mechanism.short} is not defined at {group.reading(value)}: move the slider.",
+            f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.",
             icon=":material/info:",
         )
         for place in places.values():
             place.clear()
         below.empty()
         return
-    read, nw = read_table(curves, reference, at)
-    st.markdown(f"**{mechanism.short}** at {group.reading(value)}: the mean Nw is **{nw:.4g}**.")
+    read, nw = read_table(curves, reference, epsilon)
+    st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.4g}**.")
     for quantity, place in places.items():
         place.show(
             equal_caption(read, nw, quantity),

@@ -34,13 +34,12 @@ def sliders(mechanisms: list[Mechanism]) -> None:
 def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, str]]:
     """ε at the sliders, and in words; both by registry key."""
     epsilons: dict[str, float] = {}
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for mechanism in mechanisms:
         group = group_of(mechanism.meaning)
-        value = st.session_state[f"eps_{group.name}"]
-        epsilons[mechanism.key] = group.epsilon(value)
-        said[mechanism.key] = group.reading(value)
-    return epsilons, said
+        epsilons[mechanism.key] = st.session_state[f"eps_{group.name}"]
+        texts[mechanism.key] = group.reading(epsilons[mechanism.key])
+    return epsilons, texts
 
 
 def _moved() -> None:

@@ -88,8 +88,8 @@ def _strip(scene: Scene) -> None:
     table = strip_table(scene.bench, mechanisms, scene.place, scene.seed, scene.number)
     ranges = {}
     for meaning in dict.fromkeys(m.meaning for m in mechanisms):
-        epsilons = group_of(meaning).epsilons
-        ranges[meaning] = (epsilons[0], epsilons[-1])
+        grid = group_of(meaning).grid
+        ranges[meaning] = (grid[0], grid[-1])
     show_figure(strip_figure(table, ranges), strip_caption(table), table, "epsilon-strip")
 
 

@@ -111,9 +111,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
-        epsilon = group.epsilon(
-            epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
-        )
+        epsilon = epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
         neighbours = st.segmented_control(

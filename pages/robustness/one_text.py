@@ -149,7 +149,7 @@ def _likely(
         )
         return None
     group = group_of(mechanism.meaning)
-    value = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+    epsilon = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
     least = st.select_slider(
         "Allowed from probability",
         _LEAST,
@@ -160,11 +160,11 @@ def _likely(
         help="A word counts as likely if the mechanism puts it there at least this often. Less "
         "allows more words, and the certificate covers more of what can happen.",
     )
-    table = _laws(mechanism, document, group.epsilon(value), least)
+    table = _laws(mechanism, document, epsilon, least)
     inside = table.all_inside(document.bags.words)
     unknown = int((document.bags.words < 0).sum())
     st.text(
-        f"{mechanism.short} at {group.reading(value)}: {table.mean_size:.3g} likely words in the "
+        f"{mechanism.short} at {group.reading(epsilon)}: {table.mean_size:.3g} likely words in the "
         f"place of a word. All words of the text stay inside their sets with probability "
         f"{inside:.3g}"
         + (f"; {unknown} words outside the vocabulary are left out." if unknown else ".")

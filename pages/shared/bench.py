@@ -191,7 +191,7 @@ class Bench:
 
 def admissible(mechanism: Mechanism) -> np.ndarray:
     """The ε of the slider at which a mechanism is defined, ascending."""
-    grid = group_of(mechanism.meaning).epsilons
+    grid = group_of(mechanism.meaning).grid
     return np.array([epsilon for epsilon in grid if epsilon in mechanism.admissible])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 _HELD, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
 _PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
-_RANGES = {"metric": (1.4, 20.0), "log": (6.0, 16.0), "local": (50.0, 400.0)}
+_RANGES = {"metric": (1.4, 20.0), "log": (math.exp(6.0), math.exp(16.0)), "local": (50.0, 400.0)}
+"""By group, the smallest and the largest ε that a fresh visit runs; steps of the slider."""
 
 
 @dataclass(eq=False)
@@ -113,17 +115,15 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
         inside = [one for one in members if one.meaning in group.meanings]
         if not inside:
             continue
-        low, high = _RANGES[group.name]
-        ends = st.select_slider(
+        first, last = st.select_slider(
             f"{group.title}, from and to",
             group.grid,
-            value=(low, high),
+            value=_RANGES[group.name],
             format_func=group.label,
             key=f"use_ends_{group.name}",
             bind="query-params",
             help=f"{group.explanation} The values lie between these two, in equal ratios.",
         )
-        first, last = (group.epsilon(value) for value in ends)
         epsilons = grid(first, last, count) if first < last else (first,)
         for one in inside:
             some = tuple(value for value in epsilons if value in one.admissible)
