@@ -16,8 +16,8 @@ from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
 from pages.attacker.scene import Scene
 from pages.attacker.sentence_view import sentence_view
-from pages.shared.bench import memo
 from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.memo import session_memo
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
 from pages.shared.tabs import tabs
@@ -67,9 +67,8 @@ def board(mechanism: Mechanism, lexicon: str) -> None:
 
 def _nearest(words: Lexicon, name: str) -> float:
     """Distance of a word to its nearest neighbour."""
-    held: dict[tuple[str, str], float] = st.session_state.setdefault("attack_nearest", {})
-    return memo(
-        held,
+    return session_memo(
+        "attack_nearest",
         (words.fingerprint, name),
         lambda: neighbourhood(words, words.index(name), 1).nearest,
     )

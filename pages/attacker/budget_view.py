@@ -43,13 +43,13 @@ def budget_view(scene: Scene) -> None:
     try:
         bench = bench_of(scene, text)
         known = [int(word) for word in bench.sentence.words if word >= 0]
-        found = budget(scene.mechanism, known, scene.epsilon, releases=releases)
+        spent = budget(scene.mechanism, known, scene.epsilon, releases=releases)
     except DpcoreError as error:
         refuse("There is nothing to add up.", error)
         return
-    table = budget_table(scene.words, found)
-    show_figure(budget_figure(table), budget_caption(table, found.nearest_success), table, "budget")
-    st.text(found.statement)
+    table = budget_table(scene.words, spent)
+    show_figure(budget_figure(table), budget_caption(table, spent.nearest_success), table, "budget")
+    st.text(spent.statement)
     unknown = bench.sentence.protected - len(known)
     if unknown:
         note(f"{unknown} words outside the vocabulary are left out: they tell nothing.")

@@ -15,6 +15,7 @@ from dpcore.measure.words import named
 from dpcore.noise.streams import generator
 from pages.attacker.playing import round_number
 from pages.shared.pair import chosen_pair
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -69,7 +70,7 @@ class Choice:
         count = min(self.count, len(words))
         if self.title == OWN:
             typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
-            names = [word if word in words else word.lower() for word in typed]
+            names = [spelled(word, words) or word.lower() for word in typed]
             chosen = named(words, names).words.tolist()
         elif self.title == NEAR:
             around = neighbourhood(words, words.index(_centre(words)), count - 1)

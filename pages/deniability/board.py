@@ -27,6 +27,7 @@ from pages.shared.figure import still_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,12 +158,11 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
             curves_caption(table, quantity, group.reading(epsilon), epsilon),
             curves_mark(table, quantity, group.logarithm, epsilon),
         )
-    below.dataframe(
+    show_table(
         table_at(part.curves, part.pinned, epsilon),
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
-        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(epsilon)}",
+        f"Nw, Sw and effective number of each mechanism at {group.reading(epsilon)}",
+        place=below,
+        column_config=numbers(_NUMBERS),
     )
 
 
@@ -178,11 +178,11 @@ def _say_delta(curves: list[Curve]) -> None:
 
 def _method(curve: Curve) -> str:
     """How the numbers of one mechanism were found and how far they may be off."""
-    figures, name = curve.found.figures, curve.mechanism.short
-    if curve.found.method == "exact":
+    figures, name = curve.measured.figures, curve.mechanism.short
+    if curve.measured.method == "exact":
         return f"**{name}**: exact ({figures.detail})."
     how = figures.detail
-    if curve.found.method == "protocol":
+    if curve.measured.method == "protocol":
         how = f"the papers' protocol ({how})"
     return (
         f"**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "

@@ -16,6 +16,7 @@ from dpcore.noise.streams import generator
 from pages.deniability.corpus import choose_text, read, selection_of
 from pages.shared import link
 from pages.shared.seed import choose_seed
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -73,7 +74,7 @@ class Words:
                 f"at most {PAGE_WORDS} words ({MAX_TEXT_CHARACTERS:,} characters) are measured "
                 f"here, got {len(self.names):,} words ({len(self.text or ''):,} characters)"
             )
-        names = [word if word in lexicon else word.lower() for word in self.names]
+        names = [spelled(word, lexicon) or word.lower() for word in self.names]
         return measured.named(lexicon, names)
 
 

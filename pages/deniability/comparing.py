@@ -14,6 +14,7 @@ from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ _COLUMNS = {
 def comparison(curves: Sequence[Curve]) -> None:
     """Draw the choice of the reference, its slider, two figures and the table."""
     names = {curve.mechanism.short: curve for curve in curves}
-    said = st.selectbox(
+    reference = st.selectbox(
         "Reference",
         list(names),
         key="reference",
@@ -49,7 +50,7 @@ def comparison(curves: Sequence[Curve]) -> None:
         "as often as under it.",
     )
     table = equal_table(curves)
-    runs = curves[0].found.runs
+    runs = curves[0].measured.runs
     top = st.container()
     places = {}
     for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
@@ -70,7 +71,7 @@ def comparison(curves: Sequence[Curve]) -> None:
         "monotone."
     )
     with top:
-        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, places, below)
+        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[reference], table, places, below)
 
 
 def _moving(
@@ -81,11 +82,11 @@ def _moving(
     below: DeltaGenerator,
 ) -> None:
     """The slider of the reference, and what is said at its ε."""
-    mechanism, runs = reference.mechanism, reference.found.runs
+    mechanism, runs = reference.mechanism, reference.measured.runs
     group = group_of(mechanism.meaning)
     with st.container(gap=None):
         epsilon = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
-    if epsilon not in reference.found.epsilons:
+    if epsilon not in reference.measured.epsilons:
         st.info(
             f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.",
             icon=":material/info:",
@@ -102,11 +103,9 @@ def _moving(
             equal_mark(table, read, quantity, runs, nw),
         )
     shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
-    number = st.column_config.NumberColumn(format="%.4g")
-    below.dataframe(
+    show_table(
         shown,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(list(_COLUMNS.values())[1:], number),
-        alt=f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+        f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+        place=below,
+        column_config=numbers(list(_COLUMNS.values())[1:]),
     )

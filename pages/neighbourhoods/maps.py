@@ -16,6 +16,8 @@ from pages.neighbourhoods.words import SLOTS, TITLES
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
+from pages.shared.reproducing import show_line
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from dpcore.measure.maps.maps import Map
@@ -76,15 +78,17 @@ def choose_view() -> View:
     return View(scope == WHOLE, KINDS[kind], SLOTS[TITLES.index(title)])
 
 
-def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, at: str) -> None:
+def show_map(
+    bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, reading: str
+) -> None:
     """Draw the map with the output mass of one mechanism at one ε."""
     shown = find_map(bench, view)
     if shown is None:
         return
     words, pair = bench.pair.lexicon, bench.pair
     defined = epsilon in mechanism.admissible
-    found = bench.outputs(mechanism, epsilon, shown) if defined else None
-    mass = None if found is None else found.table
+    outputs = bench.outputs(mechanism, epsilon, shown) if defined else None
+    mass = None if outputs is None else outputs.table
     caption = map_caption(
         str(shown.projection),
         len(shown),
@@ -92,8 +96,8 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
         shown.mean_kept,
         shown.k,
         shown.density,
-        None if found is None else found.on_map,
-        f"{mechanism.short} at {at}",
+        None if outputs is None else outputs.on_map,
+        f"{mechanism.short} at {reading}",
         drawn=mass,
     )
     table = bench.points(shown) if mass is None else mass
@@ -131,8 +135,8 @@ def find_map(bench: PairBench, view: View) -> Map | None:
 def _offer(bench: PairBench, view: View, missing: str) -> None:
     """A button that builds the map in a process of its own, or how far that is."""
     identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
-    held = st.session_state.get(_JOB)
-    if held is not None and held[0] == identity:
+    building = st.session_state.get(_JOB)
+    if building is not None and building[0] == identity:
         _watch()
         return
     with st.container(border=True):
@@ -151,7 +155,7 @@ def _offer(bench: PairBench, view: View, missing: str) -> None:
             help="Runs in a process of its own. The map is kept for the next time.",
         )
         if view.whole:
-            st.code(missing.rpartition("build it with: ")[2], language=None, wrap_lines=True)
+            show_line(missing.rpartition("build it with: ")[2])
 
 
 def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
@@ -169,18 +173,18 @@ def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
 
 
 def _drop() -> None:
-    held = st.session_state.pop(_JOB, None)
-    if held is not None:
-        held[1].stop()
+    building = st.session_state.pop(_JOB, None)
+    if building is not None:
+        building[1].stop()
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
 def _watch() -> None:
     """How far the map is; the page is drawn anew when it is there."""
-    held = st.session_state.get(_JOB)
-    if held is None:
+    building = st.session_state.get(_JOB)
+    if building is None:
         return
-    identity, job = held
+    identity, job = building
     if job.done:
         if job.error is not None:
             st.session_state[_FAILED] = (identity, job.error)
@@ -227,11 +231,9 @@ def misreading(bench: PairBench, view: View) -> None:
             }
         )
     if rows:
-        st.dataframe(
+        show_table(
             pd.DataFrame(rows),
-            hide_index=True,
-            placeholder="",
-            alt="What each map keeps of the truth: neighbours, crowding, room around the words",
+            "What each map keeps of the truth: neighbours, crowding, room around the words",
         )
         note(
             "A rank correlation of 1 would keep the order of crowded and lonely words, 0 nothing "

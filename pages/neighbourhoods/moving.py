@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.groups import GROUPS, group_of
+from pages.shared.groups import group_of, grouped
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ AT_EPSILON = "Link and command"
 
 def sliders(mechanisms: list[Mechanism]) -> None:
     """One slider for each group that has a mechanism."""
-    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
-    for group, column in zip(groups, st.columns(len(groups)), strict=True):
-        members = [m for m in mechanisms if m.meaning in group.meanings]
+    groups = grouped(mechanisms)
+    for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
         with column, st.container(gap=None):
             epsilon_slider(group, members, _moved)
 

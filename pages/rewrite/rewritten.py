@@ -10,7 +10,7 @@ import streamlit as st
 from pages.rewrite.place import choose_place
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.shared.grid import rewrite_grid
-from pages.shared.groups import GROUPS, group_of
+from pages.shared.groups import group_of, grouped
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -48,12 +48,10 @@ def rewritten(
             "epsilon": group.reading(dials[group.name]),
             "rows": [
                 mechanism_row(bench, m, bench.draw(m, seed, draw), dials[group.name], marked)
-                for m in mechanisms
-                if m.meaning in group.meanings
+                for m in members
             ],
         }
-        for group in GROUPS
-        if any(m.meaning in group.meanings for m in mechanisms)
+        for group, members in grouped(mechanisms)
     ]
     rewrite_grid(
         {

@@ -13,6 +13,7 @@ from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.rewritten import Rewrite
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
@@ -59,6 +60,16 @@ def mechanism_row(
     return row if promise is None else row | _card(mechanism, promise, protected)
 
 
+def likeliest(
+    bench: Bench, mechanism: Mechanism, word: int, epsilon: float, count: int
+) -> tuple[Law, list[tuple[str, float, float]]]:
+    """The law of a word, and its likeliest outputs: word, probability, distance."""
+    law, row = bench.law(mechanism, word, epsilon)
+    top = law.top(count, row)
+    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
+    return law, [(*output, distance) for output, distance in zip(top, far, strict=True)]
+
+
 def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> dict[str, Any]:
     """The most likely outputs of one place, for its card."""
     entry: dict[str, Any] = {"id": f"{mechanism.key}/{place}", "outputs": []}
@@ -66,13 +77,8 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     if word < 0:
         note = "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
         return entry | {"note": note}
-    law, at = bench.law(mechanism, word, epsilon)
-    top = law.top(TOP, at)
-    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
-    entry["outputs"] = [
-        [output, probability, distance]
-        for (output, probability), distance in zip(top, far, strict=True)
-    ]
+    law, top = likeliest(bench, mechanism, word, epsilon, TOP)
+    entry["outputs"] = [list(output) for output in top]
     exact = f"exact ({law.method})"
     estimate = f"estimated: {law.method}, standard error up to {law.error:.2g}"
     return entry | {"note": exact if law.exact else estimate}

@@ -12,7 +12,7 @@ from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
 from pages.rewrite.views import views
 from pages.shared import link
-from pages.shared.groups import GROUPS
+from pages.shared.groups import grouped
 from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.seed import choose_seed
@@ -43,11 +43,10 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
 
 def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
     """One slider for each group that has a mechanism; ε by name of the group."""
-    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
+    groups = grouped(mechanisms)
     dials: dict[str, float] = {}
     nearest = bench.nearest_distance()
-    for group, column in zip(groups, st.columns(len(groups)), strict=True):
-        members = [m for m in mechanisms if m.meaning in group.meanings]
+    for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
         with column, st.container(gap=None):
             epsilon = dials[group.name] = epsilon_slider(group, members)
             note(epsilon_reading(members[0].meaning, epsilon, nearest))

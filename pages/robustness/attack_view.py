@@ -26,6 +26,7 @@ from pages.shared.reproducing import link_and_command
 from pages.shared.seed import choose_seed
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
         refuse("This attack cannot be made.", error)
         return
     views = {
-        "One text": lambda: _one(words, hunt, name),
+        "One text": lambda: _one_text(words, hunt, name),
         "A sample of texts": lambda: sample_view(words, hunt),
     }
     tabs(views, "attack_part")
@@ -162,7 +163,7 @@ def _choose_settings() -> tuple[Genetic, int]:
     return Genetic(int(population), int(generations), share, int(tries)), seed
 
 
-def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
+def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
     document = choose_document(words, hunt.rules.labels, "attack_text", _START)
     if document is None:
         return
@@ -180,11 +181,11 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
         )
         return
     try:
-        found = hunted(words, hunt, document.bags, read_as)
+        result = hunted(words, hunt, document.bags, read_as)
     except DpcoreError as error:
         refuse("This text cannot be attacked.", error)
         return
-    _show(words, document, found, classes)
+    _show(words, document, result, classes)
     typed = st.session_state.get("attack_text_source") == OWN
     if hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1:
         link_and_command(
@@ -194,25 +195,25 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
         )
 
 
-def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, ...]) -> None:
-    label = classes[found.label]
-    attacked = found.attacked
+def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str, ...]) -> None:
+    label = classes[result.label]
+    attacked = result.attacked
     before = attacked.generations[0].probability
     rows = [(f"probability of {label}", 0.0, before)]
-    rows += [(rows[0][0], i + 1.0, one.probability) for i, one in enumerate(found.steps)]
+    rows += [(rows[0][0], i + 1.0, step.probability) for i, step in enumerate(result.steps)]
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     end = (
-        f"After {_words(len(found.steps))} it is read otherwise"
+        f"After {_words(len(result.steps))} it is read otherwise"
         if attacked.success
-        else f"It is still read as {label} after {_words(len(found.steps))}"
+        else f"It is still read as {label} after {_words(len(result.steps))}"
     )
     st.text(
         f"Read as {label} with probability {before:.3f}. {end}: probability "
         f"{table['mean'].iloc[-1]:.3f}. {attacked.queries:,} texts were tried in "
-        f"{len(attacked.generations) - 1} generations; words: {found.method}, in {found.places} "
+        f"{len(attacked.generations) - 1} generations; words: {result.method}, in {result.places} "
         "places."
     )
-    if not found.steps:
+    if not result.steps:
         note("Nothing was changed: no allowed word lowers the probability, or none may change.")
         return
     show_figure(
@@ -221,39 +222,37 @@ def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, 
         table,
         "attack_steps",
     )
-    _step_by_step(words, document, found)
+    _step_by_step(words, document, result)
 
 
-def _step_by_step(words: Lexicon, document: Document, found: Found) -> None:
-    number = len(found.steps)
+def _step_by_step(words: Lexicon, document: Document, result: Found) -> None:
+    number = len(result.steps)
     if number > 1:
         number = st.slider(
             "Text after change number",
             1,
-            len(found.steps),
-            len(found.steps),
-            key=f"attack_step_{len(found.steps)}",
+            len(result.steps),
+            len(result.steps),
+            key=f"attack_step_{len(result.steps)}",
             help="The changes in the order of what they take from the probability.",
         )
     text = document.bags.words.copy()
-    for step in found.steps[:number]:
+    for step in result.steps[:number]:
         text[step.place] = step.new
     st.text(marked(words, document.bags.words, text))
     rows = pd.DataFrame(
         {
-            "change": [i + 1 for i in range(len(found.steps))],
-            "place": [one.place + 1 for one in found.steps],
-            "word": [words.words[one.old] for one in found.steps],
-            "becomes": [words.words[one.new] for one in found.steps],
-            "probability": [one.probability for one in found.steps],
+            "change": [i + 1 for i in range(len(result.steps))],
+            "place": [step.place + 1 for step in result.steps],
+            "word": [words.words[step.old] for step in result.steps],
+            "becomes": [words.words[step.new] for step in result.steps],
+            "probability": [step.probability for step in result.steps],
         }
     )
-    st.dataframe(
+    show_table(
         rows,
-        hide_index=True,
-        placeholder="",
-        column_config={"probability": st.column_config.NumberColumn(format="%.4g")},
-        alt="The changed words in their order, and the probability after each",
+        "The changed words in their order, and the probability after each",
+        column_config=numbers(["probability"]),
     )
 
 

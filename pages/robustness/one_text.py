@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,12 @@ from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.substitutions import likely_words, nearest_words
 from dpcore.rewrite.checks import check_text
 from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
-from pages.shared.bench import memo
 from pages.shared.groups import START_EPSILON, group_of
+from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
 from pages.shared.needed import mechanisms_or_stop
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import show_table
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
@@ -122,10 +123,10 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
         if how == _NEAREST:
             table, share = _near(words, rules, document), rules.share
         else:
-            made = _likely(words, chosen, document)
-            if made is None:
+            likely = _likely(words, chosen, document)
+            if likely is None:
                 return
-            table, share = made, 1.0
+            table, share = likely, 1.0
         _both(words, rules, document, table, share)
     except DpcoreError as error:
         refuse("There is no certificate for this text.", error)
@@ -154,7 +155,7 @@ def _likely(
         "Allowed from probability",
         _LEAST,
         value=0.01,
-        format_func=lambda one: f"{one:g}",
+        format_func=lambda value: f"{value:g}",
         key="words_least",
         bind="query-params",
         help="A word counts as likely if the mechanism puts it there at least this often. Less "
@@ -173,12 +174,10 @@ def _likely(
 
 
 def _laws(mechanism: Mechanism, document: Document, epsilon: float, least: float) -> Substitutions:
-    held: dict[Any, Any] = st.session_state.setdefault("words_laws", {})
     key = (mechanism, epsilon, least, document.bags.words.tobytes())
-    found: Substitutions = memo(
-        held, key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
+    return session_memo(
+        "words_laws", key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
     )
-    return found
 
 
 def _both(
@@ -189,7 +188,7 @@ def _both(
     ):
         with column, st.container(border=True):
             st.markdown(f"**Classifier: {title}**")
-            _one(words, rules, document, table, share, certified=certified)
+            _worst_case(words, rules, document, table, share, certified=certified)
     note(
         "The worst text reaches the margin: no bound is involved, and a margin that is above 0 by "
         "more than rounding is a proof for every allowed text. [old → new] marks a changed word, "
@@ -198,7 +197,7 @@ def _both(
     )
 
 
-def _one(
+def _worst_case(
     words: Lexicon,
     rules: Rules,
     document: Document,
@@ -207,34 +206,32 @@ def _one(
     *,
     certified: bool,
 ) -> None:
-    made = model(words, rules, certified=certified)
+    classifier = model(words, rules, certified=certified)
     classes = read(words, rules.labels).classes
-    read_as = int(made.predict(document.bags)[0])
+    read_as = int(classifier.predict(document.bags)[0])
     label = read_as if document.label is None else document.label
-    found = certify_linear(made, document.bags, [label], table, share)
-    rival = int(found.rivals[0])
-    scores = made.scores(found.texts)[0]
+    worst = certify_linear(classifier, document.bags, [label], table, share)
+    rival = int(worst.rivals[0])
+    scores = classifier.scores(worst.texts)[0]
     attained = float(scores[label] - scores[rival])
-    before = float(made.probabilities(document.bags)[0, label])
-    after = float(made.probabilities(found.texts)[0, label])
-    st.text(marked(words, document.bags.words, found.texts.words))
+    before = float(classifier.probabilities(document.bags)[0, label])
+    after = float(classifier.probabilities(worst.texts)[0, label])
+    st.text(marked(words, document.bags.words, worst.texts.words))
     verdict = "certified: no allowed text changes the class"
-    if not found.certified[0]:
+    if not worst.certified[0]:
         verdict = "not certified: this text is read otherwise"
         if read_as != label:
             verdict = f"wrong without any change: it is read as {classes[read_as]}"
     origin = "read as" if document.label is None else "label"
     st.text(
         f"{origin} {classes[label]}: probability {before:.3f} as written, {after:.3f} in the worst "
-        f"case (against {classes[rival]}).\nSmallest margin {found.margins[0]:+.4f}; the "
+        f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.4f}; the "
         f"classifier's own scores of this text differ by {attained:+.4f}.\n"
         f"{verdict[0].upper()}{verdict[1:]}."
     )
-    changes = changed_words(words, document.bags.words, found.texts.words)
+    changes = changed_words(words, document.bags.words, worst.texts.words)
     if len(changes):
-        st.dataframe(
-            changes, hide_index=True, placeholder="", alt="The words that the worst case changes"
-        )
+        show_table(changes, "The words that the worst case changes")
 
 
 def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:

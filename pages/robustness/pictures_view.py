@@ -72,10 +72,11 @@ def _board() -> None:
     noise, how = _controls()
     try:
         if not is_drawn(noise):
-            reporter = Reporter("Training, then drawing noise")
-            with st.spinner("Training a classifier of digits under this noise…"):
-                drawn(noise, reporter.progress)
-            reporter.close()
+            with (
+                Reporter("Training, then drawing noise") as progress,
+                st.spinner("Training a classifier of digits under this noise…"),
+            ):
+                drawn(noise, progress)
         table = accuracy_table(noise, how)
     except DpcoreError as error:
         refuse("The digits cannot be shown.", error)
@@ -83,8 +84,8 @@ def _board() -> None:
     views = {
         "All pictures": lambda: _all_pictures(noise, how, table),
         "One picture": lambda: one_picture(noise, how),
-        "The slides' condition": lambda: slides_view(),
-        "Robust is private": lambda: renyi_view(),
+        "The slides' condition": slides_view,
+        "Robust is private": renyi_view,
     }
     tabs(views, _DRAWN)
 
@@ -160,37 +161,37 @@ def _controls() -> tuple[Noise, Bounded]:
 
 
 def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
-    found, layer = certified(noise, how), drawn(noise).model.layer
-    shown = table
+    certificates, layer = certified(noise, how), drawn(noise).model.layer
+    shown, count = table, len(certificates.classes)
     if noise.accounting is Accounting.LAPLACE:
         shown = table[table["curve"] != SLIDES]
     sizes = table["x"].unique()
-    at = float(sizes[len(sizes) // 4])
+    size = float(sizes[len(sizes) // 4])
     norm = "sum of all changes" if noise.accounting is Accounting.LAPLACE else "Euclidean length"
-    caption = certified_caption(shown, f"{len(found.classes)} pictures", at)
+    caption = certified_caption(shown, f"{count} pictures", size)
     show_figure(
         lines_figure(shown, f"size L of the attack ({norm})", "accuracy that is certain"),
         caption,
         shown,
         "digits_accuracy",
     )
-    abstained = int((found.classes == ABSTAINED).sum())
-    largest = float(found.sizes.max())
+    abstained = int((certificates.classes == ABSTAINED).sum())
+    largest = float(certificates.sizes.max())
     reach = "any size" if math.isinf(largest) else f"{largest:.3g}"
     st.text(
-        f"It abstains on {abstained} of {len(found.classes)} pictures, which counts as wrong. "
-        f"Largest certified L: {reach} by PixelDP's condition, {found.tight.max():.3g} tight. The "
-        f"layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise has scale "
-        f"{layer.scale:.4g}. The certificate of one picture is wrong with probability at most "
-        f"{how.error:g}, so that of the {len(found.classes)} at most "
-        f"{how.error * len(found.classes):.3g} are expected to be."
+        f"It abstains on {abstained} of {count} pictures, which counts as wrong. "
+        f"Largest certified L: {reach} by PixelDP's condition, {certificates.tight.max():.3g} "
+        f"tight. The layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise "
+        f"has scale {layer.scale:.4g}. The certificate of one picture is wrong with probability "
+        f"at most {how.error:g}, so that of the {count} at most "
+        f"{how.error * count:.3g} are expected to be."
     )
     if noise.accounting is Accounting.LAPLACE:
         note(
             "Laplace noise has δ = 0, so the slides' condition is PixelDP's here and is not drawn."
         )
     else:
-        beyond = found.slides > found.tight
+        beyond = certificates.slides > certificates.tight
         note(
             f"**The slides' line is no certificate**: on {int(beyond.sum())} pictures it claims "
             "more than the tight line, which no true statement from these bounds can pass. The "

@@ -11,6 +11,7 @@ from dpcore.errors import DpcoreError
 from dpcore.papers.lecuyer2019.claims import largest_margin
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
+from pages.shared.table import numbers, show_table
 
 _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0)
 _DELTAS = (0.01, 0.02, 0.05, 0.1)
@@ -50,7 +51,7 @@ def slides_view() -> None:
         "for each other and where k is **not** ahead at x′, a linear program looks for the one "
         "that satisfies the condition at x by most:"
     )
-    _found(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
+    _outcome(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
     table = pd.DataFrame(
         {
             "class": ["k", "i", "another"],
@@ -58,14 +59,10 @@ def slides_view() -> None:
             "at x′, an attack away": wrong.second,
         }
     )
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(
-            table.columns[1:], st.column_config.NumberColumn(format="%.4g")
-        ),
-        alt="The predictions of the counterexample at x and at x′",
+        "The predictions of the counterexample at x and at x′",
+        column_config=numbers(table.columns[1:]),
     )
     csv_button("Counterexample as CSV", "slides", lambda: table, key="csv_slides")
     st.text(
@@ -75,7 +72,7 @@ def slides_view() -> None:
         f"{(1 + epsilon) * delta:.4f}; at x′ class k has {wrong.second[0]:.4f} and class i "
         f"{wrong.second[1]:.4f}."
     )
-    _found(
+    _outcome(
         f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
     )
     note(
@@ -84,7 +81,7 @@ def slides_view() -> None:
     )
 
 
-def _found(title: str, margin: float) -> None:
+def _outcome(title: str, margin: float) -> None:
     if margin > _POSITIVE:
         st.warning(
             f"{title}: refuted. It holds by {margin:.4g} where class k is not ahead.",

@@ -143,13 +143,14 @@ def prepare(words: Lexicon, rules: Rules) -> None:
     """
     if ready(words, rules):
         return
-    reporter = Reporter("Certified training")
-    with st.spinner("Reading the corpus, finding neighbours, training…"):
+    with (
+        Reporter("Certified training") as progress,
+        st.spinner("Reading the corpus, finding neighbours, training…"),
+    ):
         read(words, rules.labels)
-        near(words, reporter.progress)
+        near(words, progress)
         for certified in (False, True):
-            model(words, rules, certified=certified, progress=reporter.progress)
-    reporter.close()
+            model(words, rules, certified=certified, progress=progress)
 
 
 def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:

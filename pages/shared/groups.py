@@ -96,6 +96,13 @@ def group_of(meaning: EpsilonMeaning) -> Group:
     return next(group for group in GROUPS if meaning in group.meanings)
 
 
+def grouped(mechanisms: Iterable[Mechanism]) -> list[tuple[Group, list[Mechanism]]]:
+    """The groups that have a mechanism, each with its own, in their order."""
+    every = list(mechanisms)
+    parts = [(group, [m for m in every if m.meaning in group.meanings]) for group in GROUPS]
+    return [(group, members) for group, members in parts if members]
+
+
 def admissible_grid(group: Group, mechanisms: Iterable[Mechanism]) -> tuple[float, ...]:
     """The steps of a group's slider at which at least one of its mechanisms is defined.
 

@@ -194,8 +194,8 @@ def _news(group: str, key: str) -> list[str] | None:
 
 def _last(group: str) -> tuple[int, list[str] | None]:
     """How often a group was chosen anew, and what was chosen last."""
-    found: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
-    return found
+    last: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    return last
 
 
 def _carry(group: str, key: str) -> None:

@@ -47,7 +47,7 @@ def warm_up() -> None:
     threadpool_limits(1, user_api="blas")
     try:
         words = lexicon("default")
-        bench = first_bench(words.fingerprint, Choices("default").reading, words)
+        bench = first_bench(words, Choices("default").reading)
         known = {kind.short for kind in MECHANISMS.values()}
         for short in DEFAULT_MECHANISMS:
             if short in known:

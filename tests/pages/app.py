@@ -84,15 +84,15 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
         kind = element.WhichOneof("type") if message.delta.HasField("new_element") else None
         place = tuple(message.metadata.delta_path)
         if kind == "empty":
-            drawn = {one: it for one, it in drawn.items() if one[: len(place)] != place}
+            drawn = {address: it for address, it in drawn.items() if address[: len(place)] != place}
         elif kind == "code" and element.code.code_text.startswith("?"):
             link = str(sorted(parse_qsl(element.code.code_text[1:])))  # in whatever order
             drawn[place] = (message.delta.fragment_id, kind, link.encode())
         elif kind in _SAYING:
-            said = getattr(element, kind).SerializeToString(deterministic=True)
-            drawn[place] = (message.delta.fragment_id, kind, said)
+            content = getattr(element, kind).SerializeToString(deterministic=True)
+            drawn[place] = (message.delta.fragment_id, kind, content)
     again = {fragment for fragment, _, _ in drawn.values()}
-    kept = {place: one for place, one in (before or {}).items() if one[0] not in again}
+    kept = {place: screen for place, screen in (before or {}).items() if screen[0] not in again}
     return test, kept | drawn
 
 

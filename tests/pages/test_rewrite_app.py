@@ -31,9 +31,9 @@ def opened() -> Callable[..., AppTest]:
 
 def grid(test: AppTest) -> dict[str, Any]:
     assert not test.exception, test.exception
-    drawn = [one.proto for one in test.get("bidi_component")]
-    (found,) = [one for one in drawn if one.component_name.endswith(".grid")]
-    return json.loads(found.json)
+    drawn = [element.proto for element in test.get("bidi_component")]
+    (grid,) = [proto for proto in drawn if proto.component_name.endswith(".grid")]
+    return json.loads(grid.json)
 
 
 def rows(test: AppTest) -> dict[str, dict[str, Any]]:
@@ -50,11 +50,11 @@ def shown_text(test: AppTest) -> str:
 
 def test_opens_on_a_sentence_that_is_already_rewritten(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    found = rows(test)
-    assert len(found) == len(DEFAULT_MECHANISMS) == 6
+    drawn = rows(test)
+    assert len(drawn) == len(DEFAULT_MECHANISMS) == 6
     source = "".join(token["gap"] + token["text"] for token in grid(test)["source"])
     assert source == PRESETS[DEFAULT_PRESET]
-    assert any(token.get("changed") for token in found["madlib.v1"]["tokens"])
+    assert any(token.get("changed") for token in drawn["madlib.v1"]["tokens"])
     assert len(grid(test)["groups"]) == 3
 
 
@@ -93,7 +93,7 @@ def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTes
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("", "empty"),
         (" \n\t ", "empty"),
@@ -103,12 +103,12 @@ def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTes
     ],
 )
 def test_a_bad_text_gets_a_clear_refusal(
-    opened: Callable[..., AppTest], text: str, said: str
+    opened: Callable[..., AppTest], text: str, reason: str
 ) -> None:
     test = opened(text=text)
     assert not test.exception
     assert len(test.error) == 1
-    assert said in shown_text(test)
+    assert reason in shown_text(test)
     drawn = [element.proto.component_name for element in test.get("bidi_component")]
     assert not [name for name in drawn if name.endswith(".grid")]
 
@@ -215,7 +215,7 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     assert secret in json.dumps(grid(test)["source"])
     assert strings_of(resources.lexicon("default"))
     words = resources.lexicon("default")
-    first = first_bench(words.fingerprint, Choices("default").reading, words)
+    first = first_bench(words, Choices("default").reading)
     shared = [words, resources.directions(words.fingerprint), first]
     shared += [resources.mechanism(words, key) for key in rows(test)]
     for thing in (*shared, resources.lexicon_names()):
@@ -225,17 +225,17 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
 def strings_of(root: object) -> list[str]:
     """Every string that can be reached from an object, without leaving for code and modules."""
     seen: set[int] = set()
-    waiting, found = [root], []
+    waiting, texts = [root], []
     while waiting:
         thing = waiting.pop()
         if id(thing) in seen or isinstance(thing, ModuleType | type | FunctionType):
             continue
         seen.add(id(thing))
         if isinstance(thing, str):
-            found.append(thing)
+            texts.append(thing)
         else:
             waiting += gc.get_referents(thing)
-    return found
+    return texts
 
 
 def test_a_refused_setting_leaves_out_one_mechanism(opened: Callable[..., AppTest]) -> None:

@@ -11,8 +11,9 @@ from dpcore.mechanisms.mechanism import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.sentence import prepare
 from pages.shared import progress, resources
-from pages.shared.bench import Bench, admissible, memo
+from pages.shared.bench import Bench, admissible
 from pages.shared.groups import GROUPS, admissible_grid, group_of
+from pages.shared.memo import memo
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices
@@ -61,8 +62,8 @@ def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
     assert bench.has_draw(tem, 1, 0)
     other = resources.mechanism(words, "tem.v1", (("beta", 0.5),))
     assert not bench.has_draw(other, 1, 0)
-    law, at = bench.law(tem, bench.word(2), 5.0)
-    assert law.epsilons[at] == 5.0
+    law, row = bench.law(tem, bench.word(2), 5.0)
+    assert law.epsilons[row] == 5.0
     assert bench.law(tem, bench.word(2), 5.0)[0] is law
     for epsilon in range(6, 40):
         bench.law(tem, bench.word(2), float(epsilon))
@@ -88,15 +89,15 @@ def test_only_the_first_example_has_one_bench_for_all_sessions() -> None:
 
 
 def test_a_bench_of_several_sessions_at_once_forgets_without_an_error() -> None:
-    held: dict[int, int] = {}
+    known: dict[int, int] = {}
 
     def run(number: int) -> list[int]:
-        return [memo(held, (number * i) % 13, lambda: 7, kept=5) for i in range(3_000)]
+        return [memo(known, (number * i) % 13, lambda: 7, kept=5) for i in range(3_000)]
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(run, range(1, 9)))
-    assert all(value == 7 for values in found for value in values)
-    assert len(held) <= 5
+        results = list(pool.map(run, range(1, 9)))
+    assert all(value == 7 for values in results for value in values)
+    assert len(known) <= 5
 
 
 def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
