@@ -183,10 +183,16 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "word": [words.words[word.word] for word in ends],
-            "stays": [f"{100 * word.stays:.3g} in 100" for word in ends],
-            "believed then": [f"{100 * word.believed:.3g} in 100" for word in ends],
+            "stays": [_in_hundred(word.stays) for word in ends],
+            "believed then": [_in_hundred(word.believed, word.prior) for word in ends],
             "before": [chance_text(word.prior) for word in ends],
             "nearest word": [round(word.nearest, 3) for word in ends],
             "lonelier than": [f"{word.lonelier:.0%}" for word in ends],
         }
     )
+
+
+def _in_hundred(probability: float, before: float = 0.0) -> str:
+    """A probability as a count; one that rounds to 100 is not certain unless it was before."""
+    text = f"{100 * probability:.3g} in 100"
+    return "almost certain" if text == "100 in 100" and before < 1 else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
 
 _ALTERNATIVES = 12
+_CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits
 
 
 def word_view(scene: Scene) -> None:
@@ -101,7 +103,9 @@ def _law(scene: Scene) -> None:
     law, _ = bench.law(scene.chosen, word, scene.epsilon)
     table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
     stay = bench.probability(scene.chosen, word, word, scene.epsilon)
-    caption = law_caption(table, stay, law.method)
+    certain = law.exact and stay[0] > _CERTAIN
+    change = bench.log_change(scene.chosen, word, scene.epsilon) if certain else -math.inf
+    caption = law_caption(table, stay, law.method, change)
     show_figure(law_figure(table), caption, table, "likely-outputs")
 
 

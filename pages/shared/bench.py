@@ -49,6 +49,7 @@ class Bench:
     _outputs: dict[tuple[Mechanism, int, int, float], tuple[FloatArray, ...]] = field(
         default_factory=dict
     )
+    _changes: dict[tuple[Mechanism, int, float], float] = field(default_factory=dict)
     _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
 
     @property
@@ -148,6 +149,20 @@ class Bench:
         row = int(np.argmin(np.abs(epsilons - epsilon)))
         value, low, high = (float(numbers[row]) for numbers in each)
         return value, low, high
+
+    def log_change(self, mechanism: Mechanism, word: int, epsilon: float) -> float:
+        """ln of the probability that a word does not stay, of an exact law.
+
+        Summed from the logarithms of all other outputs: where a word stays almost certainly, its
+        probability is rounded to 1, and 1 − P would be 0. It is −∞ where all others underflow.
+        """
+
+        def compute() -> float:
+            ranking = self.sentence.rankings(np.array([word]))[0]
+            others = np.delete(mechanism.log_law(word, epsilon, ranking=ranking), word)
+            return float(np.logaddexp.reduce(others))
+
+        return memo(self._changes, (mechanism, word, epsilon), compute)
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
         """The guarantee at ε, or None where the mechanism is not defined."""

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
