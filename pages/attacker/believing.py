@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
+from pages.shared.fields import segments
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.words import spelled
@@ -62,14 +63,11 @@ class Belief:
 
 def choose_belief() -> Belief:
     """Draw the control; what is typed stays in the session and out of the link."""
-    kind = st.segmented_control(
+    kind = segments(
         "What the attacker knows before",
         [COMMON, LIST, AROUND],
-        default=COMMON,
-        required=True,
-        key="prior",
-        bind="query-params",
-        help="The prior: how likely each word was before anything came out. The same output means "
+        "prior",
+        "The prior: how likely each word was before anything came out. The same output means "
         "something else to an attacker who knows more.",
     )
     if kind == LIST:

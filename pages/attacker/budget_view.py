@@ -12,6 +12,7 @@ from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack.budget import budget_caption, budget_figure
 from pages.attacker.sentence import bench_of, is_typed
 from pages.attacker.tables import budget_table
+from pages.shared.fields import whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import link_and_command
@@ -28,17 +29,14 @@ def budget_view(scene: Scene) -> None:
         "the sum over its words, and over every time that it is released."
     )
     text = text_box()
-    releases = int(
-        st.number_input(
-            "Releases of the whole sentence",
-            1,
-            MAX_ATTACK_RELEASES,
-            1,
-            key="releases",
-            bind="query-params",
-            width=250,
-            help="How often the same sentence is rewritten with fresh noise and given away.",
-        )
+    releases = whole_number(
+        "Releases of the whole sentence",
+        1,
+        MAX_ATTACK_RELEASES,
+        1,
+        "releases",
+        "How often the same sentence is rewritten with fresh noise and given away.",
+        width=250,
     )
     try:
         bench = bench_of(scene, text)

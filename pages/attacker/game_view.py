@@ -22,10 +22,10 @@ from pages.attacker.playing import (
 )
 from pages.attacker.tables import candidate_table, game_icons, score_table
 from pages.shared.downloads import csv_button
+from pages.shared.fields import choose_seed, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
 from pages.shared.table import show_table
 from pages.shared.words import plain_label
 
@@ -75,18 +75,15 @@ def _seed() -> int:
 
 
 def _releases() -> int:
-    return int(
-        st.number_input(
-            "Outputs you see",
-            1,
-            MAX_GAME_RELEASES,
-            1,
-            key="game_outputs",
-            bind="query-params",
-            width=150,
-            help="How often the one secret is released, each time with fresh noise. Every output "
-            "tells something, and the ε of all add up.",
-        )
+    return whole_number(
+        "Outputs you see",
+        1,
+        MAX_GAME_RELEASES,
+        1,
+        "game_outputs",
+        "How often the one secret is released, each time with fresh noise. Every output "
+        "tells something, and the ε of all add up.",
+        width=150,
     )
 
 

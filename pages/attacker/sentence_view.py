@@ -15,11 +15,11 @@ from pages.attacker.command import sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
+from pages.shared.fields import choose_seed
 from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command, show_line
-from pages.shared.seed import choose_seed
 from pages.shared.table import show_table
 from pages.shared.text_box import text_box
 

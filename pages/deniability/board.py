@@ -23,6 +23,7 @@ from pages.deniability.comparing import comparison
 from pages.deniability.moving import VIEWS, fragment_of, moved
 from pages.deniability.tables import curve_table, line_table, table_at
 from pages.deniability.views import views
+from pages.shared.fields import segments
 from pages.shared.figure import still_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
@@ -67,14 +68,11 @@ class Part:
 def board(scene: Scene) -> None:
     """Choice of the comparison, sliders, curves, tables and views."""
     with st.container(horizontal=True):
-        how = st.segmented_control(
+        how = segments(
             "Compare mechanisms at",
             [NOMINAL, EQUAL],
-            default=NOMINAL,
-            required=True,
-            key="compare",
-            bind="query-params",
-            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
+            "compare",
+            "nominal: each mechanism over its own ε, those whose ε means the same together. "
             "calibrated: all in one figure, over how often the words stay.",
         )
         if how == NOMINAL:
@@ -96,14 +94,11 @@ def board(scene: Scene) -> None:
 
 
 def _band() -> str:
-    band: str = st.segmented_control(
+    band: str = segments(
         "Band around each mean",
-        list(BANDS),
-        default=next(iter(BANDS)),
-        required=True,
-        key="band",
-        bind="query-params",
-        help="How far the words differ from each other; it is no error of the measurement.",
+        BANDS,
+        "band",
+        "How far the words differ from each other; it is no error of the measurement.",
     )
     return band
 

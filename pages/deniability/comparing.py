@@ -10,6 +10,7 @@ from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_fi
 from dpcore.plots.style import short_name
 from pages.deniability.moving import moved
 from pages.deniability.tables import equal_table, read_table
+from pages.shared.fields import pick
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
 from pages.shared.messages import note
@@ -40,14 +41,13 @@ _COLUMNS = {
 def comparison(curves: Sequence[Curve]) -> None:
     """Draw the choice of the reference, its slider, two figures and the table."""
     names = {curve.mechanism.short: curve for curve in curves}
-    reference = st.selectbox(
+    reference = pick(
         "Reference",
-        list(names),
-        key="reference",
-        bind="query-params",
-        width=260,
-        help="The mechanism whose ε you set. The others are read at the ε where the words stay "
+        names,
+        "reference",
+        "The mechanism whose ε you set. The others are read at the ε where the words stay "
         "as often as under it.",
+        width=260,
     )
     table = equal_table(curves)
     runs = curves[0].measured.runs

@@ -21,6 +21,7 @@ from dpcore.plots.style import SCALES
 from dpcore.study.provenance import provenance, undefined_sentence
 from pages.shared.compared import show_compared
 from pages.shared.downloads import csv_button
+from pages.shared.fields import pick
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import recorded
@@ -34,12 +35,11 @@ _STUDY = "study"
 
 def papers_view() -> None:
     """Draw the choice of a recorded study, its figures, the comparison and how it was made."""
-    name = st.selectbox(
+    name = pick(
         "Recorded study",
-        list(STUDIES),
-        key=_STUDY,
-        bind="query-params",
-        help="Measured beforehand on the vocabulary that the paper names, as far as its vectors "
+        STUDIES,
+        _STUDY,
+        "Measured beforehand on the vocabulary that the paper names, as far as its vectors "
         "are at hand; nothing is computed when you look at it.",
     )
     study = STUDIES[name]

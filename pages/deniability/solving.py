@@ -12,6 +12,7 @@ from dpcore.measure.reading import stretches
 from dpcore.measure.targets import OVER, Target
 from pages.deniability.moving import set_slider
 from pages.shared.downloads import csv_button
+from pages.shared.fields import pick
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 
@@ -45,23 +46,21 @@ def solve_view(curves: Sequence[Curve], runs: int) -> None:
 
 def _wish(runs: int) -> tuple[Target, str]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        over = st.selectbox(
+        over = pick(
             "Of the",
-            list(OVER),
-            key="over",
-            bind="query-params",
-            width=150,
-            help="Whether the wish is for the mean, the median, or the least deniable of the "
+            OVER,
+            "over",
+            "Whether the wish is for the mean, the median, or the least deniable of the "
             "measured words.",
+            width=150,
         )
-        wanted = st.selectbox(
+        wanted = pick(
             "Wanted",
-            list(_QUANTITIES),
-            key="wanted",
-            bind="query-params",
-            width=250,
-            help="Nw: chance that a word stays. Sw: different outputs in R runs. Effective "
+            _QUANTITIES,
+            "wanted",
+            "Nw: chance that a word stays. Sw: different outputs in R runs. Effective "
             "number: how many equally likely outputs would agree as often as two runs do.",
+            width=250,
         )
         quantity = _QUANTITIES[wanted]
         low, high = {

@@ -17,6 +17,7 @@ from pages.neighbourhoods.tables import noise_table, noisy, pair_table
 from pages.neighbourhoods.views import views
 from pages.neighbourhoods.words import neighbour_lists
 from pages.shared.downloads import csv_button
+from pages.shared.fields import segments
 from pages.shared.figure import still_figure
 from pages.shared.messages import note
 from pages.shared.table import show_table
@@ -110,14 +111,12 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     st.subheader("Where the output falls", anchor=False)
     view = choose_view()
     shorts = {m.short: m for m in mechanisms}
-    picked = st.segmented_control(
+    picked = segments(
         "Outputs of",
-        list(shorts),
-        default=mechanisms[0].short,
-        required=True,
-        key="outputs_of",
-        bind="query-params",
-        help="The larger a filled mark, the likelier that word is to come out.",
+        shorts,
+        "outputs_of",
+        "The larger a filled mark, the likelier that word is to come out.",
+        start=mechanisms[0].short,
     )
     scene = Scene(bench, tuple(mechanisms), view, lexicon, shorts.get(picked, mechanisms[0]))
     wide, narrow = st.columns([3, 1])

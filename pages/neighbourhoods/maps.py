@@ -13,6 +13,7 @@ from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.maps import Projection
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.neighbourhoods.words import SLOTS, TITLES
+from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
@@ -44,35 +45,27 @@ class View:
 def choose_view() -> View:
     """Draw the choice of the map; it stands in the link."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        scope = st.segmented_control(
+        scope = segments(
             "Map",
             [AROUND, WHOLE],
-            default=AROUND,
-            required=True,
-            key="scope",
-            bind="query-params",
-            help="The nearest words of both words in one fit and one scale, or all words (the "
+            "scope",
+            "The nearest words of both words in one fit and one scale, or all words (the "
             "3,000 most frequent are drawn).",
         )
-        kind = st.segmented_control(
+        kind = segments(
             "Drawn by",
-            list(KINDS),
-            default="densMAP",
-            required=True,
-            key="projection",
-            bind="query-params",
-            help="UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
+            KINDS,
+            "projection",
+            "UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
             "the density. PCA is the honest shadow: no distance is exaggerated, but most of each "
             "is lost.",
+            start="densMAP",
         )
-        title = st.segmented_control(
+        title = segments(
             "A click chooses the",
-            list(TITLES),
-            default=TITLES[0],
-            required=True,
-            key="click",
-            bind="query-params",
-            help="Which of the two words becomes the word that you click on the map or in the "
+            TITLES,
+            "click",
+            "Which of the two words becomes the word that you click on the map or in the "
             "lists of dense and sparse words.",
         )
     return View(scope == WHOLE, KINDS[kind], SLOTS[TITLES.index(title)])

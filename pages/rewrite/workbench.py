@@ -12,10 +12,10 @@ from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
 from pages.rewrite.views import views
 from pages.shared import link
+from pages.shared.fields import choose_seed
 from pages.shared.groups import grouped
 from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.seed import choose_seed
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:

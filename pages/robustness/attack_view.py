@@ -17,13 +17,13 @@ from pages.robustness.sample_view import sample_view
 from pages.robustness.victims import VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.groups import group_of
 from pages.shared.messages import note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.slider import epsilon_slider
 from pages.shared.table import numbers, show_table
@@ -78,35 +78,27 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
 
 def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        labels = st.segmented_control(
+        labels = segments(
             "Labels",
             LABELS,
-            default=LABELS[0],
-            required=True,
-            key="attack_labels",
-            bind="query-params",
-            help="What the attacked classifier reads off a text of the teaching corpus.",
+            "attack_labels",
+            "What the attacked classifier reads off a text of the teaching corpus.",
         )
-        victim = st.segmented_control(
+        victim = segments(
             "Classifier",
             VICTIMS,
-            default=NORMAL,
-            required=True,
-            key="attack_victim",
-            bind="query-params",
-            help="The first two are linear; certified training is for the worst case over the "
+            "attack_victim",
+            "The first two are linear; certified training is for the worst case over the "
             "nearest word (k = 1) in a fifth of the places, as the view Words begins with. The "
             "networks are convolutional, come with the laboratory and read sentiment; the second "
             "was trained by interval bounds over the 2 nearest words in all places.",
+            start=NORMAL,
         )
-        tried = st.segmented_control(
+        tried = segments(
             "Words that are tried",
             [_MECHANISM, _NEAREST],
-            default=_MECHANISM,
-            required=True,
-            key="attack_words",
-            bind="query-params",
-            help="With the nearest words there is a certificate to compare with what the attack "
+            "attack_words",
+            "With the nearest words there is a certificate to compare with what the attack "
             "finds on a sample: exact for a linear classifier, a lower bound for a network.",
         )
     epsilon, neighbours = 1.0, Rules.neighbours
@@ -115,15 +107,13 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
         epsilon = epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
-        neighbours = st.segmented_control(
+        neighbours = segments(
             "A word may become one of its nearest",
             _NEIGHBOURS,
-            default=1,
-            required=True,
+            "attack_neighbours",
+            "k, by exact Euclidean distance in the lexicon.",
+            start=1,
             format_func=str,
-            key="attack_neighbours",
-            bind="query-params",
-            help="k, by exact Euclidean distance in the lexicon.",
         )
     settings, seed = _choose_settings()
     rules = Rules(labels)  # what certified training assumed, whatever the attack may try
@@ -146,21 +136,36 @@ def _choose_settings() -> tuple[Genetic, int]:
             width=230,
             help="The budget of changes: rounded down, but at least one word; 0 allows none.",
         )
-        population = st.number_input(
-            "Population", 2, 500, 40, key="attack_population", bind="query-params", width=130,
-            help="Rewritten texts that are alive at a time.",
-        )  # fmt: skip
-        generations = st.number_input(
-            "Generations", 0, 200, 20, key="attack_generations", bind="query-params", width=130,
-            help="After the first population.",
-        )  # fmt: skip
-        tries = st.number_input(
-            "Tries in a place", 1, 20, 1, key="attack_tries", bind="query-params", width=140,
-            help="1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
+        population = whole_number(
+            "Population",
+            2,
+            500,
+            40,
+            "attack_population",
+            "Rewritten texts that are alive at a time.",
+            width=130,
+        )
+        generations = whole_number(
+            "Generations",
+            0,
+            200,
+            20,
+            "attack_generations",
+            "After the first population.",
+            width=130,
+        )
+        tries = whole_number(
+            "Tries in a place",
+            1,
+            20,
+            1,
+            "attack_tries",
+            "1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
             "al. 2018.",
-        )  # fmt: skip
+            width=140,
+        )
         seed = choose_seed("Of everything that the attack draws.", 130)
-    return Genetic(int(population), int(generations), share, int(tries)), seed
+    return Genetic(population, generations, share, tries), seed
 
 
 def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:

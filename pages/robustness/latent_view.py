@@ -18,10 +18,10 @@ from dpcore.study.robust_curves import (
     rewriting_curves,
 )
 from pages.robustness.reproducing import computed_now, seeds
+from pages.shared.fields import choose_seed, steps
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 from pages.shared.once import once
-from pages.shared.seed import choose_seed
 from pages.shared.table import PERCENT, numbers, show_table
 from pages.utility.linking import choose_one
 
@@ -73,14 +73,12 @@ def _epsilon(recorded: Examples | None, field: str) -> float:
     if recorded is not None:
         measured = {row.epsilon for row in recorded.rewrites}
         there = tuple(sorted(epsilon for epsilon in measured if epsilon is not None))
-    return st.select_slider(
+    return steps(
         "ε that is claimed",
         there,
-        value=there[len(there) // 2],
-        format_func=lambda value: f"{value:g}",
-        key=field,
-        bind="query-params",
-        help="Between any two utterances. The published noise is too small for its claim: its true "
+        there[len(there) // 2],
+        field,
+        "Between any two utterances. The published noise is too small for its claim: its true "
         "ε is √32 = 5.66 times as large here.",
     )
 

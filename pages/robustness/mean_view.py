@@ -26,6 +26,7 @@ from dpcore.lexicon.progress import silent
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst
+from pages.shared.fields import steps
 from pages.shared.figure import show_figure
 from pages.shared.link import SEED
 from pages.shared.messages import note, refuse
@@ -52,14 +53,12 @@ class Noisy:
 
 def mean_view(words: Lexicon, rules: Rules) -> None:
     """Draw the scale, the certified accuracy, and the certificate counted in words."""
-    scale = st.select_slider(
+    scale = steps(
         "Scale of the noise on the mean vector",
         _SCALES,
-        value=0.05,
-        format_func=lambda value: f"{value:g}",
-        key="mean_scale",
-        bind="query-params",
-        help="σ of Gaussian noise, in the unit of the vectors.",
+        0.05,
+        "mean_scale",
+        "σ of Gaussian noise, in the unit of the vectors.",
     )
     try:
         noisy = _noisy(words, rules.labels, scale)

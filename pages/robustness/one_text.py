@@ -15,6 +15,7 @@ from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.substitutions import likely_words, nearest_words
 from dpcore.rewrite.checks import check_text
 from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
+from pages.shared.fields import segments, steps
 from pages.shared.groups import START_EPSILON, group_of
 from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
@@ -62,14 +63,11 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
         start: number of the text that a fresh visit shows.
     """
     corpus = read(words, labels)
-    source = st.segmented_control(
+    source = segments(
         "Text",
         [CORPUS, OWN],
-        default=CORPUS,
-        required=True,
-        key=f"{key}_source",
-        bind="query-params",
-        help="Your own stays in this browser session: it is not stored, not logged and not put "
+        f"{key}_source",
+        "Your own stays in this browser session: it is not stored, not logged and not put "
         "into the link.",
     )
     if source == CORPUS:
@@ -108,14 +106,11 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
     if document is None:
         return
     st.text(document.text)
-    how = st.segmented_control(
+    how = segments(
         "A word may become",
         [_NEAREST, _LIKELY],
-        default=_NEAREST,
-        required=True,
-        key="words_how",
-        bind="query-params",
-        help="The nearest words: the rules above. A mechanism: the words that it puts in a word's "
+        "words_how",
+        "The nearest words: the rules above. A mechanism: the words that it puts in a word's "
         "place with at least some probability, and all words of the text may change at once, as a "
         "private rewriting does.",
     )
@@ -151,14 +146,12 @@ def _likely(
         return None
     group = group_of(mechanism.meaning)
     epsilon = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
-    least = st.select_slider(
+    least = steps(
         "Allowed from probability",
         _LEAST,
-        value=0.01,
-        format_func=lambda value: f"{value:g}",
-        key="words_least",
-        bind="query-params",
-        help="A word counts as likely if the mechanism puts it there at least this often. Less "
+        0.01,
+        "words_least",
+        "A word counts as likely if the mechanism puts it there at least this often. Less "
         "allows more words, and the certificate covers more of what can happen.",
     )
     table = _laws(mechanism, document, epsilon, least)

@@ -28,12 +28,12 @@ from pages.robustness.pictures_work import (
 from pages.robustness.renyi_view import renyi_view
 from pages.robustness.reproducing import computed_now, digits_command
 from pages.robustness.slides_view import slides_view
+from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
@@ -92,36 +92,33 @@ def _board() -> None:
 
 def _controls() -> tuple[Noise, Bounded]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = st.selectbox(
+        place = pick(
             "Noise stands",
-            list(PLACES),
-            key="digits_place",
-            bind="query-params",
-            width=220,
-            help="In the picture: on the pixels. After the first layer: on the 32 units of a small "
+            PLACES,
+            "digits_place",
+            "In the picture: on the pixels. After the first layer: on the 32 units of a small "
             "network, before they are rectified. In an auto-encoder: on the code of a linear one "
             "(principal components) that was trained apart. The largest stretch of what stands "
             "before the noise is computed, and the noise grows with it.",
+            width=220,
         )
-        accounting = st.selectbox(
+        accounting = pick(
             "Which noise",
-            list(NOISES),
-            key="digits_noise",
-            bind="query-params",
-            width=200,
-            help="Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
+            NOISES,
+            "digits_noise",
+            "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
             "Gaussian, classical: the same noise under the theorem of 2014, which proves less. "
             "Laplace: attacks are then measured by the sum of the changes of all pixels, for "
             "Gaussian noise by their Euclidean length.",
+            width=200,
         )
-        bound = st.selectbox(
+        bound = pick(
             "Votes bounded by",
-            list(BOUNDS),
-            key="digits_bound",
-            bind="query-params",
-            width=190,
-            help="Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
+            BOUNDS,
+            "digits_bound",
+            "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
             "probability, as PixelDP does it; usually wider, but for any scores in [0, 1].",
+            width=190,
         )
         error = st.selectbox(
             "Wrong with probability",

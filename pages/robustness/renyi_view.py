@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpcore.learn.renyi import example
 from pages.shared.downloads import csv_button
+from pages.shared.fields import segments
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
 
@@ -22,14 +23,11 @@ _ORDERS = (1.0, 2.0, 5.0, 20.0, math.inf)
 
 def renyi_view() -> None:
     """Draw the example, and the two ε side by side."""
-    chosen = st.segmented_control(
+    chosen = segments(
         "Inputs that occur",
-        list(_PRIORS),
-        default=next(iter(_PRIORS)),
-        required=True,
-        key="renyi_prior",
-        bind="query-params",
-        help="The law of inputs under which a classifier is called robust.",
+        _PRIORS,
+        "renyi_prior",
+        "The law of inputs under which a classifier is called robust.",
     )
     inputs = example(_PRIORS[chosen])
     st.markdown(

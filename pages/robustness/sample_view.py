@@ -11,6 +11,7 @@ from dpcore.errors import DpcoreError
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.attack_work import trial
 from pages.robustness.victims import NETWORKS
+from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
 from pages.shared.memo import memo
@@ -30,16 +31,14 @@ _MOST = 40  # runs that are kept
 def sample_view(words: Lexicon, hunt: Hunt) -> None:
     """Draw the size, the button, and the runs of this session."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        count = st.segmented_control(
+        count = segments(
             "Texts that are attacked",
             _SIZES,
-            default=25,
-            required=True,
-            format_func=str,
-            key="sample_size",
-            bind="query-params",
-            help="Spread over the 432 test texts. The laws of their words take most of the time: "
+            "sample_size",
+            "Spread over the 432 test texts. The laws of their words take most of the time: "
             "about a hundredth of a second a word under tem.",
+            start=25,
+            format_func=str,
         )
         st.button(
             "Attack the sample",

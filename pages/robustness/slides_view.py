@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.papers.lecuyer2019.claims import largest_margin
 from pages.shared.downloads import csv_button
+from pages.shared.fields import steps
 from pages.shared.messages import note, refuse
 from pages.shared.table import numbers, show_table
 
@@ -21,23 +22,19 @@ _POSITIVE = 1e-9
 def slides_view() -> None:
     """Draw both conditions, the counterexample of one and the proof of the other."""
     with st.container(horizontal=True):
-        epsilon = st.select_slider(
+        epsilon = steps(
             "ε of the noise layer",
             _EPSILONS,
-            value=1.0,
-            format_func=lambda value: f"{value:g}",
-            key="slides_epsilon",
-            bind="query-params",
-            help="The classifier is (ε, δ)-private towards attacks up to L.",
+            1.0,
+            "slides_epsilon",
+            "The classifier is (ε, δ)-private towards attacks up to L.",
         )
-        delta = st.select_slider(
+        delta = steps(
             "δ of the noise layer",
             _DELTAS,
-            value=0.05,
-            format_func=lambda value: f"{value:g}",
-            key="slides_delta",
-            bind="query-params",
-            help="The second number of the promise.",
+            0.05,
+            "slides_delta",
+            "The second number of the promise.",
         )
     try:
         wrong = largest_margin(epsilon, delta, 1.0 + epsilon)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from pages.shared.fields import pick
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -50,13 +51,12 @@ def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
     """Draw the choice of a mechanism and its ε, and the examples."""
     labels = list(dict.fromkeys(example["label"] for example in examples))
     with st.container(horizontal=True):
-        label = st.selectbox(
+        label = pick(
             "Mechanism of the examples",
             labels,
-            key="use_example",
-            bind="query-params",
+            "use_example",
+            "Under which the texts were rewritten.",
             width=260,
-            help="Under which the texts were rewritten.",
         )
         values = sorted({each["epsilon"] for each in examples if each["label"] == label})
         epsilon = values[0]

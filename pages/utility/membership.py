@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.plots.utility.roc import roc_caption, roc_figure
 from dpcore.study.utility_summary import chosen, roc_curves
+from pages.shared.fields import pick
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 
@@ -27,12 +28,11 @@ def membership_view(evidence: Evidence) -> None:
         note("There is no inference of membership here, or not yet.")
         return
     with st.container(horizontal=True):
-        label = st.selectbox(
+        label = pick(
             "Mechanism",
             curves,
-            key="use_roc",
-            bind="query-params",
-            help="Whose private text the attacked model was trained on.",
+            "use_roc",
+            "Whose private text the attacked model was trained on.",
             width=230,
         )
         values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))

@@ -16,6 +16,7 @@ from dpcore.study.definition import grid
 from dpcore.study.live import Live
 from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
+from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
 from pages.shared.messages import refuse
 from pages.utility.evidence import Rows
@@ -133,24 +134,22 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
 
 def _options() -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        learner = st.selectbox(
+        learner = pick(
             "Classifier of the run",
-            list(LEARNERS),
-            key="use_learner",
-            bind="query-params",
+            LEARNERS,
+            "use_learner",
+            "; ".join(f"{name}: {TITLES[kind.kind]}" for name, kind in LEARNERS.items()) + ".",
             width=230,
-            help="; ".join(f"{name}: {TITLES[kind.kind]}" for name, kind in LEARNERS.items()) + ".",
         )
-        seeds = st.number_input(
+        seeds = whole_number(
             "Trials",
             1,
             LIVE_SEEDS,
             3,
-            key="use_trials",
-            bind="query-params",
-            width=130,
-            help="Each draws all noise and the division into training and test texts anew. "
+            "use_trials",
+            "Each draws all noise and the division into training and test texts anew. "
             "An interval needs two, and is of use from three on.",
+            width=130,
         )
         attack = st.toggle(
             "Infer membership too",
@@ -160,7 +159,7 @@ def _options() -> dict[str, Any]:
             help="An attacker asks which texts the classifier was trained on; takes a second or "
             "two for every ε.",
         )
-    return {"learner": learner, "seeds": int(seeds), "attack": attack}
+    return {"learner": learner, "seeds": seeds, "attack": attack}
 
 
 def _start(texts: Texts, arms: tuple[Arm, ...], lexicon: str, options: dict[str, Any]) -> None:
