@@ -84,6 +84,7 @@ class Choice:
             chosen = rng.choice(pool, count, replace=False).tolist()
         else:
             chosen = words.indices(LISTS[self.title].split()).tolist()
+        # The order of the list must not tell how it was made: the centre would stand first.
         return Listed(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
 
 

@@ -90,6 +90,8 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
     game = Game(mechanism, epsilon, listed.candidates, releases)
     if last is not None and last.identity[:-2] == identity[:-2]:
         game = last.game  # the same rules: its laws are known
+    # The seed alone would deal the same secret under all rules: the noise is keyed by them too. A
+    # record separator stands in no part, so that no two rules have one key.
     key = "\x1e".join(str(part) for part in (*where, listed.candidates, releases))
     dealt = game.deal(generator(seed, "guessing game", key, number))
     rules = Rules(

@@ -110,6 +110,7 @@ def belief_icons(words: Lexicon, look: Look) -> pd.DataFrame:
         (BEFORE, [candidate.prior for candidate in named]),
         (AFTER, [candidate.posterior for candidate in named]),
     ):
+        # Rounding may leave the sum a little above 1; nobody is less than impossible.
         counts = of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist()
         rows += [
             (when, MARKS[place], words.words[candidate.word], counts[place])
@@ -167,6 +168,7 @@ def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity
         for word in ends
     ]
     ends = {word.word for word in (*exposure.worst, *exposure.best)}
+    # Every n-th by rank: the figure shows the whole ranking, whatever the size of the vocabulary.
     step = max(1, exposure.words.size // _DRAWN)
     rows += [
         (names[word], attack_exposed.OTHER, float(density.nearest[word]), float(stays))

@@ -154,6 +154,7 @@ def channel_for(
     """
     if not listed:
         return channel_or_progress(scene.mechanism)
+    # Sorted, so that lists of the same words share one channel.
     words = tuple(sorted({*prior.support.tolist(), *others}))
     return session_memo(
         _LISTS, (scene.mechanism, words), lambda: open_channel(scene.mechanism, words), 2

@@ -61,7 +61,7 @@ def name_of(mechanism: Mechanism) -> Name:
 def groups(mechanism: Mechanism, count: int) -> list[range]:
     """Places of the words of each group: every n-th, so that a part is spread like the whole."""
     size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
-    number = -(-count // size)
+    number = -(-count // size)  # rounded up
     return [range(i, count, number) for i in range(number)]
 
 

@@ -132,6 +132,7 @@ def word_table(
     table = pd.DataFrame(rows)
     if table.empty:
         return table
+    # A stable order: pinned words come first, the others stay as they were measured.
     table.insert(3, "pinned", table["word"].isin(list(pinned)))
     return table.sort_values("pinned", ascending=False, kind="stable", ignore_index=True)
 

@@ -161,7 +161,7 @@ class PairBench:
             epsilons = admissible(mechanism) if whole else np.array([epsilon])
             return self.shared.law(mechanism, word, epsilons, self.pair.rankings[word])
 
-        key = (mechanism, word, -1.0 if whole else epsilon)
+        key = (mechanism, word, -1.0 if whole else epsilon)  # one estimate for the whole grid
         law = memo(self._laws, key, compute, _KEPT_LAWS)
         return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 

@@ -114,6 +114,7 @@ def swatch(mechanism: str) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
         f'<circle cx="8" cy="8" r="7" fill="{style_of(mechanism).colour}"/></svg>'
     )
+    # No file of the server: the rules of the page let pictures come from itself and from data.
     return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
 
 

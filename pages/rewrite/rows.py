@@ -142,9 +142,10 @@ def _strip(
     words, word = bench.lexicon.words, bench.word(place)
     pieces, texts = [], []
     for piece in drawn.pieces(place):
+        # The last piece has no end, whose logarithm would be infinite.
         start, stop = where(piece.from_epsilon), where(min(piece.to_epsilon, 1e300))
         if not stop > start:
-            continue
+            continue  # it lies outside the range of the slider
         output = words[piece.output]
         end = f"to {piece.to_epsilon:.3g}" if stop < 1 else "on"
         text = f"{output}: from ε = {piece.from_epsilon:.3g} {end}"

@@ -10,13 +10,17 @@ from dpcore.plots.captions import epsilon_reading
 from pages.rewrite.place import chosen_place
 from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
-from pages.rewrite.views import views
+from pages.rewrite.view_draws import draws_view
+from pages.rewrite.view_files import files_view
+from pages.rewrite.view_protection import protection_view
+from pages.rewrite.view_word import word_view
 from pages.shared import link
 from pages.shared.fields import choose_seed
 from pages.shared.groups import grouped
 from pages.shared.messages import note
 from pages.shared.progress import timed
 from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -24,6 +28,12 @@ if TYPE_CHECKING:
     from pages.shared.sidebar import Choices
 
 MAX_DRAW = 9_999
+_VIEWS = {
+    "What is not protected": protection_view,
+    "One word: strip and odds": word_view,
+    "100 draws": draws_view,
+    "Link, files, command": files_view,
+}
 
 
 @st.fragment
@@ -38,7 +48,7 @@ def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text:
     rewritten(bench, mechanisms, dials, seed, number, key="grid", chosen=chosen, place=place)
     epsilons = {m.key: epsilon_at(m, dials) for m in mechanisms}
     scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
-    views(scene)
+    tabs(_VIEWS, "view", scene)
 
 
 def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:

@@ -94,6 +94,7 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
     lengths = np.array(
         [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
     )
+    # One of m words, exchanged for any other, moves the mean by at most the diameter over m.
     diameter = float(words.extent.diameter)
     counted = words_within(noisy.certified.sizes, lengths, diameter)
     certain = int((counted > 0).sum())

@@ -127,6 +127,7 @@ def _certified(record: Recorded) -> None:
 def _at(curves: pd.DataFrame) -> float:
     """A size at which the curves are apart: the first where the best has lost a quarter."""
     best = curves.groupby("x")["mean"].max()
+    # At 0 all are alike, and far out all are at 0.
     lost = best.index[best < 0.75 * best.max()]
     return float(lost[0] if len(lost) else best.index[-1])
 

@@ -121,7 +121,7 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
             likely = _likely(words, chosen, document)
             if likely is None:
                 return
-            table, share = likely, 1.0
+            table, share = likely, 1.0  # a private rewriting draws every word anew
         _both(words, rules, document, table, share)
     except DpcoreError as error:
         refuse("There is no certificate for this text.", error)

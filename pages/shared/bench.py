@@ -200,4 +200,5 @@ def admissible(mechanism: Mechanism) -> np.ndarray:
 
 
 def _law_key(mechanism: Mechanism, epsilon: float) -> float:
+    # Along rays one estimate serves every ε of the slider: no ε is −1.
     return epsilon if mechanism.rays is None else -1.0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.mechanism import Mechanism
 
+# Finer where a decade begins, so that neighbouring steps differ by 11 to 25 % all the way.
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 

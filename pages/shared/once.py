@@ -51,6 +51,8 @@ def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) 
     shelf = _shelf(name)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())
+    # Two keys are computed side by side; who asks for the same one waits here, and computes it only
+    # if the first was interrupted.
     with making, under_a_lock():
         known: T | object = shelf.results.get(key, _ABSENT)
         if known is not _ABSENT:

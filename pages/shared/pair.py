@@ -44,6 +44,7 @@ def choose(slot: str, word: str, *, typed: bool = False) -> None:
 
 def exchange(first: str, second: str) -> None:
     """Select two words that are shown in each other's place; each keeps its privacy."""
+    # Read before the first choice, which changes what is typed.
     swap = {WORD: OTHER, OTHER: WORD}
     typed = frozenset(swap[slot] for slot in st.session_state.get(_TYPED, frozenset()))
     choose(WORD, second, typed=WORD in typed)

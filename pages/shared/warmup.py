@@ -41,7 +41,7 @@ def warm_up() -> None:
         import pages.robustness.views
         import pages.utility.running
         import pages.utility.views  # noqa: F401
-    from dpcore.mechanisms.registry import MECHANISMS, resolve
+    from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
@@ -50,10 +50,8 @@ def warm_up() -> None:
     try:
         words = lexicon("default")
         bench = first_bench(words, Choices("default").reading)
-        known = {kind.short for kind in MECHANISMS.values()}
         for short in DEFAULT_MECHANISMS:
-            if short in known:
-                bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
+            bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
         recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do
@@ -63,17 +61,16 @@ def warm_up() -> None:
 
 def _look_ahead() -> None:
     """Begin in the background what the first view of another page would wait for."""
-    from dpcore.mechanisms.registry import MECHANISMS, resolve
+    from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
     from pages.neighbourhoods.measuring import measure_ahead as measure_pair
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
 
-    known = {kind.short for kind in MECHANISMS.values()}
     try:
         words = lexicon("default")
-        kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
+        kinds = [resolve(short) for short in CURVE_MECHANISMS]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
         mechanisms = [mechanism(words, kind.key) for kind in kinds]
     except DpcoreError:

@@ -115,6 +115,7 @@ def _columns(table: Table) -> tuple[str, str]:
     """Which columns are meant; by default the one with the longest entries is the text."""
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(len(table.columns))]
     longest = lengths.index(max(lengths))
+    # Labels repeat themselves: of the other columns the one with the fewest different entries.
     others = [i for i in range(len(table.columns)) if i != longest]
     fewest = min(others, key=lambda i: len({row[i] for row in table.rows}))
     places = list(range(len(table.columns)))
