@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.believing import AROUND, LIST
-from tests.pages.app import said, table
-from tests.pages.attacker.reading import FEW, type_word
+from tests.pages.app import said, table, type_word
+from tests.pages.attacker.reading import FEW
 
 
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:

@@ -41,14 +41,6 @@ def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object
     monkeypatch.setattr(measuring, "_measured", watched)
 
 
-def pin(test: AppTest, key: str, word: str | None) -> None:
-    """Choose a word, or type one that is not offered, which `AppTest` does not know by itself."""
-    box = test.selectbox(key=key)
-    if word is not None and word not in box.options:
-        box.options.append(word)
-    box.set_value(word).run()
-
-
 def marks(test: AppTest) -> list[str]:
     """Where the lines of the marks stand."""
     return re.findall(

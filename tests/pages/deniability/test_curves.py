@@ -10,9 +10,7 @@ from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, said
-from tests.pages.deniability.reading import (
-    watch_sessions,
-)
+from tests.pages.deniability.reading import watch_sessions
 
 
 def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> None:

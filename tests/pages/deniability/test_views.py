@@ -14,11 +14,7 @@ from dpcore.cli.main import main
 from pages.deniability.board import EQUAL
 from pages.deniability.choosing import LIST, TEXT
 from tests.pages.app import figures, said
-from tests.pages.deniability.reading import (
-    CORPUS,
-    assert_no_cell_says_none,
-    row,
-)
+from tests.pages.deniability.reading import CORPUS, assert_no_cell_says_none, row
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """The start page: rewritten when it opens, the same numbers as elsewhere, nothing heavy, links."""
 
-import json
 import math
 import re
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,18 +14,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.start.sentence import SHOWN
 from tests.needs import ROOT
-from tests.pages.app import open_page, said
-
-
-def rows(test: AppTest) -> dict[str, dict[str, Any]]:
-    assert not test.exception, test.exception
-    drawn = [element.proto for element in test.get("bidi_component")]
-    (grid,) = [proto for proto in drawn if proto.component_name.endswith(".grid")]
-    return {row["key"]: row for group in json.loads(grid.json)["groups"] for row in group["rows"]}
-
-
-def words(row: dict[str, Any]) -> str:
-    return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
+from tests.pages.app import open_page, rows, said, written
 
 
 def prose(test: AppTest) -> str:
@@ -67,7 +54,7 @@ def test_its_rows_are_those_of_the_page_rewrite_after_a_walk() -> None:
     test = test.switch_page("pages/start/page.py").run()
     assert test.text_area(key="text").value == "a small dog"
     for key, row in rows(test).items():
-        assert words(row) == words(elsewhere[key])
+        assert written(row) == written(elsewhere[key])
         assert row["count"] == elsewhere[key]["count"]
         assert row["promise"] == elsewhere[key]["promise"]
     assert all(reading in prose(test) for reading in readings)

@@ -1,10 +1,8 @@
 """The Rewrite page under AppTest: what it shows, what it refuses, what it never renders."""
 
-import gc
+import functools
 import json
 from collections.abc import Callable
-from types import FunctionType, ModuleType
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,35 +11,14 @@ from pages.shared import resources
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import first_bench
 from pages.shared.sidebar import Choices
-from tests.pages.app import unopened
+from tests.pages.app import grid, open_page, rows, strings_of, written
 
 VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
 
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
-        test = unopened("rewrite")
-        for name, value in state.items():
-            test.session_state[name] = value
-        return test.run()
-
-    return make
-
-
-def grid(test: AppTest) -> dict[str, Any]:
-    assert not test.exception, test.exception
-    drawn = [element.proto for element in test.get("bidi_component")]
-    (grid,) = [proto for proto in drawn if proto.component_name.endswith(".grid")]
-    return json.loads(grid.json)
-
-
-def rows(test: AppTest) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for group in grid(test)["groups"] for row in group["rows"]}
-
-
-def written(row: dict[str, Any]) -> str:
-    return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
+    return functools.partial(open_page, "rewrite")
 
 
 def shown_text(test: AppTest) -> str:
@@ -220,22 +197,6 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     shared += [resources.mechanism(words, key) for key in rows(test)]
     for thing in (*shared, resources.lexicon_names()):
         assert not any(secret in text for text in strings_of(thing))
-
-
-def strings_of(root: object) -> list[str]:
-    """Every string that can be reached from an object, without leaving for code and modules."""
-    seen: set[int] = set()
-    waiting, texts = [root], []
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or isinstance(thing, ModuleType | type | FunctionType):
-            continue
-        seen.add(id(thing))
-        if isinstance(thing, str):
-            texts.append(thing)
-        else:
-            waiting += gc.get_referents(thing)
-    return texts
 
 
 def test_a_refused_setting_leaves_out_one_mechanism(opened: Callable[..., AppTest]) -> None:
