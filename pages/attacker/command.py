@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pages.attacker.believing import AROUND, LIST
 from pages.shared import link
-from pages.shared.command import command_line, mechanism_words
+from pages.shared.reproducing import command_line, mechanism_words
 
 if TYPE_CHECKING:
     from pages.attacker.believing import Belief

@@ -19,12 +19,11 @@ from dpcore.plots.deniability.recorded import (
 )
 from dpcore.plots.style import SCALES
 from dpcore.study.provenance import provenance, undefined_sentence
-from pages.shared.compared import show_compared
 from pages.shared.downloads import csv_button
 from pages.shared.fields import pick
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
-from pages.shared.recorded import recorded
+from pages.shared.recorded import recorded, show_compared
 from pages.shared.reproducing import show_line
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from pages.deniability.moving import OPEN_VIEW, epsilon_at
 from pages.deniability.solving import solve_view
 from pages.deniability.tables import word_table
 from pages.shared import link
-from pages.shared.command import command_line, mechanism_words
 from pages.shared.downloads import csv_button
 from pages.shared.groups import group_of
 from pages.shared.messages import note
-from pages.shared.reproducing import show_line
+from pages.shared.reproducing import command_line, mechanism_words, show_line
 from pages.shared.table import show_table
 from pages.shared.tabs import tabs
 

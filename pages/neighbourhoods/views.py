@@ -15,11 +15,10 @@ from pages.neighbourhoods.session import follow
 from pages.neighbourhoods.tables import extremes_table
 from pages.neighbourhoods.words import selectable
 from pages.shared import link
-from pages.shared.command import command_line, mechanism_words
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.pair import pair_is_typed
-from pages.shared.reproducing import show_line
+from pages.shared.reproducing import command_line, mechanism_words, show_line
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:

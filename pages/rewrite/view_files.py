@@ -8,10 +8,9 @@ import streamlit as st
 
 from pages.rewrite.tables import grid_table
 from pages.shared import link
-from pages.shared.command import command_line, mechanism_words
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
-from pages.shared.reproducing import show_line
+from pages.shared.reproducing import command_line, mechanism_words, show_line
 
 if TYPE_CHECKING:
     import pandas as pd

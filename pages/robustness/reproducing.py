@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.robustness.victims import NETWORKS
-from pages.shared.command import command_line, mechanism_words
+from pages.shared.reproducing import command_line, mechanism_words
 
 if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded

@@ -11,7 +11,6 @@ from dpcore.errors import DpcoreError
 from dpcore.papers.comparison import compare
 from dpcore.study.provenance import provenance as how_made
 from dpcore.study.recorded import read_recorded
-from pages.shared.compared import show_compared
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import show_line
@@ -34,6 +33,21 @@ def recorded(name: str) -> Recorded:
 @st.cache_resource(max_entries=16, show_spinner="Comparing with the paper…")
 def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
     return compare(_experiment)
+
+
+def show_compared(row: Row) -> None:
+    """Draw numbers, and beside them (on a phone below them) the reason.
+
+    No table: its columns would be too narrow for the reasons.
+    """
+    numbers = [f"The paper: {row.said}", f"Measured here: {row.ours}"]
+    if row.difference:
+        numbers.append(f"Difference: {row.difference}")
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{row.quantity}** ({row.figure})")
+        left, right = st.columns([2, 3])
+        left.text("\n".join(numbers))
+        right.text(row.reason)
 
 
 def papers_view(experiment: Recorded) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from pages.shared import link
 from pages.shared.messages import note
+
+if TYPE_CHECKING:
+    from dpcore.mechanisms.mechanism import Mechanism
 
 
 def show_line(line: str) -> None:
@@ -41,3 +47,18 @@ def link_and_command(command: str | None, contents: str, *, typed: bool) -> None
         if command is not None:
             show_line(command)
         note(contents)
+
+
+def command_line(*words: str) -> str:
+    """A command of the engine, each word quoted where a shell would take it apart."""
+    return shlex.join(("python", "-m", "dpcore", *words))
+
+
+def mechanism_words(mechanism: Mechanism, epsilon: float) -> list[str]:
+    """The options that name a mechanism with those settings that are not the usual ones, and ε."""
+    words = ["--mechanism", mechanism.key, "--epsilon", repr(epsilon)]
+    declared = mechanism.parameters()
+    for name, value in mechanism.settings().items():
+        if value != declared[name]["default"]:
+            words += ["--set", f"{name}={value}"]
+    return words

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared import link
-from pages.shared.command import command_line
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
 from pages.shared.recorded import made_view, papers_view
-from pages.shared.reproducing import show_line, show_link
+from pages.shared.reproducing import command_line, show_line, show_link
 from pages.utility.curves import curves_view
 from pages.utility.evidence import choose_part
 from pages.utility.examples import own_examples, recorded_examples
