@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
-from pages.shared.fields import segments
+from pages.shared.fields import name_ends, segments
 from pages.shared.messages import note
 from pages.shared.once import once
 from pages.shared.words import spelled
@@ -90,9 +90,7 @@ def _share() -> int:
         help="0 %: all words of the vocabulary alike. 100 %: every word as frequent as in ordinary "
         "English text. Between the two the probabilities are mixed.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-        st.markdown(":small[all words alike]", width="content")
-        st.markdown(":small[as often as in English]", width="content")
+    name_ends("all words alike", "as often as in English")
     return int(share)
 
 

@@ -18,7 +18,7 @@ from pages.attacker.scene import Scene
 from pages.attacker.sentence_view import sentence_view
 from pages.shared.groups import START_EPSILON, group_of
 from pages.shared.memo import session_memo
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.shared.slider import epsilon_slider
 from pages.shared.tabs import tabs
 
@@ -49,10 +49,9 @@ def board(mechanism: Mechanism, lexicon: str) -> None:
     group = group_of(mechanism.meaning)
     defined = [epsilon for epsilon in group.grid if epsilon in mechanism.admissible]
     if not defined:
-        st.info(
+        inform(
             "With these settings the mechanism is defined at no ε of the slider: change them in "
-            "the sidebar.",
-            icon=":material/info:",
+            "the sidebar."
         )
         return
     usual = START_EPSILON.get(group.name, group.start)

@@ -16,7 +16,7 @@ from pages.attacker.weighing import TOP, channel_for
 from pages.neighbourhoods.density import density_or_button
 from pages.shared.figure import show_figure
 from pages.shared.memo import memo
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
 from pages.shared.table import show_table
@@ -36,10 +36,9 @@ def exposed_view(scene: Scene) -> None:
         "attacker then believes; under TEM no other output gives a word away more."
     )
     if not scene.mechanism.exact_law:
-        st.info(
+        inform(
             "Words are ranked by probabilities that this mechanism does not have: choose tem, for "
-            "instance. The page Neighbourhoods compares two words under every mechanism.",
-            icon=":material/info:",
+            "instance. The page Neighbourhoods compares two words under every mechanism."
         )
         return
     belief = choose_belief()

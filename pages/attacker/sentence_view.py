@@ -17,7 +17,7 @@ from pages.attacker.sentence import bench_of, is_typed, outputs_of
 from pages.shared.downloads import csv_button
 from pages.shared.fields import choose_seed
 from pages.shared.memo import session_memo
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command, show_line
 from pages.shared.table import show_table
@@ -60,10 +60,9 @@ def sentence_view(scene: Scene) -> None:
         "Of all noise on this page: who opens the same link sees the same words.", 150
     )
     if not scene.mechanism.exact_law:
-        st.info(
+        inform(
             "This attacker needs a mechanism whose probabilities can be computed: choose tem, "
-            "for instance.",
-            icon=":material/info:",
+            "for instance."
         )
         recorded_view(scene)
         return

@@ -23,7 +23,7 @@ from pages.audit.tables import (
 )
 from pages.shared import link
 from pages.shared.downloads import csv_button
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.reproducing import show_line
 from pages.shared.table import show_table
 
@@ -43,10 +43,7 @@ def detail(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
     verdict = compute(key, words, settings) if pressed else known(key, words, settings, recorded)
     if verdict is None:
         if not pressed:
-            st.info(
-                "Not computed yet on this lexicon at these settings: press the button above.",
-                icon=":material/info:",
-            )
+            inform("Not computed yet on this lexicon at these settings: press the button above.")
         return
     _verdict(verdict)
     pictures(key, words, settings)

@@ -13,7 +13,7 @@ from pages.deniability.tables import equal_table, read_table
 from pages.shared.fields import pick
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.shared.slider import epsilon_slider
 from pages.shared.table import numbers, show_table
 
@@ -87,10 +87,7 @@ def _moving(
     with st.container(gap=None):
         epsilon = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
     if epsilon not in reference.measured.epsilons:
-        st.info(
-            f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.",
-            icon=":material/info:",
-        )
+        inform(f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.")
         for place in places.values():
             place.clear()
         below.empty()

@@ -10,6 +10,7 @@ from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.captions import tally_caption
 from pages.rewrite.tables import sentences_table, tally_table
 from pages.shared.downloads import csv_button
+from pages.shared.messages import inform
 from pages.shared.progress import timed
 from pages.shared.table import show_table
 
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 def draws_view(scene: Scene) -> None:
     """Tally the draws of the chosen mechanism at its ε."""
     if not (scene.defined and scene.bench.sentence.protected):
-        st.info(
-            "There is nothing to draw: choose a word of a mechanism that is defined at its ε.",
-            icon=":material/info:",
-        )
+        inform("There is nothing to draw: choose a word of a mechanism that is defined at its ε.")
         return
     title = scene.chosen.title
     request = (scene.chosen, scene.seed, PAGE_DRAWS)

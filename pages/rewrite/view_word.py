@@ -14,7 +14,7 @@ from pages.rewrite.place import choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits
 def word_view(scene: Scene) -> None:
     """Draw the three figures of the chosen word."""
     if not scene.bench.sentence.protected:
-        st.info("This text has no protected word.", icon=":material/info:")
+        inform("This text has no protected word.")
         return
     _choose(scene)
     st.subheader("The ε-strip", anchor=False)
@@ -38,17 +38,16 @@ def word_view(scene: Scene) -> None:
     )
     _strip(scene)
     if scene.bench.word(scene.place) < 0:
-        st.info(
+        inform(
             "This word is not in the vocabulary: a random word stands in for it, so it has no "
-            "likely outputs and no odds of its own.",
-            icon=":material/info:",
+            "likely outputs and no odds of its own."
         )
         return
     st.subheader("The most likely outputs", anchor=False)
     if scene.defined:
         _law(scene)
     else:
-        st.info("The chosen mechanism is not defined at this ε.", icon=":material/info:")
+        inform("The chosen mechanism is not defined at this ε.")
     st.subheader("The odds", anchor=False)
     _odds(scene)
 

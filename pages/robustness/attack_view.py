@@ -21,7 +21,7 @@ from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.groups import group_of
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.reproducing import link_and_command
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
@@ -180,10 +180,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
     read_as = int(attacked.predict(document.bags)[0])
     st.text(document.text)
     if document.label is not None and read_as != document.label:
-        st.info(
-            "This text is misread without an attack: choose another, or another classifier.",
-            icon=":material/info:",
-        )
+        inform("This text is misread without an attack: choose another, or another classifier.")
         return
     try:
         result = hunted(words, hunt, document.bags, read_as)

@@ -18,7 +18,7 @@ from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
 from pages.shared.fields import segments, steps
 from pages.shared.groups import START_EPSILON, group_of
 from pages.shared.memo import session_memo
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import mechanisms_or_stop
 from pages.shared.slider import epsilon_slider
 from pages.shared.table import show_table
@@ -92,10 +92,7 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
             return None
         document = Document(text, bags_of([text], words), None)
     if not (document.bags.words >= 0).any():
-        st.info(
-            "The text has no word of the lexicon, so there is nothing to exchange.",
-            icon=":material/info:",
-        )
+        inform("The text has no word of the lexicon, so there is nothing to exchange.")
         return None
     return document
 
@@ -138,10 +135,9 @@ def _likely(
 ) -> Substitutions | None:
     (mechanism,) = mechanisms_or_stop(words, [chosen])
     if not mechanism.exact_law:
-        st.info(
+        inform(
             "Which words are likely is known exactly only where probabilities can be computed: "
-            "choose tem in the sidebar, for instance.",
-            icon=":material/info:",
+            "choose tem in the sidebar, for instance."
         )
         return None
     group = group_of(mechanism.meaning)

@@ -113,6 +113,13 @@ def whole_number(
     )
 
 
+def name_ends(left: str, right: str) -> None:
+    """Say below a slider what its two ends mean."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
+        st.markdown(f":small[{left}]", width="content")
+        st.markdown(f":small[{right}]", width="content")
+
+
 def choose_seed(meaning: str, width: int = 200) -> int:
     """Draw the field of the seed, the same on every page.
 

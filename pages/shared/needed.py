@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.shared.messages import refuse
+from pages.shared.messages import inform, refuse
 from pages.shared.resources import lexicon, mechanism
 
 if TYPE_CHECKING:
@@ -47,6 +47,6 @@ def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -
         except DpcoreError as error:
             refuse("A mechanism is left out: change its settings in the sidebar.", error)
     if not mechanisms:
-        st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
+        inform("Choose at least one mechanism in the sidebar.")
         st.stop()
     return mechanisms

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.fields import name_ends
 from pages.shared.groups import admissible_grid
 
 if TYPE_CHECKING:
@@ -48,7 +49,5 @@ def epsilon_slider(
         help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
         "privacy, to the right closer meaning.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-        st.markdown(":small[← stronger privacy]", width="content")
-        st.markdown(":small[closer meaning →]", width="content")
+    name_ends("← stronger privacy", "closer meaning →")
     return epsilon

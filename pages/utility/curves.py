@@ -16,7 +16,7 @@ from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import curves
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.utility.linking import choose_one, choose_some
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def curves_view(evidence: Evidence) -> None:
             "used, words that stay, and likeness of the rewritten text.",
         )
     if not names:
-        st.info("Choose at least one quantity above.", icon=":material/info:")
+        inform("Choose at least one quantity above.")
         return
     if how == NOMINAL:
         _nominal(evidence, names)
@@ -154,7 +154,7 @@ def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group:
 def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
     drawn = [name for name in names if name != by]
     if not drawn:
-        st.info("Choose another quantity: this one is the axis.", icon=":material/info:")
+        inform("Choose another quantity: this one is the axis.")
     for pair in _pairs(drawn):
         for column, name in zip(st.columns(len(pair)), pair, strict=True):
             table, figure, caption = evidence.once((by, name), _over(evidence, by, name))

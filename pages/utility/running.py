@@ -18,7 +18,7 @@ from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
 from pages.shared.fields import pick, whole_number
 from pages.shared.groups import grouped
-from pages.shared.messages import refuse
+from pages.shared.messages import inform, refuse
 from pages.utility.evidence import Rows
 from pages.utility.uploading import CORPORA, choose_texts
 
@@ -204,10 +204,7 @@ def _ending(run: Run) -> None:
     if job.error is not None:
         refuse("The run ended early; what was done before is shown.", DpcoreError(job.error))
     elif job.stopped:
-        st.info(
-            f"Stopped after {run.seen} of {len(run.live.plan.cells())} parts.",
-            icon=":material/info:",
-        )
+        inform(f"Stopped after {run.seen} of {len(run.live.plan.cells())} parts.")
 
 
 def title_of(run: Run) -> str:
