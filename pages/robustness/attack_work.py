@@ -17,6 +17,8 @@ from pages.robustness.words_work import Rules, allowed, read
 from pages.shared.memo import session_memo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.attack.genetic.candidates import Candidates
     from dpcore.attack.genetic.genetic import Attacked, Genetic
     from dpcore.attack.genetic.trial import AdversarialAccuracy, Step
@@ -139,17 +141,21 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
     # Texts of one kind follow each other: spread over all of them.
     rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
     bags, labels = corpus.test.part(rows), corpus.test_labels[rows]
-    mechanism, table = hunt.mechanism, allowed(words, hunt.neighbours)
 
-    def candidates(text: Bags, rng: np.random.Generator) -> Candidates:
-        if mechanism is None:
-            return from_substitutions(text, table)
-        return from_mechanism(text, mechanism, hunt.epsilon, rng)
+    def accuracy(
+        candidates: Callable[[Bags, np.random.Generator], Candidates],
+    ) -> AdversarialAccuracy:
+        return adversarial_accuracy(
+            attacked, bags, labels, candidates, hunt.settings, hunt.seed, progress
+        )
 
-    accuracy = adversarial_accuracy(
-        attacked, bags, labels, candidates, hunt.settings, hunt.seed, progress
+    mechanism = hunt.mechanism
+    if mechanism is not None:
+        return Trial(
+            accuracy(lambda text, rng: from_mechanism(text, mechanism, hunt.epsilon, rng)), None
+        )
+    table = allowed(words, hunt.neighbours)
+    return Trial(
+        accuracy(lambda text, _: from_substitutions(text, table)),
+        certified_share(attacked, bags, labels, table, hunt.settings.share),
     )
-    certified = None
-    if mechanism is None:
-        certified = certified_share(attacked, bags, labels, table, hunt.settings.share)
-    return Trial(accuracy, certified)
