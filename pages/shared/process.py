@@ -8,9 +8,9 @@ All numbers are of the commits that made the change, on two cores, with Chromium
 | `give_memory_back` | memory of a process that has shown all pages | 30 % less |
 | `settle`, in place of Streamlit's collection after each run | fifty people: 690 ms, one in \
 twenty 1,822 ms | 15 ms, 45 ms |
-| `one_thread_each` | processor time of a sentence, whose wait is the same either way: twice | \
-once |
 | `settle` freezes what stays | a step with all pages visited 26 ms | 14 ms |
+| `one_thread_each` | a sentence costs two threads' time of the processor | one thread's, and it \
+takes as long |
 """
 
 from __future__ import annotations
