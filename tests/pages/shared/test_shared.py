@@ -122,3 +122,15 @@ def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0)
     assert list(progress.timed("Drawing", [1, 2])) == [1, 2]
     assert shown == []
+
+
+def test_what_is_missing_from_certainty_is_summed_from_logarithms() -> None:
+    words = resources.lexicon("default")
+    bench = Bench(prepare("doctor", words), resources.directions(words.fingerprint))
+    word, response = bench.word(0), resources.mechanism(words, "k-ary.v1")
+    assert bench.probability(response, word, word, 60.0)[0] == 1.0
+    wanted = math.log(len(words) - 1) - 60.0
+    assert bench.log_change(response, word, 60.0) == pytest.approx(wanted, rel=1e-12)
+    tem = resources.mechanism(words, "tem.v1")
+    stays = bench.probability(tem, word, word, 2.0)[0]
+    assert math.exp(bench.log_change(tem, word, 2.0)) == pytest.approx(1.0 - stays, rel=1e-9)
