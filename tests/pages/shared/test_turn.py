@@ -113,7 +113,9 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
     del slot.progress  # type: ignore[attr-defined]
     with Reporter("Attacking") as progress:
         progress("texts", 1, 10)
-    assert slot.said[0].startswith("Attacking: texts, 1 of 10")
+    # What was interrupted has taken away its progress; what came after it was shown.
+    assert slot.said[0] == "gone"
+    assert slot.said[1].startswith("Attacking: texts, 1 of 10")
 
 
 def test_a_run_that_has_its_turn_takes_no_second_one() -> None:
