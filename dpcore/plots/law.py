@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, plain, probability_text
+from dpcore.plots.layout import axis, factor_text, plain, probability_text
 from dpcore.plots.style import style_of
 from dpcore.plots.traces import drawn
 
@@ -49,19 +51,28 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
     )
 
 
-def law_caption(table: pd.DataFrame, stay: tuple[float, float, float], method: str) -> str:
+def law_caption(
+    table: pd.DataFrame,
+    stay: tuple[float, float, float],
+    method: str,
+    log_change: float = -math.inf,
+) -> str:
     """What the bars of `law_figure` show.
 
     Args:
         table: as there.
         stay: probability that the word stays, with the ends of its interval.
         method: how the probabilities were found.
+        log_change: ln of the probability that it does not stay; −∞ where that is not known.
     """
     word = str(table["word"].iloc[0])
     best = table.iloc[0]
     shown = float(table["probability"].sum())
     how = "exact" if bool(table["exact"].all()) else "estimated"
     stays = probability_text(*stay)
+    # No private mechanism keeps a word for certain: what is missing from 1 is shown, however small.
+    if stays == "1" and log_change > -math.inf:
+        stays = f"1 − {factor_text(log_change)}"
     first = (
         f"“{word}” stays with probability {stays}"
         if best["output"] == word

@@ -11,6 +11,8 @@ import streamlit as st
 
 from dpcore.rewrite.sentence import prepare
 from pages.shared.bench import Bench
+from pages.shared.memo import latest
+from pages.shared.once import once
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.shared.resources import directions
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pages.shared.sidebar import Choices
 
 _BENCH = "bench"
+_READINGS = 4  # lexicons and options whose first bench is kept
 
 
 def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
@@ -30,25 +33,19 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
     """
     if text == PRESETS[DEFAULT_PRESET]:
         st.session_state.pop(_BENCH, None)
-        return first_bench(words.fingerprint, choices.treatment, words)
+        return first_bench(words, choices.treatment)
     identity = (text, words.fingerprint, choices.treatment)
-    held = st.session_state.get(_BENCH)
-    if held is not None and held[0] == identity:
-        same: Bench = held[1]
-        return same
-    bench = _bench(text, words, choices.treatment)
-    st.session_state[_BENCH] = (identity, bench)
-    return bench
+    return latest(_BENCH, identity, lambda: _bench(text, words, choices.treatment))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def first_bench(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    treatment: Treatment,
-    _words: Lexicon,
-) -> Bench:
+def first_bench(words: Lexicon, treatment: Treatment) -> Bench:
     """The bench of the first example: fifty people who open the page need not draw it each."""
-    return _bench(PRESETS[DEFAULT_PRESET], _words, treatment)
+    return once(
+        "first bench",
+        (words.fingerprint, treatment),
+        lambda: _bench(PRESETS[DEFAULT_PRESET], words, treatment),
+        _READINGS,
+    )
 
 
 def _bench(text: str, words: Lexicon, treatment: Treatment) -> Bench:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
+from pages.shared.fields import pick
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.presets import DEFAULT_MECHANISMS
@@ -48,12 +49,11 @@ def sidebar() -> Choices:
         mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
         name = choose_lexicon()
         st.subheader("What becomes of the text", anchor=False)
-        policy = st.selectbox(
+        policy = pick(
             "Words outside the vocabulary",
             [str(option) for option in UnknownWordPolicy],
-            key="unknown",
-            bind="query-params",
-            help="Names, numbers and addresses are often not in the vocabulary. Then they are "
+            "unknown",
+            "Names, numbers and addresses are often not in the vocabulary. Then they are "
             "never passed through, because that would publish them. One that is in the "
             "vocabulary, such as 14 or london, is replaced like any other word, and may come out.",
         )
@@ -65,12 +65,11 @@ def sidebar() -> Choices:
             help="Words such as 'the' and 'of' stay, which reads better. It releases them: "
             "their presence and position are then not protected.",
         )
-        case = st.selectbox(
+        case = pick(
             "Capital letters",
             [str(option) for option in CasePolicy],
-            key="case",
-            bind="query-params",
-            help="keep: capitals stay where they were. sentence: only the first word of each "
+            "case",
+            "keep: capitals stay where they were. sentence: only the first word of each "
             "sentence gets one.",
         )
         note("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
@@ -91,12 +90,11 @@ def carried_choices(lexicon: str) -> Choices:
 def choose_lexicon() -> str:
     """Draw the choice of the lexicon; return its name in the catalogue."""
     st.subheader("Vocabulary", anchor=False)
-    return st.selectbox(
+    return pick(
         "Lexicon",
         lexicon_names() or ["default"],
-        key="lexicon",
-        bind="query-params",
-        help="The words that can come out, and the vectors that say how far apart they are. "
+        "lexicon",
+        "The words that can come out, and the vectors that say how far apart they are. "
         "Add others with `python -m dpcore lexicon add`.",
     )
 
@@ -181,8 +179,8 @@ def _news(group: str, key: str) -> list[str] | None:
 
 def _last(group: str) -> tuple[int, list[str] | None]:
     """How often a group was chosen anew, and what was chosen last."""
-    found: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
-    return found
+    last: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    return last
 
 
 def _carry(group: str, key: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.shared.fields import name_ends
 from pages.shared.groups import admissible_grid
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ def epsilon_slider(
         members: its mechanisms that are shown; one of them at least is defined at every step.
         on_change: called when it has moved.
         start: where a fresh visit begins; the group's own start if None.
-        grid: the values to choose from; None for those of the group.
+        grid: the values of ε to choose from; None for those of the group.
 
     Returns:
-        A value of the group's grid (ln ε if the group is logarithmic).
+        ε, a value of the grid.
     """
     grid = admissible_grid(group, members) if grid is None else grid
     start = group.start if start is None else start
-    value: float = st.select_slider(
+    epsilon: float = st.select_slider(
         group.title,
         grid,
         value=start if start in grid else grid[len(grid) // 2],
@@ -48,7 +49,5 @@ def epsilon_slider(
         help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
         "privacy, to the right closer meaning.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-        st.markdown(":small[← stronger privacy]", width="content")
-        st.markdown(":small[closer meaning →]", width="content")
-    return value
+    name_ends("← stronger privacy", "closer meaning →")
+    return epsilon

@@ -84,7 +84,7 @@ def test_a_file_holds_one_entry_for_each(tmp_path, monkeypatch):
 def test_the_slider_stands_on_the_table():
     """So what a page shows is certified at that very ε."""
     metric = next(group for group in GROUPS if group.name == "metric")
-    assert set(metric.epsilons) <= set(EPSILONS)
+    assert set(metric.grid) <= set(EPSILONS)
 
 
 @pytest.mark.parametrize("name", ["tem-calibrated", "truncated-gumbel-repaired"])

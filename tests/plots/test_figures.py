@@ -84,6 +84,13 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     assert law_caption(bars(True), 3 * (0.2,), "closed form").endswith("Exact: closed form.")
 
 
+def test_a_word_that_almost_certainly_stays_shows_what_is_missing_from_1() -> None:
+    caption = law_caption(bars(True), 3 * (1.0,), "closed form", -50.0)
+    assert "stays with probability 1 − 1.9·10⁻²²;" in caption
+    assert "stays with probability 1;" in law_caption(bars(True), 3 * (1.0,), "closed form")
+    assert "1 −" not in law_caption(bars(True), 3 * (0.9994,), "closed form", -7.4)
+
+
 ODDS = pd.DataFrame(
     [
         (

@@ -1,5 +1,6 @@
 """The Deniability page of a session that holds some state already."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,4 @@ FEW = {"sample": 3, "runs": 20}
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
-        return open_page("deniability", **(FEW | state))
-
-    return make
+    return functools.partial(open_page, "deniability", **FEW)

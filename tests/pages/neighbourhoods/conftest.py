@@ -1,5 +1,6 @@
 """The Neighbourhoods page of a session that holds some state already."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,4 @@ from tests.pages.app import open_page
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
-        return open_page("neighbourhoods", **state)
-
-    return make
+    return functools.partial(open_page, "neighbourhoods")

@@ -91,10 +91,10 @@ def test_what_is_freed_is_given_back() -> None:
 
 def test_what_stays_is_not_walked_and_what_went_is_found_now_and_then() -> None:
     shown = [line.split() for line in _printed(SETTLED).splitlines()]
-    first, between, found = (int(count) for count, _ in shown)
+    first, between, after = (int(count) for count, _ in shown)
     assert first > 0
     assert between == first  # nothing is walked for twenty seconds
-    assert found >= first + 10_000
+    assert after >= first + 10_000
     assert [gone for _, gone in shown] == ["False", "False", "True"]
 
 
@@ -142,8 +142,8 @@ def test_elsewhere_nothing_is_done(error: type[Exception], monkeypatch: pytest.M
 OPEN = Path("/dev/fd")
 
 
-def waits(one: socket.socket) -> bool:
-    return not one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+def waits(connection: socket.socket) -> bool:
+    return not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.skipif(not OPEN.is_dir(), reason="no list of this process's sockets")

@@ -1,10 +1,8 @@
 """The Rewrite page under AppTest: what it shows, what it refuses, what it never renders."""
 
-import gc
+import functools
 import json
 from collections.abc import Callable
-from types import FunctionType, ModuleType
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,35 +11,14 @@ from pages.shared import resources
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import first_bench
 from pages.shared.sidebar import Choices
-from tests.pages.app import unopened
+from tests.pages.app import grid, open_page, rows, strings_of, written
 
 VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
 
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
-        test = unopened("rewrite")
-        for name, value in state.items():
-            test.session_state[name] = value
-        return test.run()
-
-    return make
-
-
-def grid(test: AppTest) -> dict[str, Any]:
-    assert not test.exception, test.exception
-    drawn = [one.proto for one in test.get("bidi_component")]
-    (found,) = [one for one in drawn if one.component_name.endswith(".grid")]
-    return json.loads(found.json)
-
-
-def rows(test: AppTest) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for group in grid(test)["groups"] for row in group["rows"]}
-
-
-def written(row: dict[str, Any]) -> str:
-    return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
+    return functools.partial(open_page, "rewrite")
 
 
 def shown_text(test: AppTest) -> str:
@@ -50,11 +27,11 @@ def shown_text(test: AppTest) -> str:
 
 def test_opens_on_a_sentence_that_is_already_rewritten(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    found = rows(test)
-    assert len(found) == len(DEFAULT_MECHANISMS) == 6
+    drawn = rows(test)
+    assert len(drawn) == len(DEFAULT_MECHANISMS) == 6
     source = "".join(token["gap"] + token["text"] for token in grid(test)["source"])
     assert source == PRESETS[DEFAULT_PRESET]
-    assert any(token.get("changed") for token in found["madlib.v1"]["tokens"])
+    assert any(token.get("changed") for token in drawn["madlib.v1"]["tokens"])
     assert len(grid(test)["groups"]) == 3
 
 
@@ -93,7 +70,7 @@ def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTes
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("", "empty"),
         (" \n\t ", "empty"),
@@ -103,12 +80,12 @@ def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTes
     ],
 )
 def test_a_bad_text_gets_a_clear_refusal(
-    opened: Callable[..., AppTest], text: str, said: str
+    opened: Callable[..., AppTest], text: str, reason: str
 ) -> None:
     test = opened(text=text)
     assert not test.exception
     assert len(test.error) == 1
-    assert said in shown_text(test)
+    assert reason in shown_text(test)
     drawn = [element.proto.component_name for element in test.get("bidi_component")]
     assert not [name for name in drawn if name.endswith(".grid")]
 
@@ -215,27 +192,11 @@ def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> 
     assert secret in json.dumps(grid(test)["source"])
     assert strings_of(resources.lexicon("default"))
     words = resources.lexicon("default")
-    first = first_bench(words.fingerprint, Choices("default").treatment, words)
+    first = first_bench(words, Choices("default").treatment)
     shared = [words, resources.directions(words.fingerprint), first]
     shared += [resources.mechanism(words, key) for key in rows(test)]
     for thing in (*shared, resources.lexicon_names()):
         assert not any(secret in text for text in strings_of(thing))
-
-
-def strings_of(root: object) -> list[str]:
-    """Every string that can be reached from an object, without leaving for code and modules."""
-    seen: set[int] = set()
-    waiting, found = [root], []
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or isinstance(thing, ModuleType | type | FunctionType):
-            continue
-        seen.add(id(thing))
-        if isinstance(thing, str):
-            found.append(thing)
-        else:
-            waiting += gc.get_referents(thing)
-    return found
 
 
 def test_a_refused_setting_leaves_out_one_mechanism(opened: Callable[..., AppTest]) -> None:

@@ -15,8 +15,8 @@ def _page() -> None:
     from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 
     words = lexicon_or_stop("default")
-    made = mechanisms_or_stop(words, st.session_state["chosen"])
-    st.text(" ".join(mechanism.key for mechanism in made))
+    mechanisms = mechanisms_or_stop(words, st.session_state["chosen"])
+    st.text(" ".join(mechanism.key for mechanism in mechanisms))
 
 
 def _run(*chosen: tuple[str, tuple[tuple[str, object], ...]]) -> AppTest:
@@ -31,10 +31,10 @@ def test_a_refused_setting_leaves_one_mechanism_out_and_the_others_stay() -> Non
     test = _run(("tem.v1", (("beta", -1.0),)), ("madlib.v1", ()))
     (refusal,) = test.error
     assert "left out: change its settings" in refusal.value
-    said, made = (element.value for element in test.text)
-    assert "beta" in said
-    assert "-1.0" in said
-    assert made == "madlib.v1"
+    reason, shorts = (element.value for element in test.text)
+    assert "beta" in reason
+    assert "-1.0" in reason
+    assert shorts == "madlib.v1"
 
 
 def test_with_no_mechanism_left_the_page_ends() -> None:

@@ -42,12 +42,12 @@ class Slot:
 @pytest.fixture(autouse=True)
 def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     """Every place that is made on the page; nothing counts as short."""
-    one = Slot()
-    monkeypatch.setattr(turn.st, "empty", lambda: one)
+    empty = Slot()
+    monkeypatch.setattr(turn.st, "empty", lambda: empty)
     monkeypatch.setattr(turn, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", -1.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", -1.0)
-    yield one
+    yield empty
     assert turn.WORK.join(threading.current_thread()).wait(0)  # everybody has left
 
 
@@ -99,7 +99,8 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
     def interrupted() -> None:
         slot.progress = leave  # type: ignore[method-assign]
         try:
-            Reporter("Attacking").progress("texts", 1, 10)
+            with Reporter("Attacking") as progress:
+                progress("texts", 1, 10)
         except KeyboardInterrupt:
             ended.set()
 
@@ -110,10 +111,11 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
         in_a_thread(interrupted).join(PATIENCE)
         assert ended.is_set()
     del slot.progress  # type: ignore[attr-defined]
-    reporter = Reporter("Attacking")
-    reporter.progress("texts", 1, 10)
-    reporter.close()
-    assert slot.said[0].startswith("Attacking: texts, 1 of 10")
+    with Reporter("Attacking") as progress:
+        progress("texts", 1, 10)
+    # What was interrupted has taken away its progress; what came after it was shown.
+    assert slot.said[0] == "gone"
+    assert slot.said[1].startswith("Attacking: texts, 1 of 10")
 
 
 def test_a_run_that_has_its_turn_takes_no_second_one() -> None:

@@ -6,7 +6,7 @@ from pages.shared.signs import SIGNS
 
 
 def test_every_status_and_outcome_has_a_sign_and_unlike_words_have_unlike_signs() -> None:
-    assert set(SIGNS) == {str(one) for one in (*Status, *Outcome)}
+    assert set(SIGNS) == {str(word) for word in (*Status, *Outcome)}
     checked = {Status.CERTIFIED, Outcome.CHECKED}  # one thing, found for one vocabulary
     rest = [sign for word, sign in SIGNS.items() if word not in checked]
     assert len(set(rest)) == len(rest)

@@ -43,7 +43,7 @@ def test_what_was_interrupted_is_computed_by_the_next() -> None:
 
 
 def test_who_asks_meanwhile_waits_for_the_same_result() -> None:
-    started, go, found = threading.Event(), threading.Event(), []
+    started, go, results = threading.Event(), threading.Event(), []
 
     def slow() -> object:
         started.set()
@@ -51,7 +51,7 @@ def test_who_asks_meanwhile_waits_for_the_same_result() -> None:
         return object()
 
     threads = [
-        threading.Thread(target=lambda: found.append(once("slow", 1, slow))) for _ in range(3)
+        threading.Thread(target=lambda: results.append(once("slow", 1, slow))) for _ in range(3)
     ]
     threads[0].start()
     assert started.wait(10)
@@ -60,6 +60,6 @@ def test_who_asks_meanwhile_waits_for_the_same_result() -> None:
     go.set()
     for thread in threads:
         thread.join(10)
-    assert len(found) == 3
-    assert found[0] is found[1] is found[2]
+    assert len(results) == 3
+    assert results[0] is results[1] is results[2]
     assert module._KEPT > 1

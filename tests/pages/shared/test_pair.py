@@ -1,25 +1,20 @@
 """The two words in focus on all pages: what follows a choice, and what stays out of the link."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.presets import PRESETS
-from tests.pages.app import unopened
+from tests.pages.app import open_page, unopened
 
 FEW = {"metric": ["tem"], "log": [], "local": []}
 
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
-        test = unopened("rewrite")
-        for name, value in (FEW | {"view": "One word: strip and odds"} | state).items():
-            test.session_state[name] = value
-        return test.run()
-
-    return make
+    return functools.partial(open_page, "rewrite", **FEW, view="One word: strip and odds")
 
 
 def place(test: AppTest) -> str:

@@ -12,8 +12,9 @@ from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
 from pages.shared import progress, resources
-from pages.shared.bench import Bench, admissible, memo
+from pages.shared.bench import Bench, admissible
 from pages.shared.groups import GROUPS, admissible_grid, group_of
+from pages.shared.memo import memo
 from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
 from pages.shared.session import bench_for
 from pages.shared.sidebar import Choices
@@ -28,7 +29,7 @@ def test_every_meaning_has_one_group_and_its_grid_ascends() -> None:
         assert group.start in group.grid
         labels = [group.label(value) for value in group.grid]
         assert len(set(labels)) == len(labels)
-        assert all(math.isfinite(epsilon) and epsilon > 0 for epsilon in group.epsilons)
+        assert all(math.isfinite(epsilon) and epsilon > 0 for epsilon in group.grid)
 
 
 def test_the_slider_in_ln_epsilon_begins_where_the_mechanism_is_defined() -> None:
@@ -36,10 +37,10 @@ def test_the_slider_in_ln_epsilon_begins_where_the_mechanism_is_defined() -> Non
     mechanism = resources.mechanism(words, "truncated-gumbel.v1")
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
-    assert math.exp(grid[0]) in mechanism.admissible
-    assert math.exp(grid[0] - 0.25) not in mechanism.admissible
-    assert grid[-1] == 20
-    assert list(admissible(mechanism)) == [math.exp(value) for value in grid]
+    assert grid[0] in mechanism.admissible
+    assert grid[0] * math.exp(-0.25) not in mechanism.admissible
+    assert group.label(grid[-1]) == "20"
+    assert list(admissible(mechanism)) == list(grid)
 
 
 def test_the_page_opens_with_six_mechanisms_and_known_presets() -> None:
@@ -62,8 +63,8 @@ def test_the_bench_computes_once_and_forgets_the_oldest() -> None:
     assert bench.has_draw(tem, 1, 0)
     other = resources.mechanism(words, "tem.v1", (("beta", 0.5),))
     assert not bench.has_draw(other, 1, 0)
-    law, at = bench.law(tem, bench.word(2), 5.0)
-    assert law.epsilons[at] == 5.0
+    law, row = bench.law(tem, bench.word(2), 5.0)
+    assert law.epsilons[row] == 5.0
     assert bench.law(tem, bench.word(2), 5.0)[0] is law
     for epsilon in range(6, 40):
         bench.law(tem, bench.word(2), float(epsilon))
@@ -91,15 +92,15 @@ def test_only_the_first_example_has_one_bench_for_all_sessions() -> None:
 
 
 def test_a_bench_of_several_sessions_at_once_forgets_without_an_error() -> None:
-    held: dict[int, int] = {}
+    known: dict[int, int] = {}
 
     def run(number: int) -> list[int]:
-        return [memo(held, (number * i) % 13, lambda: 7, kept=5) for i in range(3_000)]
+        return [memo(known, (number * i) % 13, lambda: 7, kept=5) for i in range(3_000)]
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(run, range(1, 9)))
-    assert all(value == 7 for values in found for value in values)
-    assert len(held) <= 5
+        results = list(pool.map(run, range(1, 9)))
+    assert all(value == 7 for values in results for value in values)
+    assert len(known) <= 5
 
 
 def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +125,15 @@ def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0)
     assert list(progress.timed("Drawing", [1, 2])) == [1, 2]
     assert shown == []
+
+
+def test_what_is_missing_from_certainty_is_summed_from_logarithms() -> None:
+    words = resources.lexicon("default")
+    bench = Bench(prepare("doctor", words), resources.directions(words.fingerprint))
+    word, response = bench.word(0), resources.mechanism(words, "k-ary.v1")
+    assert bench.probability(response, word, word, 60.0)[0] == 1.0
+    wanted = math.log(len(words) - 1) - 60.0
+    assert bench.log_change(response, word, 60.0) == pytest.approx(wanted, rel=1e-12)
+    tem = resources.mechanism(words, "tem.v1")
+    stays = bench.probability(tem, word, word, 2.0)[0]
+    assert math.exp(bench.log_change(tem, word, 2.0)) == pytest.approx(1.0 - stays, rel=1e-9)

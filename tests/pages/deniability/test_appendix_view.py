@@ -57,9 +57,9 @@ def test_a_slider_changes_what_is_said_and_computes_nothing(
     opened: Callable[..., AppTest],
 ) -> None:
     test = opened()
-    held = test.session_state["appendix_held"]
+    rows = test.session_state["appendix_held"]
     test.select_slider(key="appendix_eps_metric").set_value(100.0).run()
-    assert test.session_state["appendix_held"] is held
+    assert test.session_state["appendix_held"] is rows
     assert "At ε = 100, “monday”" in said(test)
 
 

@@ -9,7 +9,7 @@ from dpcore.errors import StudyError
 from dpcore.papers.comparison import compare
 from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
-from pages.deniability import papers
+from pages.shared import recorded
 
 
 def script() -> None:
@@ -21,14 +21,14 @@ def script() -> None:
 @pytest.fixture
 def opened():
     def make(**state):
-        papers._recorded.clear()
+        recorded.recorded.clear()
         test = AppTest.from_function(script, default_timeout=60)
         for name, value in state.items():
             test.session_state[name] = value
         return test.run()
 
     yield make
-    papers._recorded.clear()
+    recorded.recorded.clear()
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -38,25 +38,25 @@ def test_every_study_is_drawn(opened, name):
     charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
     assert len(charts) == len(STUDIES[name].panels)
     assert next(code.value for code in test.code).startswith(f"python -m dpcore study run {name}")
-    said = " ".join(str(element.value) for element in test.text)
-    assert "seed 0" in said
-    assert "fingerprint" in said
+    text = " ".join(str(element.value) for element in test.text)
+    assert "seed 0" in text
+    assert "fingerprint" in text
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_row_of_the_comparison_is_read_in_full(opened, name):
     test = opened(study=name)
-    said = {element.value for element in test.text}
+    texts = {element.value for element in test.text}
     titles = {element.value for element in test.markdown}
     rows = compare(read_recorded(name))
     assert bool(rows) == bool(STUDIES[name].source)
     for row in rows:
         assert not set("*_`$[]<>~:\\#") & set(row.quantity + row.figure), "it would be Markdown"
         assert f"**{row.quantity}** ({row.figure})" in titles
-        assert row.reason in said
+        assert row.reason in texts
         (numbers,) = (
             text
-            for text in said
+            for text in texts
             if text.startswith(f"The paper: {row.said}\nMeasured here: {row.ours}")
         )
         assert numbers.endswith(f"Difference: {row.difference}") == bool(row.difference)
@@ -72,7 +72,7 @@ def test_a_damaged_record_is_said(opened, monkeypatch):
     def damaged(name):
         raise StudyError("it is damaged: record it again")
 
-    monkeypatch.setattr(papers, "read_recorded", damaged)
+    monkeypatch.setattr(recorded, "read_recorded", damaged)
     test = opened()
     assert not test.exception
     assert "could not be read" in test.error[0].value

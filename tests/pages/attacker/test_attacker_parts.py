@@ -11,9 +11,9 @@ from dpcore.mechanisms.registry import create
 from pages.attacker import channels
 from pages.attacker.channels import Opening
 from pages.attacker.listing import LISTS
-from pages.attacker.words import plain_label
 from pages.shared import turn
 from pages.shared.resources import lexicon
+from pages.shared.words import plain_label
 from tests.mechanisms import lexicons
 
 
@@ -42,13 +42,13 @@ def test_the_lists_of_the_game_are_words_of_the_bundled_lexicon() -> None:
 def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "open_channel", lambda mechanism, progress: mechanism)
     turns = [turn.WORK.join() for _ in range(MAX_PAGE_WORK)]
-    found = Opening("tem")
-    assert found.progress() == (0.0, "Waiting: 1 before you")
-    assert found.channel is None
-    for one in turns:
-        one.leave()
-    found.thread.join(30)
-    assert found.channel == "tem"
+    begun = Opening("tem")
+    assert begun.progress() == (0.0, "Waiting: 1 before you")
+    assert begun.channel is None
+    for taken in turns:
+        taken.leave()
+    begun.thread.join(30)
+    assert begun.channel == "tem"
     assert turn.WORK.join().wait(0)
 
 
@@ -63,21 +63,21 @@ def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPat
         return f"channel of {mechanism}"
 
     monkeypatch.setattr(channels, "open_channel", slow)
-    found = Opening("tem")
+    begun = Opening("tem")
     assert reported.wait(30)
-    share, text = found.progress()
+    share, text = begun.progress()
     assert share == 0.25
     assert "s left" in text
-    assert not found.done
+    assert not begun.done
     go_on.set()
-    found.thread.join(30)
-    assert found.done
-    assert found.channel == "channel of tem"
+    begun.thread.join(30)
+    assert begun.done
+    assert begun.channel == "channel of tem"
 
 
 def test_a_refused_preparation_keeps_the_reason() -> None:
-    found = Opening(create("madlib", lexicons.cloud(20, 3)))
-    found.thread.join(30)
-    assert found.channel is None
-    assert isinstance(found.error, ParameterError)
-    assert "no exact law" in str(found.error)
+    begun = Opening(create("madlib", lexicons.cloud(20, 3)))
+    begun.thread.join(30)
+    assert begun.channel is None
+    assert isinstance(begun.error, ParameterError)
+    assert "no exact law" in str(begun.error)

@@ -41,13 +41,19 @@ def test_every_claim_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     test = opened()
     for key in reversed(CLAIMS):
         test.selectbox(key="claim").set_value(key).run()
-        found = read_recorded().of(key)
+        recorded = read_recorded().of(key)
         shown = said(test)
-        for part in (found.title, found.claim, found.computed, found.repair, found.command):
+        for part in (
+            recorded.title,
+            recorded.claim,
+            recorded.computed,
+            recorded.repair,
+            recorded.command,
+        ):
             assert part in shown
-        assert found.failing_step in shown
-        assert found.label in shown
-        assert len(table(test, "figure")) == len(found.numbers)
+        assert recorded.failing_step in shown
+        assert recorded.label in shown
+        assert len(table(test, "figure")) == len(recorded.numbers)
 
 
 def figures(test: AppTest) -> list[dict[str, Any]]:

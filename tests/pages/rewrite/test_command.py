@@ -11,8 +11,8 @@ from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
-from pages.rewrite.command import command
 from pages.rewrite.scene import Scene
+from pages.rewrite.view_files import command
 from pages.shared import resources
 from pages.shared.bench import Bench, admissible
 from pages.shared.sidebar import Choices
