@@ -227,10 +227,12 @@ class Mechanism(Settings, ABC):
         return None
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,), of an exact law; −∞ where that underflows."""
-        dense = self.law(word, [epsilon], ranking=ranking).dense(len(self.lexicon))[0]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(dense))
+        """ln P(y | word) of every word y, shape (n,), of a law that is computed.
+
+        Raises:
+            ParameterError: the law of this mechanism is estimated.
+        """
+        raise ParameterError(f"the law of {self.short} is estimated: it has no logarithm")
 
     def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
         """`log_law` and a floor.

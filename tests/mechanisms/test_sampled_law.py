@@ -27,9 +27,7 @@ LEXICONS = {
 
 def weights_of(mechanism, word, epsilon):
     """The weights that `sample` draws from."""
-    nominal = mechanism.nominal(epsilon) if "tem" in mechanism.short else None
-    rows = mechanism.rows(mechanism.strength(epsilon) if nominal is None else nominal)
-    ((_, weights),) = rows(np.array([word]))
+    ((_, weights),) = mechanism.rows(epsilon)(np.array([word]))
     return weights
 
 

@@ -19,7 +19,7 @@ from dpcore.attack.output.channel import Channel, FloatArray, Likelihood, Seen
 from dpcore.attack.output.near_words import NearWords
 from dpcore.attack.output.spectrum import Spectrum, spectrum_of
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.gumbel.repaired_law import heads
+from dpcore.mechanisms.gumbel.repaired import heads
 from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 

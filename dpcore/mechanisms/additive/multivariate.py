@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,13 +23,13 @@ from dpcore.noise.radial import Radial
 class MultivariateLaplace(RadialMechanism):
     """Madlib, CMP: z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
 
-    key: ClassVar[str] = "madlib.v1"
-    short: ClassVar[str] = "madlib"
-    title: ClassVar[str] = "Multivariate Laplace (Madlib)"
-    summary: ClassVar[str] = "Moves the word's vector in a random direction; takes the nearest word"
-    source: ClassVar[str] = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
-    family: ClassVar[Radial] = Radial.L2LAPLACE
+    key = "madlib.v1"
+    short = "madlib"
+    title = "Multivariate Laplace (Madlib)"
+    summary = "Moves the word's vector in a random direction; takes the nearest word"
+    source = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
+    meaning = EpsilonMeaning.METRIC
+    family = Radial.L2LAPLACE
 
     def scale(self, epsilon: float) -> float:
         """1/ε."""
@@ -60,11 +59,11 @@ class Mahalanobis(MultivariateLaplace):
     ε/√λ_min(S). λ = 0 is the multivariate Laplace mechanism.
     """
 
-    key: ClassVar[str] = "mahalanobis.v1"
-    short: ClassVar[str] = "mahalanobis"
-    title: ClassVar[str] = "Regularised Mahalanobis"
-    summary: ClassVar[str] = "As Madlib, with noise stretched along the vocabulary's own spread"
-    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
+    key = "mahalanobis.v1"
+    short = "mahalanobis"
+    title = "Regularised Mahalanobis"
+    summary = "As Madlib, with noise stretched along the vocabulary's own spread"
+    source = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
 
     lam: float = parameter(
         0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"

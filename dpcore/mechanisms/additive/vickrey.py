@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +43,12 @@ class Vickrey(Mahalanobis):
     t = 0 is the mechanism of the noise, t = 1 always takes the second; 0/0 takes the first.
     """
 
-    key: ClassVar[str] = "vickrey.v1"
-    short: ClassVar[str] = "vickrey"
-    title: ClassVar[str] = "Vickrey"
-    summary: ClassVar[str] = "As Madlib, but the second-nearest word may win"
-    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
-    keep: ClassVar[int] = 2
+    key = "vickrey.v1"
+    short = "vickrey"
+    title = "Vickrey"
+    summary = "As Madlib, but the second-nearest word may win"
+    source = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
+    keep = 2
 
     t: float = parameter(
         0.75, low=0.0, high=1.0, help="t: weight of the second-nearest word (0: never chosen)"

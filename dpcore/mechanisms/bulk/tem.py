@@ -37,7 +37,7 @@ class TemBulk:
     def __init__(self, mechanism: TruncatedExponential, epsilon: float) -> None:
         """Fix the law at this ε."""
         self._mechanism = mechanism
-        self._nominal = mechanism.nominal(epsilon)
+        self._epsilon, self._nominal = epsilon, mechanism.nominal(epsilon)
         self._metric = Metric.parse(mechanism.metric)
         n = len(mechanism.lexicon)
         self._shift = shift(n)
@@ -82,7 +82,7 @@ class TemBulk:
             target[members], block[members] = where, numbers
             before[members] = np.where(numbers > 0, ends[numbers - 1], 0)
         outputs, sure = self._inside(entries, block, target, before)
-        rows = self._mechanism.rows(self._nominal)
+        rows = self._mechanism.rows(self._epsilon)
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _units(self, begin: int, stop: int, words: list[int] | IntArray) -> Words:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,14 +27,14 @@ from dpcore.mechanisms.settings import parameter
 class Adept(ClippedLaplace):
     """Clip to Euclidean norm C, then i.i.d. Laplace noise of scale 2C/ε: as published."""
 
-    key: ClassVar[str] = "adept.v1"
-    short: ClassVar[str] = "adept"
-    title: ClassVar[str] = "ADePT (as published)"
-    summary: ClassVar[str] = (
+    key = "adept.v1"
+    short = "adept"
+    title = "ADePT (as published)"
+    summary = (
         "Laplace noise on the clipped vector, smaller than its promise needs by the root of the "
         "dimension; `laplace` and `l2-laplace` have the noise that it needs"
     )
-    source: ClassVar[str] = "Krishna, Gupta, Dupuy 2021, Theorem 1"
+    source = "Krishna, Gupta, Dupuy 2021, Theorem 1"
 
     @property
     def sensitivity(self) -> float:
@@ -104,16 +103,16 @@ def clip_manhattan(vectors: Float32Array, norm: float) -> Float32Array:
 class AdeptManhattan(ClippedLaplace):
     """Clip to L1 norm C, then i.i.d. Laplace noise of scale 2C/ε: the promise holds."""
 
-    key: ClassVar[str] = "adept-l1.v1"
-    short: ClassVar[str] = "adept-l1"
-    title: ClassVar[str] = "ADePT, clipped by the L1 norm"
-    summary: ClassVar[str] = (
+    key = "adept-l1.v1"
+    short = "adept-l1"
+    title = "ADePT, clipped by the L1 norm"
+    summary = (
         "ADePT's noise on vectors that were clipped by the norm that it protects; the other two "
         "repairs are `laplace` and `l2-laplace`"
     )
-    source: ClassVar[str] = "Habernal 2021; Dwork et al. 2006, Proposition 1"
+    source = "Habernal 2021; Dwork et al. 2006, Proposition 1"
 
-    clip_power: ClassVar[int] = 1
+    clip_power = 1
 
     clip_norm: float | None = parameter(
         None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class ClippedMechanism(NoisyMechanism):
     with the clipped vocabulary does, under the same guarantee.
     """
 
-    clip_power: ClassVar[int] = 2
+    clip_power = 2
 
     clip_norm: float | None = parameter(
         None,
@@ -126,13 +125,13 @@ class ClippedRadial(ClippedMechanism, RadialMechanism):
 class ClippedLaplace(ClippedRadial):
     """I.i.d. Laplace noise of scale 2√d·C/ε in each coordinate: pure ε between any two words."""
 
-    key: ClassVar[str] = "laplace.v1"
-    short: ClassVar[str] = "laplace"
-    title: ClassVar[str] = "Clipped Laplace"
-    summary: ClassVar[str] = "Independent Laplace noise in every coordinate of the clipped vector"
-    source: ClassVar[str] = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL
-    family: ClassVar[Radial] = Radial.LAPLACE
+    key = "laplace.v1"
+    short = "laplace"
+    title = "Clipped Laplace"
+    summary = "Independent Laplace noise in every coordinate of the clipped vector"
+    source = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
+    meaning = EpsilonMeaning.LOCAL
+    family = Radial.LAPLACE
 
     @property
     def sensitivity(self) -> float:
@@ -166,12 +165,12 @@ class ClippedLaplace(ClippedRadial):
 class ClippedL2Laplace(ClippedLaplace):
     """Noise ∝ exp(−ε‖z‖₂/(2C)): pure ε, with √2 less noise than i.i.d. Laplace for large d."""
 
-    key: ClassVar[str] = "l2-laplace.v1"
-    short: ClassVar[str] = "l2-laplace"
-    title: ClassVar[str] = "Clipped L2-Laplace"
-    summary: ClassVar[str] = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
-    source: ClassVar[str] = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
-    family: ClassVar[Radial] = Radial.L2LAPLACE
+    key = "l2-laplace.v1"
+    short = "l2-laplace"
+    title = "Clipped L2-Laplace"
+    summary = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
+    source = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
+    family = Radial.L2LAPLACE
 
     @property
     def sensitivity(self) -> float:
@@ -183,13 +182,13 @@ class ClippedL2Laplace(ClippedLaplace):
 class ClippedGaussian(ClippedRadial):
     """Gaussian noise with the smallest σ that is (ε, δ)-private (Balle and Wang 2018)."""
 
-    key: ClassVar[str] = "gaussian.v1"
-    short: ClassVar[str] = "gaussian"
-    title: ClassVar[str] = "Clipped Gaussian (analytic)"
-    summary: ClassVar[str] = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
-    source: ClassVar[str] = "Balle and Wang 2018, Theorem 8"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
-    family: ClassVar[Radial] = Radial.GAUSSIAN
+    key = "gaussian.v1"
+    short = "gaussian"
+    title = "Clipped Gaussian (analytic)"
+    summary = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
+    source = "Balle and Wang 2018, Theorem 8"
+    meaning = EpsilonMeaning.LOCAL_APPROXIMATE
+    family = Radial.GAUSSIAN
 
     delta: float = parameter(
         1e-5, low=1e-300, high=0.999, help="δ: the probability with which ε may be exceeded"
@@ -236,13 +235,11 @@ class ClippedGaussian(ClippedRadial):
 class ClippedGaussianClassical(ClippedGaussian):
     """Gaussian noise with σ = 2C√(2 ln(1.25/δ))/ε: a theorem for ε ≤ 1 only."""
 
-    key: ClassVar[str] = "gaussian-classical.v1"
-    short: ClassVar[str] = "gaussian-classical"
-    title: ClassVar[str] = "Clipped Gaussian (classical)"
-    summary: ClassVar[str] = (
-        "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
-    )
-    source: ClassVar[str] = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
+    key = "gaussian-classical.v1"
+    short = "gaussian-classical"
+    title = "Clipped Gaussian (classical)"
+    summary = "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
+    source = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
 
     def scale(self, epsilon: float) -> float:
         """2C√(2 ln(1.25/δ))/ε."""

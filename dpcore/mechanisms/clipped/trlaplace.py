@@ -12,7 +12,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -43,7 +42,7 @@ from dpcore.noise.truncated_laplace import quantile, uniforms
 class TruncatedLaplaceMechanism(ClippedMechanism):
     """Nearest target to the clipped vector plus truncated Laplace noise."""
 
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
+    meaning = EpsilonMeaning.LOCAL_APPROXIMATE
 
     @abstractmethod
     def truncation(self, epsilon: float) -> Truncation:
@@ -185,11 +184,11 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
 class TrLaplace(TruncatedLaplaceMechanism):
     """As published: its claim of (ε, δ) is false for d ≥ 2, but close to the largest ε."""
 
-    key: ClassVar[str] = "trlaplace.v1"
-    short: ClassVar[str] = "trlaplace"
-    title: ClassVar[str] = "TrLaplace (as published)"
-    summary: ClassVar[str] = "Laplace noise cut off short: keeps words, and gives them away"
-    source: ClassVar[str] = "Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3"
+    key = "trlaplace.v1"
+    short = "trlaplace"
+    title = "TrLaplace (as published)"
+    summary = "Laplace noise cut off short: keeps words, and gives them away"
+    source = "Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3"
 
     delta_root: float = parameter(
         0.25, low=1e-6, high=1 - 1e-9, help="δ^(1/d): the paper's δ is this to the power d"
@@ -253,11 +252,11 @@ class TrLaplace(TruncatedLaplaceMechanism):
 class TrLaplaceCorrected(TruncatedLaplaceMechanism):
     """The same noise with the truncation that (ε, δ) really needs."""
 
-    key: ClassVar[str] = "trlaplace-corrected.v1"
-    short: ClassVar[str] = "trlaplace-corrected"
-    title: ClassVar[str] = "TrLaplace (corrected)"
-    summary: ClassVar[str] = "Truncated Laplace noise, cut off as far out as its promise needs"
-    source: ClassVar[str] = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
+    key = "trlaplace-corrected.v1"
+    short = "trlaplace-corrected"
+    title = "TrLaplace (corrected)"
+    summary = "Truncated Laplace noise, cut off as far out as its promise needs"
+    source = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
 
     delta: float = parameter(
         1e-5, low=1e-300, high=0.5, help="δ: the probability with which ε may be exceeded"

@@ -10,16 +10,17 @@ from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma
 from dpcore.noise.gumbel import standard_gumbel
 from tests.chance import assert_law
 from tests.mechanisms import lexicons
+from tests.mechanisms.plain import tem_log_law
 
 DISTANCES = np.array([0.0, 0.7, 1.1, 1.5, 2.9])
 
 
 def test_reference_values():
-    law = np.exp(tem_log_probabilities(DISTANCES, 2.0, 1.2))
+    law = np.exp(tem_log_law(DISTANCES, 2.0, 1.2))
     expected = [0.4112104503, 0.2042010664, 0.1368800682, 0.1238542075, 0.1238542075]
     np.testing.assert_allclose(law, expected, atol=5e-11)
     assert tem_gamma(2.0, 48_210, 1e-3) == pytest.approx(17.69005578, abs=5e-9)
@@ -43,7 +44,7 @@ def plain_draws(rng, distance, epsilon, gamma, count):
 @pytest.mark.parametrize("gamma", [0.5, 1.2, 5.0])
 def test_the_closed_form_is_the_law_of_the_published_algorithm(rng, gamma):
     draws = plain_draws(rng(), DISTANCES, 2.0, gamma, 200_000)
-    assert_law(draws, np.exp(tem_log_probabilities(DISTANCES, 2.0, gamma)))
+    assert_law(draws, np.exp(tem_log_law(DISTANCES, 2.0, gamma)))
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -53,7 +54,7 @@ def test_law_is_the_closed_form_in_every_metric(small, metric):
     law = mechanism.law(7, epsilons)
     distance = distances(small.vectors, small.vectors[[7]], metric)[0]
     for row, epsilon in zip(law.probabilities, epsilons, strict=True):
-        expected = np.exp(tem_log_probabilities(distance, epsilon, mechanism.gamma(epsilon)))
+        expected = np.exp(tem_log_law(distance, epsilon, mechanism.gamma(epsilon)))
         np.testing.assert_allclose(row, expected, atol=1e-14)
     assert law.exact
     assert law.error < 1e-11
@@ -130,7 +131,7 @@ def test_the_theorem_holds_on_a_small_vocabulary(small, metric):
     epsilon = 3.0
     rows = distances(small.vectors, small.vectors, metric)
     gamma = mechanism.gamma(epsilon)
-    logs = np.stack([tem_log_probabilities(row, epsilon, gamma) for row in rows])
+    logs = np.stack([tem_log_law(row, epsilon, gamma) for row in rows])
     loss = np.abs(logs[:, None] - logs[None, :]).max(axis=2)
     promise = mechanism.guarantee(epsilon)
     assert isinstance(promise, MetricPrivacy)

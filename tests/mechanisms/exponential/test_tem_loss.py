@@ -9,9 +9,10 @@ from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import all_pairs
-from dpcore.mechanisms.exponential.tem_law import log_odds, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
+from tests.mechanisms.plain import tem_log_law
 
 NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near duplicates")
 
@@ -19,7 +20,7 @@ NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near 
 def brute(lexicon, metric, eta, gamma):
     """ε_eff by the definition: laws of all words, all pairs, all outputs."""
     found = distances(lexicon.vectors, lexicon.vectors, metric)
-    logs = np.stack([tem_log_probabilities(row, 2 * eta, gamma) for row in found])
+    logs = np.stack([tem_log_law(row, 2 * eta, gamma) for row in found])
     worst = 0.0
     for w, own in enumerate(logs):
         loss = (own - logs).max(axis=1)

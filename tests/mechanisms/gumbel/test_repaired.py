@@ -14,14 +14,13 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
-from dpcore.mechanisms.gumbel.repaired_certificate import repaired_losses
-from dpcore.mechanisms.gumbel.repaired_law import (
+from dpcore.mechanisms.gumbel.repaired import (
     law_of,
     log_law_of,
-    lowest_proved_epsilon,
     proved_epsilon,
     proved_strength,
 )
+from dpcore.mechanisms.gumbel.repaired_certificate import normaliser_bounds, repaired_losses
 from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
@@ -156,7 +155,7 @@ def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
 @pytest.mark.parametrize("n", [2, 40, 25_000])
 @pytest.mark.parametrize("separation", [1e-3, 0.2, 3.0])
 def test_the_proved_strength_inverts_the_bound(n, separation):
-    low = lowest_proved_epsilon(n, separation)
+    low = float(proved_epsilon(np.zeros(()), n, separation))
     assert proved_strength(low, n, separation) == 0.0
     assert proved_strength(0.5 * low, n, separation) == 0.0
     for times in (1.001, 1.5, 10.0, 1e4):
@@ -179,7 +178,7 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
     mechanism = create("truncated-gumbel-repaired", lexicon)
-    low = lowest_proved_epsilon(60, lexicon.extent.separation)
+    low = float(proved_epsilon(np.zeros(()), 60, lexicon.extent.separation))
     assert mechanism.admissible.low == pytest.approx(low)
     assert "a certificate allows less" in mechanism.admissible.low_reason
     promise = mechanism.guarantee(2 * low)
@@ -210,3 +209,65 @@ def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_sta
     assert "a word nearly always stays" in mechanism.summary
     page = (ROOT / "docs/mechanisms.md").read_text(encoding="utf-8")
     assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in page
+
+
+# -- bounds on ln Z from float32 products, against float64 brute force
+
+
+def log_normalisers(vectors, strengths):
+    apart = distances(vectors, vectors)
+    np.fill_diagonal(apart, np.inf)  # own weight 1 comes in by log1p: small sums keep their digits
+    logs = np.array([np.log1p(np.exp(-s * apart).sum(axis=1)) for s in strengths])
+    return logs, apart.min(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "middle", "spread"),
+    [
+        (40, 3, 0.0, 1.0),
+        (1100, 20, 0.0, 1.0),  # several tiles
+        (600, 5, 30.0, 1.0),  # far from the origin: the product loses digits
+        (600, 300, 0.0, 1e-6),
+        (600, 50, 0.0, 1e7),
+    ],
+)
+def test_the_truth_lies_between_the_bounds(rng, n, d, middle, spread):
+    vectors = (middle + spread * rng().standard_normal((n, d))).astype(np.float32)
+    typical = spread * np.sqrt(d)
+    strengths = np.array([1e-3, 0.1, 1.0, 5.0, 30.0, 1e4]) / typical
+    logs, gaps = log_normalisers(vectors, strengths)
+    bounds = normaliser_bounds(vectors, gaps, strengths)
+    assert bounds is not None
+    low, high = bounds
+    assert np.all(low <= logs + 1e-12)
+    assert np.all(logs <= high + 1e-12)
+    if not middle:
+        assert np.all((high - low)[:3] < 3e-2)
+        assert np.all((high - low)[0] < 3e-4)
+
+
+def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng):
+    half = rng().standard_normal((300, 40)).astype(np.float32)
+    vectors = np.concatenate((half, np.nextafter(half, np.float32(9))))
+    strengths = np.array([0.5, 20.0, 2e6])
+    logs, gaps = log_normalisers(vectors, strengths)
+    bounds = normaliser_bounds(vectors, gaps, strengths)
+    assert bounds is not None
+    assert np.all(bounds[0] <= logs)
+    assert np.all(logs <= bounds[1])
+    assert bounds[1].max() <= np.log(600) + 1e-12
+
+
+def test_lengths_whose_squares_leave_float32_are_left_to_float64():
+    vectors = lexicons.cloud(30, 3).vectors
+    gaps = np.ones(30)
+    assert normaliser_bounds(vectors * np.float32(1e18), gaps, np.ones(1)) is None
+    assert normaliser_bounds(vectors * np.float32(1e-18), gaps, np.ones(1)) is None
+
+
+def test_progress_counts_every_tile(rng):
+    seen = []
+    vectors = rng().standard_normal((1100, 4)).astype(np.float32)
+    _, gaps = log_normalisers(vectors, [])
+    normaliser_bounds(vectors, gaps, np.ones(2), lambda *args: seen.append(args))
+    assert seen == [("normalising", k, 6) for k in range(1, 7)]
