@@ -1,4 +1,4 @@
-"""Weights and exponents of the optimal mechanism with the ε that each of them was certified to keep.
+"""Weights and exponents of the optimal mechanism with the ε that each is certified to keep.
 
 For P(y | w) = a_y·e^(−η·d(w, y))/Z_w, Z = K_η·a, the loss of an output between two words is at
 most η·d + |ln Z_w − ln Z_v| by the triangle inequality, so that the largest of (that/d) over all
@@ -28,26 +28,42 @@ if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.all_pairs import FloatArray
 
+NORMALISER_ERROR = 1e-6
+"""Bound on the absolute error of a stored ln Z."""
 _ROUNDED = 2.5e-7  # relative: by how much weights in float32 may raise the certified ε, and more
 _TURNS = 3  # of approaching a wanted ε from below where the certificate is not ε itself
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedWeights:
-    """For several ε the weights and the exponent of a mechanism that keeps it.
+    """For several wanted ε the weights and the exponent of a mechanism that keeps it.
 
     Attributes:
-        epsilons: certified ε, ascending, shape (E,).
+        wanted: ε, ascending, shape (E,).
+        upper: at each of them a bound on the share of words that anybody can guess right, under
+            any mechanism that keeps it and a uniform prior, shape (E,).
+        epsilons: certified, at most the wanted ones, shape (E,).
         strengths: η, shape (E,).
         weights: a, shape (E, n), float32, in [0, 1].
-        upper: bound on the share of words that anybody can guess right under any mechanism that
-            keeps ε, a uniform prior being given, shape (E,).
+        normalisers: ln Z, shape (E, n), float32; 0 where it is below `NORMALISER_ERROR` in size.
     """
 
+    wanted: FloatArray
+    upper: FloatArray
     epsilons: FloatArray
     strengths: FloatArray
     weights: NDArray[np.float32]
-    upper: FloatArray
+    normalisers: NDArray[np.float32]
+
+    @property
+    def lower(self) -> FloatArray:
+        """The share of words that come out as themselves under these weights, shape (E,).
+
+        A stranger who repeats what he sees guesses as many right. Rounded down by more than float32
+        and the stored normalisers can be off.
+        """
+        kept = self.weights.astype(np.float64) * np.exp(-self.normalisers.astype(np.float64))
+        return np.asarray(kept.mean(axis=1) * (1.0 - 2.0 * NORMALISER_ERROR))
 
 
 def certified_weights(
@@ -68,7 +84,7 @@ def certified_weights(
     upper = bound.upper(everyone) / len(lexicon)
     strengths = targets * (1.0 - _ROUNDED)
     weights = bound.weights.astype(np.float32)
-    epsilons = _certify(lexicon, metric, strengths, weights, progress)
+    epsilons, normalisers = _certify(lexicon, metric, strengths, weights, progress)
     for _ in range(_TURNS):
         missed = np.flatnonzero(epsilons > targets)
         if not missed.size:
@@ -77,11 +93,20 @@ def certified_weights(
         excess = epsilons[missed] / strengths[missed] - 1.0
         strengths[missed] = targets[missed] / (1.0 + excess * 1.01) * (1.0 - _ROUNDED)
         closer: Solution = solve(
-            kernel, strengths[missed], everyone, diameter, progress, weights[missed]
+            kernel, strengths[missed], everyone, diameter, progress, weights[missed].astype(float)
         )
         weights[missed] = closer.weights.astype(np.float32)
-        epsilons[missed] = _certify(lexicon, metric, strengths[missed], weights[missed], progress)
-    return CertifiedWeights(epsilons, strengths, weights, upper)
+        epsilons[missed], normalisers[missed] = _certify(
+            lexicon, metric, strengths[missed], weights[missed], progress
+        )
+    return CertifiedWeights(targets, upper, epsilons, strengths, weights, stored(normalisers))
+
+
+def stored(normalisers: FloatArray) -> NDArray[np.float32]:
+    """ln Z as it is kept: nothing where it is nothing but rounding."""
+    return np.where(np.abs(normalisers) < 0.9 * NORMALISER_ERROR, 0.0, normalisers).astype(
+        np.float32
+    )
 
 
 def _certify(
@@ -90,11 +115,12 @@ def _certify(
     strengths: FloatArray,
     weights: NDArray[np.float32],
     progress: Progress,
-) -> FloatArray:
-    """The ε that these weights and exponents keep, beyond doubt, shape (E,)."""
+) -> tuple[FloatArray, FloatArray]:
+    """The ε that these weights and exponents keep, beyond doubt, shape (E,), and ln Z, (E, n)."""
     uncapped = np.full(strengths.size, np.inf)
     normalisers = log_normalisers(
         lexicon, metric, strengths, uncapped, progress, weights.astype(np.float64)
     )
     losses = worst_losses(lexicon, metric, strengths, uncapped, normalisers, progress)
-    return np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
+    epsilons = np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
+    return epsilons, normalisers.logs

@@ -119,8 +119,8 @@ class Kernel:
                     # Denormal numbers would cost more than all the rest.
                     np.maximum(entries, kind(-far), out=entries)
                 np.exp(entries, out=entries)
-                result[k, tile.rows] += entries @ given[k, tile.columns]
+                result[k, tile.rows] += np.asarray(entries @ given[k, tile.columns])
                 if not tile.diagonal:
-                    result[k, tile.columns] += given[k, tile.rows] @ entries
+                    result[k, tile.columns] += np.asarray(given[k, tile.rows] @ entries)
             progress("summing over all pairs", done, self._pairs.count)
         return result
