@@ -164,6 +164,20 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             return np.ones(len(self.lexicon))
         return np.asarray(self._table.weights[row], dtype=np.float64)
 
+    def least_staying(self, epsilon: float) -> FloatArray:
+        """A lower bound on P(w | w) of every word at ε, shape (n,), without a pass over all pairs.
+
+        a_w/Z_w from the table; for a = 1 the most that Z can be with all others at Δ₀.
+        """
+        row = self._row(epsilon)
+        if row is None or self._table is None:
+            others = (len(self.lexicon) - 1.0) * math.exp(
+                -min(self.strength(epsilon) * self._separation, 745.0)
+            )
+            return np.full(len(self.lexicon), (1.0 - 1e-12) / (1.0 + others))
+        logs = self._table.normalisers[row].astype(np.float64) + 2.0 * NORMALISER_ERROR
+        return np.asarray(self._table.weights[row] * np.exp(-logs))
+
     def _row(self, epsilon: float) -> int | None:
         """The row of the table whose exponent is the strength at ε; None where a = 1 is better."""
         if self._table is None or self.certificate is None:

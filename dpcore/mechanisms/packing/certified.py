@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 NORMALISER_ERROR = 1e-6
 """Bound on the absolute error of a stored ln Z."""
 _ROUNDED = 2.5e-7  # relative: by how much weights in float32 may raise the certified ε, and more
-_TURNS = 3  # of approaching a wanted ε from below where the certificate is not ε itself
+_TURNS = 8  # of approaching a wanted ε from below where the certificate is not ε itself
+_CAUTION = 0.01  # by how much more than was missed the exponent is lowered, a turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +86,15 @@ def certified_weights(
     strengths = targets * (1.0 - _ROUNDED)
     weights = bound.weights.astype(np.float32)
     epsilons, normalisers = _certify(lexicon, metric, strengths, weights, progress)
-    for _ in range(_TURNS):
+    for turn in range(1, _TURNS + 1):
         missed = np.flatnonzero(epsilons > targets)
         if not missed.size:
             break
-        # What the normalisers add changes slowly with η: aim a little below.
+        # What the normalisers add changes slowly with η, but words come and go: aim a little
+        # below, and the lower the oftener that has failed.
         excess = epsilons[missed] / strengths[missed] - 1.0
-        strengths[missed] = targets[missed] / (1.0 + excess * 1.01) * (1.0 - _ROUNDED)
+        excess *= 1.0 + _CAUTION * turn**2
+        strengths[missed] = targets[missed] / (1.0 + excess) * (1.0 - _ROUNDED)
         closer: Solution = solve(
             kernel, strengths[missed], everyone, diameter, progress, weights[missed].astype(float)
         )
