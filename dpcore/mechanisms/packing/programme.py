@@ -12,7 +12,6 @@ of this: what counts is what one product with K says about b.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 40  # of changes of S: five were enough wherever it was tried
 _STEPS = 120  # of conjugate gradients in a round
-_CLOSE = 3e-7  # root mean square of a residual, relative to that of π: about what float32 gives
-_REFINEMENTS = 2  # by residuals in float64; each gains about six digits
+_CLOSE = 1e-6  # norm of a residual, relative to that of π: about what float32 gives
+_REFINED = 1e-3  # by how much the correction from a residual in float64 lowers it further
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +78,11 @@ def solve(
     """
     weights = np.zeros((etas.size, kernel.n)) if start is None else np.array(start, dtype=float)
     support = weights > 0 if start is not None else np.ones(weights.shape, dtype=bool)
-    scale = math.sqrt(float(prior @ prior))
+    limits = np.full(etas.size, _CLOSE * float(np.linalg.norm(prior)))
     open_ = np.arange(etas.size)
     for _ in range(_ROUNDS):
         weights[open_], products = _descend(
-            kernel, etas[open_], prior, weights[open_], support[open_], scale, progress
+            kernel, etas[open_], prior, weights[open_], support[open_], limits[open_], progress
         )
         negative = support[open_] & (weights[open_] < 0)
         # A word without weight comes back only if its row is short by more than the residual is.
@@ -93,12 +92,12 @@ def solve(
         open_ = open_[(negative | short).any(axis=1)]
         if not open_.size:
             break
-    for _ in range(_REFINEMENTS):
-        residual = np.where(support, prior - kernel.exact(etas, weights, progress), 0.0)
-        correction, _ = _descend(
-            kernel, etas, residual, np.zeros_like(weights), support, 0.0, progress
-        )
-        weights = np.maximum(weights + correction, 0.0)
+    residual = np.where(support, prior - kernel.exact(etas, weights, progress), 0.0)
+    limits = _REFINED * np.linalg.norm(residual, axis=1)
+    correction, _ = _descend(
+        kernel, etas, residual, np.zeros_like(weights), support, limits, progress
+    )
+    weights = np.maximum(weights + correction, 0.0)
     products = kernel.exact(etas, weights, progress)
     return Solution(etas, weights, products, kernel.error(etas, diameter))
 
@@ -109,7 +108,7 @@ def _descend(
     wanted: FloatArray,
     start: FloatArray,
     support: NDArray[np.bool_],
-    scale: float,
+    limits: FloatArray,
     progress: Progress,
 ) -> tuple[FloatArray, FloatArray]:
     """Conjugate gradients on the words of `support`, for every η side by side.
@@ -120,7 +119,7 @@ def _descend(
         wanted: the right-hand side, shape (n,) or (E, n).
         start: shape (E, n).
         support: shape (E, n); elsewhere the solution is 0.
-        scale: norm of what a residual is small against; 0 for that of the first residual.
+        limits: norm of the residual at which an η is done, shape (E,).
         progress: called with (stage, done, all).
 
     Returns:
@@ -131,9 +130,8 @@ def _descend(
     residual = np.where(support, wanted - products, 0.0)
     direction = residual.copy()
     squares = np.einsum("ij,ij->i", residual, residual)
-    limits = (_CLOSE * (scale if scale > 0 else np.sqrt(squares))) ** 2
     for _ in range(_STEPS):
-        active = np.flatnonzero(squares > limits)
+        active = np.flatnonzero(squares > limits**2)
         if not active.size:
             break
         moved = kernel.near(etas[active], direction[active], progress)
