@@ -91,8 +91,8 @@ def test_the_bound_is_sharp_where_no_weight_is_negative():
     weights = np.linalg.solve(k, np.ones(60))
     assert (weights >= 0).all()
     solution = solve(Kernel(lexicon.vectors), np.array([2.0]), np.ones(60), 20.0)
-    np.testing.assert_allclose(solution.weights[0], weights, rtol=1e-9)
-    assert weights.sum() <= solution.upper(np.ones(60))[0] <= weights.sum() * (1.0 + 1e-9)
+    np.testing.assert_allclose(solution.weights[0], weights, rtol=1e-7)
+    assert weights.sum() <= solution.upper(np.ones(60))[0] <= weights.sum() * (1.0 + 1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -125,7 +125,7 @@ def test_certified_weights_keep_their_epsilon(metric):
     wanted = [0.05, 0.2, 0.5, 1.0, 2.0, 5.0]
     table = certified_weights(lexicon, metric, wanted)
     assert (table.epsilons <= table.wanted).all()
-    assert (table.epsilons >= 0.98 * table.wanted).all()
+    assert (table.epsilons >= 0.95 * table.wanted).all()
     apart = distances(lexicon.vectors, lexicon.vectors, metric) + np.diag(np.full(80, np.inf))
     for row, epsilon in enumerate(table.epsilons):
         weights = table.weights[row].astype(float)
