@@ -8,10 +8,13 @@ import pytest
 from dpcore.attack.meter import largest_epsilon, meter
 from dpcore.attack.output.prior import Prior, typed, uniform
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.guarantee import MetricPrivacy, Status
+from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms import lexicons
 
 N = 60
 LEXICON = lexicons.cloud(N, 8)
+SMALL = lexicons.cloud(12, 4, 1)
 
 
 def zipf() -> Prior:
@@ -107,3 +110,29 @@ def test_a_large_vocabulary_is_taken_in_parts(monkeypatch):
     monkeypatch.setattr("dpcore.attack.meter.PACKING_WORDS", 25)
     (parts,) = meter(LEXICON, 0.7124, uniform(LEXICON)).rows
     assert whole.high < parts.high <= 1.0
+
+
+@pytest.mark.parametrize("key", MECHANISMS)
+def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key):
+    """Bayes success from the laws of all words against the meter, at the ε that is promised."""
+    mechanism = create(key, SMALL)
+    n = len(SMALL)
+    for epsilon in (0.5, 2.0, 8.0):
+        if epsilon not in mechanism.admissible:
+            continue
+        promise = mechanism.guarantee(epsilon)
+        if promise.status not in (Status.PROVED, Status.CERTIFIED):
+            continue
+        laws = [mechanism.law(word, [epsilon]) for word in range(n)]
+        dense = np.stack([law.dense(n)[0] for law in laws])
+        delta = getattr(promise, "delta", 0.0)
+        if isinstance(promise, MetricPrivacy):
+            # In Euclidean terms: the promise at ε·f, which it implies.
+            reading = meter(SMALL, epsilon * promise.euclidean_factor)
+        else:
+            reading = meter(SMALL, epsilon, local=True, delta=delta)
+        high = reading.rows[0].high
+        if mechanism.exact_law:
+            assert dense.max(axis=0).sum() / n <= high + n * laws[0].error
+        else:  # the largest of noisy numbers is too large: what stays is not
+            assert np.diag(dense).mean() <= high + max(law.error for law in laws)

@@ -43,12 +43,16 @@ from dpcore.mechanisms.packing.certified import (
     CertifiedWeights,
     certified_weights,
 )
-from dpcore.mechanisms.packing.weights import keep_weights, known_weights
+from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -125,6 +129,11 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         self.__dict__["_table"] = self._solve(progress)
         self.__dict__.pop("certificate", None)
         return self.compute_certificate(progress)
+
+    def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
+        """Write the weights, from which the certificate follows."""
+        if self._table is not None:
+            write_weights(path, self.lexicon, Metric.parse(self.metric), self._table)
 
     @cached_property
     def certificate(self) -> Certificate | None:
