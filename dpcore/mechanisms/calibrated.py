@@ -19,10 +19,19 @@ import numpy as np
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
-from dpcore.mechanisms.certificate import Certificate, keep_certificate, known_certificate
+from dpcore.mechanisms.certificate import (
+    Certificate,
+    keep_certificate,
+    known_certificate,
+    write_certificate,
+)
 from dpcore.mechanisms.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.path import EpsilonPaths
@@ -75,6 +84,11 @@ class CalibratedMechanism(Mechanism):
         certificate = self.compute_certificate(progress)
         keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), certificate)
         return certificate
+
+    def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
+        """Enter what was certified in a file such as the bundled one, with how it was made."""
+        fingerprint, settings = self.lexicon.fingerprint, self.settings()
+        write_certificate(path, fingerprint, self.key, settings, certificate, provenance)
 
     @property
     def lowest_epsilon(self) -> float:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.bulk.sweep_tem import outputs_by_distance
-from dpcore.mechanisms.bulk.tem import TemBulk
+from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
 from dpcore.mechanisms.distance_blocks import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
@@ -46,6 +46,7 @@ from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Rounding
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.hooks import WorstLoss
@@ -118,7 +119,7 @@ class TruncatedExponential(ExactMechanism):
             ),
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
-            euclidean_factor=self._euclidean_factor,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),
         )
 
@@ -127,20 +128,12 @@ class TruncatedExponential(ExactMechanism):
         metric, dimension = Metric.parse(self.metric), self.lexicon.dimension
         return tem_rounding(metric, dimension, 0.5 * self.nominal(epsilon), self.cap)
 
-    @cached_property
-    def _euclidean_factor(self) -> float:
-        """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
-        if self.metric == Metric.MANHATTAN:
-            return math.sqrt(self.lexicon.dimension)
-        if self.metric == Metric.ANGULAR:
-            # Moving both words inwards to the smallest norm r does not stretch their difference,
-            # and there it is the chord 2r·sin(θ/2) ≥ 2rθ/π.
-            vectors = self.lexicon.vectors
-            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-            return 0.5 * math.pi / math.sqrt(float(squares.min()))
-        return 1.0
-
     # -- release
+
+    def weigher(self, epsilon: float) -> Weigher:
+        """e^(−min(η·d, c)) as a function of d; all outputs weigh alike."""
+        nominal = np.array([self.nominal(epsilon)])
+        return lambda distance, _outputs: np.exp(capped(distance, nominal, self.cap)[0])
 
     def rows(self, epsilon: float) -> Rows:
         """The weights e^(−min(η·D, c)) of all outputs: the largest is 1 as it stands."""
@@ -256,3 +249,16 @@ class TruncatedExponential(ExactMechanism):
         halves = [0.5 * epsilon for epsilon in epsilons]
         losses = effective_epsilons(self.lexicon, self.metric, halves, gammas)
         return [loss.epsilon for loss in losses]
+
+
+@lru_cache(maxsize=8)
+def euclidean_factor(lexicon: Lexicon, metric: Metric) -> float:
+    """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
+    if metric is Metric.MANHATTAN:
+        return math.sqrt(lexicon.dimension)
+    if metric is Metric.ANGULAR:
+        # Moving both words inwards to the smallest norm r does not stretch their difference, and
+        # there it is the chord 2r·sin(θ/2) ≥ 2rθ/π.
+        squares = np.einsum("ij,ij->i", lexicon.vectors, lexicon.vectors, dtype=np.float64)
+        return 0.5 * math.pi / math.sqrt(float(squares.min()))
+    return 1.0

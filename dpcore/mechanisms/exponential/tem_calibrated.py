@@ -20,7 +20,7 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.calibrated import CalibratedMechanism
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.exponential.tem import TruncatedExponential, euclidean_factor
 from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 
@@ -78,7 +78,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
             ),
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
-            euclidean_factor=self._euclidean_factor,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),
         )
 

@@ -96,7 +96,7 @@ def effective_epsilons(
     chosen = Metric.parse(metric)
     caps = strength * threshold
     normalisers = log_normalisers(lexicon, chosen, strength, caps, progress)
-    return _worst(lexicon, chosen, strength, caps, normalisers, progress)
+    return worst_losses(lexicon, chosen, strength, caps, normalisers, progress)
 
 
 def log_normalisers(
@@ -105,8 +105,9 @@ def log_normalisers(
     etas: FloatArray,
     caps: FloatArray,
     progress: Progress = silent,
+    weights: FloatArray | None = None,
 ) -> Normalisers:
-    """ln Σ_y exp(−min(η·D(w, y), c)) of every word, at K pairs (η, c).
+    """ln Σ_y a_y·exp(−min(η·D(w, y), c)) of every word, at K triples (η, c, a).
 
     Args:
         lexicon: words and vectors.
@@ -114,6 +115,7 @@ def log_normalisers(
         etas: η, shape (K,).
         caps: c = η·γ, shape (K,); ∞ allowed.
         progress: called with (stage, tiles done, all tiles).
+        weights: a of every word, shape (K, n), in [0, 1]; all 1 if not given.
     """
     n = len(lexicon)
     sums = np.zeros((etas.size, n))
@@ -122,15 +124,20 @@ def log_normalisers(
     together = [np.empty((2, 0), dtype=np.int64)]
     pairs = AllPairs(lexicon.vectors, metric)
     for done, tile in enumerate(pairs, start=1):
-        weights = np.empty_like(tile.distances)
+        entries = np.empty_like(tile.distances)
         for k, (eta, cap) in enumerate(zip(etas, caps, strict=True)):
-            np.multiply(tile.distances, -eta, out=weights)
+            np.multiply(tile.distances, -eta, out=entries)
             if cap < math.inf:
-                np.maximum(weights, -cap, out=weights)
-            np.exp(weights, out=weights)
-            sums[k, tile.rows] += weights.sum(axis=1)
+                np.maximum(entries, -cap, out=entries)
+            np.exp(entries, out=entries)
+            if weights is None:
+                along, across = entries.sum(axis=1), entries.sum(axis=0)
+            else:
+                along = entries @ weights[k, tile.columns]
+                across = weights[k, tile.rows] @ entries
+            sums[k, tile.rows] += along
             if not tile.diagonal:
-                sums[k, tile.columns] += weights.sum(axis=0)
+                sums[k, tile.columns] += across
         together.append(_set_apart(tile))
         _note_nearest(tile, nearest, gaps)
         progress("normalising", done, pairs.count)
@@ -248,7 +255,7 @@ class _Best:
         )
 
 
-def _worst(
+def worst_losses(
     lexicon: Lexicon,
     metric: Metric,
     etas: FloatArray,
@@ -256,7 +263,12 @@ def _worst(
     normalisers: Normalisers,
     progress: Progress,
 ) -> list[WorstLoss]:
-    """The largest value of every exponent over all pairs."""
+    """The largest loss per distance of every exponent over all pairs, from known normalisers.
+
+    With weights a ≤ 1 the same inequality bounds the loss of P(y | w) = a_y·e^(−η·D)/Z_w, of which
+    the weight of an output cancels between two words; the bound is attained if a_w > 0 at the word
+    that attains it.
+    """
     # Words with near normalisers stand together: far from the diagonal few tiles matter little,
     # near it only near pairs do.
     order = np.argsort(normalisers.logs[etas.size // 2], kind="stable")
