@@ -200,7 +200,7 @@ def build_each(options: Options, mechanisms: Sequence[str]) -> list[Mechanism]:
     return [create(name, public, given) for name, given in settings.items()]
 
 
-def _values(text: str) -> list[str | float]:
+def values(text: str) -> list[str | float]:
     """The ε of one option: LOW:HIGH:COUNT, or a list of texts that the mechanism will judge."""
     parts = text.split(":")
     if len(parts) == 1:
@@ -225,13 +225,13 @@ def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> l
     known = {name for mechanism in mechanisms for name in (mechanism.key, mechanism.short)}
     for text in given:
         # A mechanism named beside its values has these alone, whatever all others share.
-        name, equals, values = text.rpartition("=")
+        name, equals, listed = text.rpartition("=")
         if equals and name not in known:
             raise ParameterError(
                 f"--epsilon {text[:60]!r} is for a mechanism that is not measured; measured are "
                 + ", ".join(mechanism.short for mechanism in mechanisms)
             )
-        (named.setdefault(name, []) if equals else common).extend(_values(values))
+        (named.setdefault(name, []) if equals else common).extend(values(listed))
     grids = []
     for mechanism in mechanisms:
         chosen = named.get(mechanism.key, []) + named.get(mechanism.short, []) or common
