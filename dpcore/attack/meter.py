@@ -9,12 +9,12 @@ words has a closed form, attained by randomised response.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.prior import Prior, uniform
+from dpcore.attack.output.prior import Prior, parse_prior, uniform
 from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, EpsilonError, ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
@@ -28,6 +28,8 @@ from dpcore.mechanisms.packing.weights import known_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pandas as pd
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -79,11 +81,17 @@ class Meter:
     before: float
     rows: tuple[Reading, ...]
 
+    def to_pandas(self) -> pd.DataFrame:
+        """One row for each ε: epsilon, low, high, attained_by."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
 
 def meter(
     lexicon: Lexicon,
     epsilon: float | Sequence[float] | FloatArray,
-    prior: Prior | None = None,
+    prior: Prior | str | None = None,
     *,
     local: bool = False,
     delta: float = 0.0,
@@ -100,7 +108,8 @@ def meter(
     Args:
         lexicon: words and vectors.
         epsilon: one ε or several, > 0.
-        prior: what the attacker believes beforehand; None takes all words for equally likely.
+        prior: what the attacker believes beforehand, or its name as `parse_prior` reads it
+            ("frequency"); None takes all words for equally likely.
         local: whether ε bounds the loss of any two words, and not the loss per distance.
         delta: δ of local privacy, in [0, 1).
         metric: that ε multiplies, if it is not local.
@@ -119,7 +128,7 @@ def meter(
         raise ParameterError(f"delta must be in [0, 1), got {delta}")
     if delta > 0 and not local:
         raise ParameterError("a delta goes with local privacy: ask for local, or leave it out")
-    belief = prior or uniform(lexicon)
+    belief = parse_prior(lexicon, prior) if isinstance(prior, str) else prior or uniform(lexicon)
     chosen = Metric.parse(metric)
     if local:
         rows = tuple(_local(belief.probability, value, delta) for value in values.tolist())
@@ -252,7 +261,7 @@ def _highs(
         )
     # The bound rises with ε: whoever keeps a smaller ε keeps a larger one too.
     places = np.searchsorted(known, epsilons, side="left")
-    return np.append(upper, 1.0)[places]
+    return np.asarray(np.minimum(np.append(upper, 1.0)[places], 1.0))
 
 
 def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, FloatArray]:

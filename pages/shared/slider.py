@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.attack.meter import meter
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.attack.words import meter_text
 from pages.shared.fields import name_ends
 from pages.shared.groups import admissible_grid
+from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
 
@@ -50,4 +55,14 @@ def epsilon_slider(
         "privacy, to the right closer meaning.",
     )
     name_ends("← stronger privacy", "closer meaning →")
+    _say_meter(group, members[0].lexicon, epsilon)
     return epsilon
+
+
+def _say_meter(group: Group, lexicon: Lexicon, epsilon: float) -> None:
+    """What ε permits on this lexicon, whatever the mechanism; nothing where that is not known."""
+    local = EpsilonMeaning.LOCAL in group.meanings
+    (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
+    if reading.high < 1.0 or reading.low > 0.5:
+        kind = "between any two words" if local else "per Euclidean distance"
+        note(meter_text(reading.low, reading.high, f"{group.reading(epsilon)} {kind}"))

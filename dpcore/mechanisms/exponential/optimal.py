@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Rows
 
-_FINE = 40  # ε between the least and the largest at which something happens
 _KEPT = 2  # settings without weights whose normalisers are kept
 
 
@@ -112,17 +111,19 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     def wanted(self) -> list[float]:
         """The ε for which weights are computed: round numbers, and more where something happens.
 
-        Below ln(n)/4Δ nobody can tell words apart, Δ being the diameter; beyond (ln n + 14)/Δ₀
-        weights of 1 are within 1e-6 of the best.
+        With Δ the diameter, words are hardly told apart below ln(n)/4Δ; around ln(n)/Δ the share of
+        words that stay goes from none to all; and beyond (ln n + 14)/Δ₀ weights of 1 are within
+        1e-6 of the best.
         """
         extent = self.lexicon.with_metric(self.metric).extent
-        scale = math.log(max(len(self.lexicon), 2))
-        low = 0.25 * scale / extent.diameter
-        if not extent.separation > 0:
-            return [epsilon for epsilon in EPSILONS if epsilon > low]
-        high = (scale + 14.0) / extent.separation
-        fine = np.geomspace(low, max(high, low), _FINE)
-        return sorted({*fine.tolist(), *(epsilon for epsilon in EPSILONS if low < epsilon < high)})
+        middle = math.log(max(len(self.lexicon), 2)) / extent.diameter
+        low, high = 0.25 * middle, math.inf
+        if extent.separation > 0:
+            high = (math.log(len(self.lexicon)) + 14.0) / extent.separation
+        step = _round_below(middle / 20.0)
+        first, last = math.ceil(0.4 * middle / step), math.floor(min(2.2 * middle, high) / step)
+        fine = {float(f"{i * step:.6g}") for i in range(first, last + 1)}
+        return sorted(fine | {epsilon for epsilon in EPSILONS if low < epsilon < high})
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the weights, and keep them in the cache folder."""
@@ -305,6 +306,12 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             normalisers = self._table.normalisers[row].astype(np.float64)
         distance = distances(vectors, vectors[[output]], metric)[0]
         return np.asarray(log_weight - eta * distance - normalisers)
+
+
+def _round_below(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is at most this."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= value)
 
 
 @lru_cache(maxsize=_KEPT)
