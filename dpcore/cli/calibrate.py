@@ -9,7 +9,6 @@ from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import ParameterError
-from dpcore.mechanisms.certificate import write_certificate
 
 _TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 
@@ -24,8 +23,8 @@ def calibrate_command(options: Options) -> Answer:
     mechanism = asked.calibrated
     if mechanism is None:
         raise ParameterError(
-            f"{asked.short} has no certificate; tem-calibrated and truncated-gumbel-repaired "
-            "have one"
+            f"{asked.short} has no certificate; tem-calibrated, optimal and "
+            "truncated-gumbel-repaired have one"
         )
     lexicon = mechanism.lexicon
     certificate = None if options.again else mechanism.certificate
@@ -38,8 +37,7 @@ def calibrate_command(options: Options) -> Answer:
             "columns": ["certified epsilon", "strength in 1/distance"],
             "version": __version__,
         }
-        key, settings = mechanism.key, mechanism.settings()
-        write_certificate(options.file, lexicon.fingerprint, key, settings, certificate, provenance)
+        mechanism.write(options.file, certificate, provenance)
     rows = [
         {
             "epsilon": epsilon,

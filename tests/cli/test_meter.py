@@ -1,0 +1,65 @@
+"""The command `meter`, on a small lexicon."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dpcore.attack.meter import meter
+from dpcore.cli.main import main
+from dpcore.lexicon.catalogue import load
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What the command prints as JSON."""
+    assert main(["meter", *arguments, "--json"]) == 0
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_it_prints_what_the_engine_computes(capsys: pytest.CaptureFixture[str]) -> None:
+    result = said(capsys, "--epsilon", "1,1.25,1.5")
+    assert result["fingerprint"] == load(None).fingerprint
+    assert result["meaning"] == "euclidean"
+    assert result["rows"] == meter(load(None), [1, 1.25, 1.5]).to_pandas().to_dict("records")
+    assert [round(row["low"], 4) for row in result["rows"]] == [0.0731, 0.34, 0.7686]
+    assert all(0 <= row["high"] - row["low"] < 3e-6 for row in result["rows"])
+
+
+def test_local_privacy_and_backwards(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = said(capsys, "--local", "--guessed-at-most", "0.05")["rows"]
+    assert row["high"] <= 0.05 < row["high"] * 1.001
+    (again,) = said(capsys, "--local", "--epsilon", repr(row["epsilon"]))["rows"]
+    assert again == row
+    (metric,) = said(capsys, "--guessed-at-most", "0.05")["rows"]
+    assert metric["high"] <= 0.05
+
+
+def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meter", "--epsilon", "2", "--prior", "doctor=0.5,nurse=0.5", "--local"]) == 0
+    lines = capsys.readouterr().out
+    assert "0.880797" in lines  # e^2/(e^2 + 1)
+    assert "0.500000" in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epsilon", "0"], "finite number > 0"),
+        (["--epsilon", "abc"], "finite number > 0"),
+        (["--epsilon", "1", "--guessed-at-most", ".1"], "one of"),
+        ([], "--guessed-at-most"),
+        (["--epsilon", "1", "--delta", "0.1"], "local"),
+        (["--guessed-at-most", "2"], "share"),
+        (["--guessed-at-most", "0.00001", "--local"], "no ε promises"),
+        (["--epsilon", "1", "--prior", "nosuchword=1"], "nosuchword"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["meter", *arguments]) == 2
+    output = capsys.readouterr()
+    assert not output.out
+    assert message in output.err
+    assert output.err.count("\n") == 1
