@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
-from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.response.response import Response
 from dpcore.mechanisms.sampled_law import weights_rounding
-from dpcore.noise.inversion import Digits, Weights, draws
+from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.law import FloatArray, IntArray
@@ -44,7 +43,7 @@ def _shifts(n: int, epsilon: float) -> Weights:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KAryResponse(ExactMechanism):
+class KAryResponse(Response):
     """Keeps a word with probability e^ε/(e^ε + n − 1); it has no parameter but ε."""
 
     key = "k-ary.v1"
@@ -75,20 +74,13 @@ class KAryResponse(ExactMechanism):
 
     # -- the protocol
 
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """As `ExactMechanism.sample`; all words share the weights of how far the output lies."""
-        self.check_index(index)
-        entries, n = self.check_words(words), len(self.lexicon)
-        weights = _shifts(n, self.check_epsilon(epsilon))
-        shifts = draws(Digits(rng), entries, lambda part: [(np.arange(part.size), weights)])
-        return (entries + shifts) % n
+    def places(self, epsilon: float) -> Weights:
+        """How far in the vocabulary, taken as a circle, the output lies from the word."""
+        return _shifts(len(self.lexicon), epsilon)
+
+    def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
+        """So far on from each entry."""
+        return (entries + places) % len(self.lexicon)
 
     def paths(
         self,

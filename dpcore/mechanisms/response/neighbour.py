@@ -30,16 +30,15 @@ from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import distances
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.distance_blocks import nearest_words
-from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.response.response import Response
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.mechanisms.settings import parameter
-from dpcore.noise.inversion import Digits, Weights, draws
+from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.law import FloatArray, IntArray
@@ -63,7 +62,7 @@ def _mixture(n: int, k: int, epsilon: float) -> Weights:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NeighbourResponse(ExactMechanism):
+class NeighbourResponse(Response):
     """P(y | w) ∝ e^ε on the k nearest words of w, itself included, and 1 elsewhere."""
 
     key = "neighbour-response.v1"
@@ -108,20 +107,13 @@ class NeighbourResponse(ExactMechanism):
 
     # -- the protocol
 
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """As `ExactMechanism.sample`; all words share one table, and N(w) says what a place is."""
-        self.check_index(index)
-        entries = self.check_words(words)
+    def places(self, epsilon: float) -> Weights:
+        """k places of N(w), then all words."""
+        return _mixture(len(self.lexicon), self.width(epsilon), epsilon)
+
+    def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
+        """A place below k is one of the nearest words, any other a word as it stands."""
         k = self.width(epsilon)
-        weights = _mixture(len(self.lexicon), k, self.check_epsilon(epsilon))
-        places = draws(Digits(rng), entries, lambda part: [(np.arange(part.size), weights)])
         outputs, near = places - k, np.flatnonzero(places < k)
         distinct, which = np.unique(entries[near], return_inverse=True)
         outputs[near] = self._nearest(distinct, k)[which, places[near]]

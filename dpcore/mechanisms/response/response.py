@@ -1,0 +1,81 @@
+"""Randomised response: all words share one table of weights, and read the place drawn differently.
+
+So a draw costs a look-up, whatever the word is, and many documents are one look-up together.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.mechanisms.bulk.kept import first_words, settle
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.noise.inversion import Digits, draws
+
+if TYPE_CHECKING:
+    from dpcore.arrays import IntArray
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.noise.inversion import Rows, Weights
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Response(ExactMechanism):
+    """A mechanism that draws a place from a table that does not depend on the word."""
+
+    @abstractmethod
+    def places(self, epsilon: float) -> Weights:
+        """The weights of the places at ε; outcome i is place i."""
+
+    @abstractmethod
+    def outputs(self, entries: IntArray, places: IntArray, epsilon: float) -> IntArray:
+        """The word that each place means for each entry, shape (k,)."""
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """As `ExactMechanism.sample`."""
+        self.check_index(index)
+        entries, table = self.check_words(words), self.places(self.check_epsilon(epsilon))
+        return self.outputs(entries, draws(Digits(rng), entries, _every(table)), epsilon)
+
+    def bulk(self, epsilon: float) -> ResponseBulk:
+        """One look-up for the words of many documents."""
+        return ResponseBulk(self, epsilon)
+
+
+class ResponseBulk:
+    """See `dpcore.mechanisms.bulk.documents.Bulk`."""
+
+    shared_laws = None
+
+    def __init__(self, mechanism: Response, epsilon: float) -> None:
+        """Fix the table."""
+        self._mechanism, self._epsilon = mechanism, epsilon
+        self._table = mechanism.places(epsilon)
+
+    def __call__(
+        self, rngs: Sequence[np.random.Generator], words: IntArray, offsets: IntArray
+    ) -> IntArray:
+        """See `dpcore.mechanisms.bulk.documents.Bulk`."""
+        first = first_words(rngs, np.diff(offsets))
+        entries = self._mechanism.check_words(words)
+        if not entries.size:
+            return entries
+        places, sure = self._table.look_up(first)
+        rows = _every(self._table)
+        places = settle(places, sure, rngs, first, entries, offsets, rows)
+        return self._mechanism.outputs(entries, places, self._epsilon)
+
+
+def _every(table: Weights) -> Rows:
+    """The one table for all entries."""
+    return lambda entries: [(np.arange(entries.size), table)]
