@@ -65,7 +65,9 @@ class Losses:
         points = (self.first + np.arange(self.masses.size)) * self.step
         above = points > epsilon
         gain = -np.expm1(epsilon - points[above])
-        total = float(self.masses[above] @ gain) + self.infinite + self.error
+        total = float(self.masses[above] @ gain) + self.infinite
+        # Beyond the largest loss there is nothing that could be wrong.
+        total += self.error * float(gain.max(initial=0.0))
         return min(1.0, a_number(total * (1.0 + 1e-9), "δ of a text"))
 
     def epsilon(self, delta: float) -> float:
