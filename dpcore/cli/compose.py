@@ -65,7 +65,8 @@ def compose_command(options: Options) -> Answer:
             "different": different,
             "sum": total,
             "mean_loss": max(losses.mean for losses in ways),
-            "at_delta": {"delta": options.delta, "epsilon": least},
+            "delta": options.delta,
+            "least_epsilon": least,
             "rows": rows,
         },
         [

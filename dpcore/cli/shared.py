@@ -17,7 +17,7 @@ from dpcore import __version__
 from dpcore.cli.shell import F, Options, one_of
 from dpcore.errors import ParameterError, TextError
 from dpcore.learn.training_settings import Training
-from dpcore.lexicon.catalogue import load
+from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_SEED
 from dpcore.measure import words
@@ -169,7 +169,7 @@ rewriting_options = several(
 
 def lexicon(options: Options) -> Lexicon:
     """The lexicon that the options name."""
-    return load(options.lexicon, progress=options.progress)
+    return catalogue.load(options.lexicon, progress=options.progress)
 
 
 def build(options: Options) -> Mechanism:

@@ -232,10 +232,16 @@ class Mechanism(Settings, ABC):
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(y | word) of every word y, shape (n,), of a law that is computed.
 
+        −∞ where the probability underflows, unless a mechanism knows better.
+
         Raises:
             ParameterError: the law of this mechanism is estimated.
         """
-        raise ParameterError(f"the law of {self.short} is estimated: it has no logarithm")
+        if not self.exact_law:
+            raise ParameterError(f"the law of {self.short} is estimated: it has no logarithm")
+        dense = self.law(word, [epsilon], ranking=ranking).dense(len(self.lexicon))[0]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(dense))
 
     def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
         """`log_law` and a floor.

@@ -16,7 +16,7 @@ def test_the_losses_of_two_texts(capsys: pytest.CaptureFixture[str]) -> None:
     deltas = [row["delta"] for row in result["rows"]]
     assert deltas == sorted(deltas, reverse=True)
     assert deltas[-1] == 0.0
-    assert 0 < result["mean_loss"] < result["at_delta"]["epsilon"] < result["sum"]
+    assert 0 < result["mean_loss"] < result["least_epsilon"] < result["sum"]
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:

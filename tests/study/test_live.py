@@ -125,7 +125,7 @@ def test_the_command_line(texts, tmp_path, capsys):
     assert lines[-1].split()[:3] == ["madlib", "50", f"{share:.3f}"]
     for wrong, said in (
         (["--text-column", "no"], "there is no column 'no'; the columns are: words, kind"),
-        (["--texts", "0"], "--texts must be from 1"),
+        (["--texts", "0"], "0 is not in the range 1<=x<=1500"),
         (["--file", "absent.csv"], "absent.csv cannot be read (No such file"),
         (["--epsilon", "tem=3"], "is for a mechanism that is not measured"),
     ):
