@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.learn import packages
 from tests import needs
 from tests.shell import result, run, small_vectors
 
@@ -162,15 +161,8 @@ def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
         assert said in err
 
 
-def test_without_torch_it_says_how_to_install_it(capsys, tmp_path, texts, vectors, monkeypatch):
-    real = packages.importlib.import_module
-
-    def absent(name):
-        if name == "torch":
-            raise ImportError(name)
-        return real(name)
-
-    monkeypatch.setattr(packages.importlib, "import_module", absent)
+def test_without_torch_it_says_how_to_install_it(capsys, tmp_path, texts, vectors, uninstalled):
+    uninstalled("torch")
     code, _, err = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 2
     assert "pip install -r requirements-learn.txt" in err

@@ -143,7 +143,7 @@ def test_a_wrong_number_of_workers_is_refused(workers):
         executors.of(workers)
 
 
-def test_a_scheduler_without_dask_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+def test_a_scheduler_without_dask_says_what_to_install(uninstalled):
+    uninstalled("dask")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-dask\.txt"):
         executors.of(1, "tcp://127.0.0.1:1")

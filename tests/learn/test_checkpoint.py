@@ -112,7 +112,7 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         dataclasses.replace(example(), tensors={"half": np.zeros(2, np.float16)})
 
 
-def test_without_the_package_it_says_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
+def test_without_the_package_it_says_how_to_install_it(tmp_path, uninstalled):
+    uninstalled("safetensors")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         save(tmp_path / "net.safetensors", example())

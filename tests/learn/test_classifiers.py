@@ -1,7 +1,5 @@
 """Classifiers: they learn what can be learned, nothing where there is nothing, and repeat."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -71,7 +69,7 @@ def test_kept_averages_are_those_of_the_vectors_in_use(rng):
         assert np.array_equal(model.probabilities(bags), plain.probabilities(fresh))
 
 
-def test_refusals(rng, monkeypatch):
+def test_refusals(rng, uninstalled):
     bags = texts(rng(), np.zeros(10, dtype=int))
     with pytest.raises(CorpusError, match="at least two classes"):
         train(Learner(), bags, np.zeros(10, dtype=int), LEXICON.vectors, rng())
@@ -81,6 +79,6 @@ def test_refusals(rng, monkeypatch):
         with pytest.raises(ParameterError):
             Learner(**wrong)
     assert set(TITLES) == set(Kind)
-    monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
+    uninstalled("sklearn")
     with pytest.raises(MissingPackageError, match="scikit-learn; install"):
         train(Learner(), bags, np.arange(10) % 2, LEXICON.vectors, rng())

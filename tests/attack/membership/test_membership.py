@@ -1,7 +1,5 @@
 """The attack network: it finds members where they show, and guesses where they do not."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -70,11 +68,11 @@ def test_what_the_network_is_shown():
     assert found.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
 
 
-def test_refusals(rng, monkeypatch):
+def test_refusals(rng, uninstalled):
     for wrong in ([], [np.nan], [[1.0]]):
         with pytest.raises(ParameterError, match="finite numbers"):
             Scores(np.array(wrong), np.array([0.5]))
     part = answers(rng(), 1.0)
-    monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
+    uninstalled("sklearn")
     with pytest.raises(MissingPackageError, match="scikit-learn; install"):
         attack(AttackNetwork(), (part, part), (part, part), rng())

@@ -134,9 +134,9 @@ def test_checkpoints_that_do_not_belong_together_are_refused(tmp_path):
         load_adept(path)
 
 
-def test_without_torch_a_checkpoint_says_how_to_install_it(tmp_path, monkeypatch):
+def test_without_torch_a_checkpoint_says_how_to_install_it(tmp_path, uninstalled):
     path = tmp_path / "adept.safetensors"
     save_adept(path, model())
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         load_adept(path)

@@ -1,5 +1,5 @@
 import dataclasses
-import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_what_is_refused():
             AdeptSettings(**wrong)
 
 
-def test_without_torch_it_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
+def test_without_torch_it_says_how_to_install_it(uninstalled: Callable[[str], None]) -> None:
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_adept(TEXTS, SHORT)

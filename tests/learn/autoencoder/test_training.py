@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn import packages
 from dpcore.learn.autoencoder.autoencoder import Architecture
 from dpcore.learn.autoencoder.training import (
     drawn,
@@ -157,10 +156,7 @@ def test_damage_other_shapes_and_other_vectors_are_refused(file):
         load_autoencoder(path, LEXICON)
 
 
-def test_without_torch_it_says_how_to_install_it(monkeypatch, file):
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(packages.importlib, "import_module", absent)
+def test_without_torch_it_says_how_to_install_it(uninstalled, file):
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train(texts(), LEXICON, ARCHITECTURE, TRAINING)

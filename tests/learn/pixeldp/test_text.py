@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 
@@ -127,7 +125,7 @@ def test_words_are_counted_down():
         assert (moved <= np.linspace(0, 5, 300)).all()
 
 
-def test_bad_arguments_are_refused(rng, monkeypatch):
+def test_bad_arguments_are_refused(rng, uninstalled):
     bags, labels, vectors = corpus(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, 0 * labels, vectors, rng())
@@ -141,6 +139,6 @@ def test_bad_arguments_are_refused(rng, monkeypatch):
     for size in (-1.0, np.nan):
         with pytest.raises(ParameterError, match="size of an attack"):
             replaced_words([size], [3], 1.0, 1)
-    monkeypatch.setitem(sys.modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, labels, vectors, rng())

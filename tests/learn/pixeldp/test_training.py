@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 
@@ -150,7 +148,7 @@ def test_bad_arguments_are_refused(few, rng):
         train_pixeldp(Accounting.LAPLACE, 0.2, 2, rng(), place=Place.FIRST_LAYER, data=few)
 
 
-def test_without_torch_it_says_what_to_install(few, rng, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
+def test_without_torch_it_says_what_to_install(few, rng, uninstalled):
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_pixeldp(Accounting.ANALYTIC, 0.2, 2, rng(), data=few)

@@ -1,7 +1,5 @@
 """Similarity of texts: known values of the libraries, matching by hand, refusals."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -56,7 +54,7 @@ def test_greedy_follows_the_formula(rng):
     np.testing.assert_allclose(greedy(cosines), (precision, recall, expected))
 
 
-def test_refusals(monkeypatch):
+def test_refusals(uninstalled):
     for function in (rouge1, bleu):
         with pytest.raises(ParameterError, match=r"one by one.*got 2 and 1"):
             function(BEFORE, AFTER[:1])
@@ -64,6 +62,6 @@ def test_refusals(monkeypatch):
             function([], [])
     with pytest.raises(ParameterError, match="as many"):
         greedy_matching([np.array([1])], [], np.eye(2, dtype=np.float32))
-    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    uninstalled("sacrebleu")
     with pytest.raises(MissingPackageError, match="sacrebleu; install"):
         bleu(BEFORE, AFTER)

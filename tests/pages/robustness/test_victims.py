@@ -1,7 +1,6 @@
 """The networks that come along as victims of the attack: step by step, certificates, refusals."""
 
 import shlex
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -62,7 +61,7 @@ def test_a_network_reads_its_own_words_and_labels(
 
 
 def test_without_torch_the_way_to_install_it_is_said(
-    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., AppTest], uninstalled: Callable[[str], None]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
+    uninstalled("torch")
     assert "pip install -r requirements-learn.txt" in said(opened(**ATTACK))
