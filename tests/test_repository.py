@@ -234,7 +234,7 @@ def test_requirement_files_agree_with_the_package() -> None:
         PROJECT["project"]["dependencies"] + EXTRAS["app"]
     )
     assert requirements("requirements-dask.txt") == EXTRAS["dask"]
-    assert requirements("requirements-learn.txt") == EXTRAS["learn"]
+    assert requirements("requirements-learn.txt") == sorted({*EXTRAS["learn"], *EXTRAS["encoder"]})
     assert requirements("requirements-dev.txt") == sorted(EXTRAS["dev"])
 
 
