@@ -7,14 +7,14 @@ import numpy as np
 from dpcore.bisection import safe_end
 
 
-def test_the_last_float_that_holds_comes_out():
+def test_the_last_float_that_holds_comes_out() -> None:
     above = float(safe_end(lambda x: x * x >= 2.0, 2.0, 1.0))
     below = float(safe_end(lambda x: x * x <= 2.0, 1.0, 2.0))
     assert above * above >= 2.0 >= below * below
     assert math.nextafter(below, 2.0) == above
 
 
-def test_an_early_end_is_on_the_safe_side():
+def test_an_early_end_is_on_the_safe_side() -> None:
     for options in ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0}):
         found = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
         assert 0.3 <= found <= 1.0
@@ -23,13 +23,13 @@ def test_an_early_end_is_on_the_safe_side():
     assert len(asked) == 5  # the width is 1/32, at most a tenth of the safe end, after five
 
 
-def test_elements_are_searched_each_for_itself():
+def test_elements_are_searched_each_for_itself() -> None:
     targets = np.array([-3.0, 0.0, 0.25, 7.0])
     found = safe_end(lambda x: x >= targets, np.full(4, 8.0), -4.0)
     np.testing.assert_array_equal(found, targets)
     assert found.shape == (4,)
 
 
-def test_a_condition_that_is_never_met_moves_nothing():
+def test_a_condition_that_is_never_met_moves_nothing() -> None:
     assert float(safe_end(lambda _: False, 5.0, 1.0)) == 5.0
     assert float(safe_end(lambda _: True, 5.0, 5.0)) == 5.0

@@ -18,7 +18,7 @@ SECONDS = (
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 # The kernel's own packages warn of what they do to each other.
 @pytest.mark.filterwarnings("default")
-def test_a_notebook_runs(path, monkeypatch):
+def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3").execute()
@@ -29,7 +29,7 @@ def test_a_notebook_runs(path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(path):
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     """What came out on one machine is no part of the text, and changes with every run."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
@@ -39,11 +39,11 @@ def test_a_notebook_is_kept_without_outputs(path):
             assert cell.execution_count is None
 
 
-def test_there_are_three_notebooks():
+def test_there_are_three_notebooks() -> None:
     assert len(NOTEBOOKS) == 3
 
 
-def test_the_reference_pages_build_without_a_warning(tmp_path):
+def test_the_reference_pages_build_without_a_warning(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)

@@ -33,7 +33,7 @@ def front_door():
 # -- the names
 
 
-def test_the_stub_names_what_the_package_has():
+def test_the_stub_names_what_the_package_has() -> None:
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     stated = next(
         ast.literal_eval(node.value)
@@ -51,12 +51,12 @@ def test_the_stub_names_what_the_package_has():
     assert (PACKAGE / "py.typed").is_file()
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         dpcore.nothing  # noqa: B018
 
 
-def test_the_package_itself_imports_no_room():
+def test_the_package_itself_imports_no_room() -> None:
     """Rooms are named by strings, so that the ground of the house stays the ground."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -66,7 +66,7 @@ def test_the_package_itself_imports_no_room():
     ]
 
 
-def test_rooms_that_are_names_of_the_front_door_can_be_called():
+def test_rooms_that_are_names_of_the_front_door_can_be_called() -> None:
     import dpcore.audit.report  # after which `dpcore.audit` is the package, whoever asked first
     import dpcore.lexicon.catalogue
 
@@ -80,7 +80,7 @@ def test_rooms_that_are_names_of_the_front_door_can_be_called():
 # -- the ten lines
 
 
-def test_the_ten_lines():
+def test_the_ten_lines() -> None:
     dp = dpcore
     lex = dp.lexicon()
     tem = dp.mechanism("tem", lex)
@@ -98,7 +98,7 @@ def test_the_ten_lines():
     assert dp.audit(tem, epsilon=5, words=5).label == "proved"
 
 
-def test_mechanisms_take_their_parameters_by_name():
+def test_mechanisms_take_their_parameters_by_name() -> None:
     assert dpcore.mechanism("tem", SMALL, beta=0.01).beta == 0.01
     with pytest.raises(UnknownMechanismError, match="unknown mechanism 'term'"):
         dpcore.mechanism("term", SMALL)
@@ -106,7 +106,7 @@ def test_mechanisms_take_their_parameters_by_name():
         dpcore.mechanism("tem", SMALL, gamma=1)
 
 
-def test_a_draw_at_several_epsilons_is_the_draw_at_each():
+def test_a_draw_at_several_epsilons_is_the_draw_at_each() -> None:
     _, tem, text = front_door()
     draw = dpcore.draw(text, tem, seed=1)
     several = draw.at(0.5, 3, 90)
@@ -120,7 +120,7 @@ def test_a_draw_at_several_epsilons_is_the_draw_at_each():
             draw.at(1, wrong)
 
 
-def test_a_release_is_bare_text_with_fresh_noise():
+def test_a_release_is_bare_text_with_fresh_noise() -> None:
     lexicon, tem, _ = front_door()
     text = dpcore.read("doctor nurse rain the " * 20, lexicon)
     released = {dpcore.release(text, tem, epsilon=0.01) for _ in range(5)}
@@ -132,7 +132,7 @@ def test_a_release_is_bare_text_with_fresh_noise():
 
 
 @every_mechanism
-def test_words_are_taken_wherever_indices_are(key):
+def test_words_are_taken_wherever_indices_are(key: str) -> None:
     mechanism = make(key)
     epsilon, word = typical(mechanism), SMALL.words[7]
     by_word, by_index = (mechanism.law(w, epsilon) for w in (word, 7))
@@ -149,7 +149,7 @@ def test_words_are_taken_wherever_indices_are(key):
 
 
 @every_mechanism
-def test_an_unknown_word_is_named(key):
+def test_an_unknown_word_is_named(key: str) -> None:
     mechanism = make(key)
     epsilon = typical(mechanism)
     for call in (
@@ -164,7 +164,7 @@ def test_an_unknown_word_is_named(key):
         assert isinstance(caught.value, ValueError)
 
 
-def test_replace_has_fresh_noise_and_no_seed():
+def test_replace_has_fresh_noise_and_no_seed() -> None:
     tem = make("tem.v1")
     words = {tem.replace(0, epsilon=1e-6) for _ in range(60)}
     assert len(words) > 5  # of 40 nearly equal ones; fewer with a probability below 10⁻⁴⁰
@@ -174,7 +174,7 @@ def test_replace_has_fresh_noise_and_no_seed():
         tem.replace(0, epsilon=0)
 
 
-def test_deniability_takes_words_indices_and_selections():
+def test_deniability_takes_words_indices_and_selections() -> None:
     tem, word = make("tem.v1"), SMALL.words[3]
     rows = dpcore.deniability(tem, [word, 5], [1, 2]).rows()
     assert [row["word"] for row in rows] == [word, word, SMALL.words[5], SMALL.words[5]]
@@ -189,7 +189,7 @@ def test_deniability_takes_words_indices_and_selections():
 
 
 @every_mechanism
-def test_every_value_of_a_mechanism_is_one_line(key):
+def test_every_value_of_a_mechanism_is_one_line(key: str) -> None:
     mechanism = make(key)
     epsilon = typical(mechanism)
     for value in (
@@ -204,13 +204,13 @@ def test_every_value_of_a_mechanism_is_one_line(key):
         checked(value._repr_html_())
 
 
-def test_long_mechanisms_and_lexicons_are_short_lines():
+def test_long_mechanisms_and_lexicons_are_short_lines() -> None:
     lexicon = load()
     for key in MECHANISMS:
         assert len(repr(create(key, lexicon))) < 200
 
 
-def test_a_typed_text_is_not_in_a_line_that_a_log_may_hold():
+def test_a_typed_text_is_not_in_a_line_that_a_log_may_hold() -> None:
     _, tem, text = front_door()
     for value in (text, dpcore.draw(text, tem, seed=1)):
         assert "\n" not in repr(value)
@@ -218,7 +218,7 @@ def test_a_typed_text_is_not_in_a_line_that_a_log_may_hold():
         checked(value._repr_html_())
 
 
-def test_nothing_that_was_typed_becomes_html():
+def test_nothing_that_was_typed_becomes_html() -> None:
     lexicon, tem, text = front_door()
     draw = dpcore.draw(text, tem, seed=1)
     report = dpcore.audit(tem, epsilon=2)
@@ -233,7 +233,7 @@ def test_nothing_that_was_typed_becomes_html():
         checked(shown)
 
 
-def test_a_law_shows_bars_of_its_likeliest_words():
+def test_a_law_shows_bars_of_its_likeliest_words() -> None:
     _, tem, _ = front_door()
     shown = tem.law("doctor", [0.5, 1, 2, 3, 4])._repr_html_()
     assert shown.count("ε = ") == 4
@@ -244,7 +244,7 @@ def test_a_law_shows_bars_of_its_likeliest_words():
     assert "standard error up to" in make("madlib.v1").law(0, 2.0)._repr_html_()
 
 
-def test_a_draw_shows_which_words_changed_and_a_text_which_are_protected():
+def test_a_draw_shows_which_words_changed_and_a_text_which_are_protected() -> None:
     _, tem, text = front_door()
     rewrite = dpcore.draw(text, tem, seed=1).at(0.2)
     assert rewrite._repr_html_().count("<b ") == rewrite.changed > 0
@@ -252,20 +252,20 @@ def test_a_draw_shows_which_words_changed_and_a_text_which_are_protected():
     assert "Not in the vocabulary: " in text._repr_html_()
 
 
-def test_a_guarantee_shows_its_sentence_status_and_source():
+def test_a_guarantee_shows_its_sentence_status_and_source() -> None:
     guarantee = make("tem.v1").guarantee(5)
     for shown in (repr(guarantee), html.unescape(guarantee._repr_html_())):
         for part in (guarantee.statement, str(guarantee.status), guarantee.source):
             assert part in shown
 
 
-def test_a_long_table_says_what_it_leaves_out():
+def test_a_long_table_says_what_it_leaves_out() -> None:
     shown = display.table(("a", "b"), [(number, None) for number in range(25)])
     assert shown.count("<tr>") == 21
     assert "5 more rows are not shown" in shown
 
 
-def test_an_audit_shows_its_figures():
+def test_an_audit_shows_its_figures() -> None:
     _, tem, _ = front_door()
     report = dpcore.audit(tem, epsilon=2)
     assert "\n" not in repr(report)
@@ -273,7 +273,7 @@ def test_an_audit_shows_its_figures():
     assert "Least protected: " in report._repr_html_()
 
 
-def test_what_cannot_change_is_not_copied():
+def test_what_cannot_change_is_not_copied() -> None:
     _, tem, _ = front_door()
     assert copy.deepcopy(tem) is tem
     assert copy.deepcopy([tem.lexicon])[0] is tem.lexicon
@@ -290,17 +290,17 @@ def checked(shown: str) -> None:
 
 
 class _Tags(HTMLParser):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
         self.seen: set[str] = set()
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag, attrs) -> None:
         assert {name for name, _ in attrs} <= {"style"}
         self.open.append(tag)
         self.seen.add(tag)
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag) -> None:
         assert self.open.pop() == tag
 
 
@@ -308,7 +308,7 @@ class _Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("colour", [display._BLUE, display._ORANGE])
-def test_colours_can_be_seen_on_white_and_on_black(colour):
+def test_colours_can_be_seen_on_white_and_on_black(colour: str) -> None:
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     luminance = float(np.dot(linear, (0.2126, 0.7152, 0.0722)))  # WCAG 2.2, relative luminance

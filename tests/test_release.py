@@ -7,13 +7,15 @@ from hashlib import sha256
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 
 
-def _script():
+def _script() -> ModuleType:
     spec = spec_from_loader("release", SourceFileLoader("release", str(ROOT / ".ci/release")))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -23,18 +25,18 @@ def _script():
 release = _script()
 
 
-def write(path, content):
+def write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
 
 
-def git(root, *arguments):
+def git(root, *arguments: Any) -> None:
     command = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.example"]
     subprocess.run([*command, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture
-def house(tmp_path):
+def house(tmp_path: Path):
     """A small repository of which nothing is to be said."""
     write(tmp_path / "dpcore/__init__.py", '__version__ = "1.2.3"\n')
     write(tmp_path / "CHANGELOG.md", "# Changes\n\n## 1.2.3, 2030-01-02\n")
@@ -60,7 +62,7 @@ def everything(root):
     return [line for look in looks for line in look(root)]
 
 
-def test_nothing_is_said_of_a_house_in_order(house):
+def test_nothing_is_said_of_a_house_in_order(house) -> None:
     assert everything(house) == []
 
 
@@ -86,22 +88,22 @@ def test_nothing_is_said_of_a_house_in_order(house):
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
 )
-def test_what_disagrees_is_said(house, file, content, said):
+def test_what_disagrees_is_said(house, file: str, content: str, said: str) -> None:
     write(house / file, content)
     assert any(said in line for line in everything(house))
 
 
-def test_a_tag_of_this_version_on_another_commit_is_said(house):
+def test_a_tag_of_this_version_on_another_commit_is_said(house) -> None:
     git(house, "tag", "v1.2.3")
     assert release.tree(house) == []
     git(house, "commit", "-qm", "more", "--allow-empty")
     assert release.tree(house) == ["the tag v1.2.3 is another commit: raise the version"]
 
 
-def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
+def test_a_wheel_must_hold_what_git_holds(house, tmp_path: Path) -> None:
     info = "dpcore-1.2.3.dist-info"
 
-    def said(name="dpcore-1.2.3-py3-none-any.whl", leave=(), more=(), terms="A AND B"):
+    def said(name: str = "dpcore-1.2.3-py3-none-any.whl", leave=(), more=(), terms="A AND B"):
         files = ["dpcore/__init__.py", "dpcore/_data/results/a.parquet", *more]
         files += ["dpcore/_data/results/manifest.json", "dpcore/_data/audit/verdicts.json"]
         files += [f"{info}/licenses/LICENSE", f"{info}/licenses/data/NOTICE"]
@@ -124,12 +126,12 @@ def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
     ]
 
 
-def test_this_house_is_in_order_but_for_what_is_under_way():
+def test_this_house_is_in_order_but_for_what_is_under_way() -> None:
     assert release.results(ROOT) == []
     assert release.readme(ROOT) == []
     assert release.notices(ROOT) == []
 
 
-def test_an_unknown_option_is_refused(capsys):
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert release.main(["--force"]) == 2
     assert "no-wheel" in capsys.readouterr().err
