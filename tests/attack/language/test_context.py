@@ -19,13 +19,14 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.sentence import prepare
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 N = 5
 
 
 @pytest.fixture
-def model(rng):
+def model(rng: MakeRng):
     """A bigram model from random counts, some pairs of which are missing."""
     table = rng().poisson(1.5, (N + 1, N + 1))
     table[rng(1).random((N + 1, N + 1)) < 0.4] = 0
@@ -68,7 +69,7 @@ def brute(model, evidence):
 
 
 @pytest.mark.parametrize("shape", ["www", "w", "wukw", "uw", "wku", "wbw", "kwwk"])
-def test_it_is_the_sum_over_all_sentences(model, rng, shape) -> None:
+def test_it_is_the_sum_over_all_sentences(model, rng: MakeRng, shape: str) -> None:
     kinds = {"u": UNKNOWN, "k": 2, "b": N}
     evidence = [
         rng(i).random(N) ** 4 if kind == "w" else kinds[kind] for i, kind in enumerate(shape)
@@ -80,7 +81,7 @@ def test_it_is_the_sum_over_all_sentences(model, rng, shape) -> None:
             assert np.allclose(found[i], true[i] / true[i].sum(), atol=1e-12)
 
 
-def test_long_texts_neither_over_nor_underflow(model, rng) -> None:
+def test_long_texts_neither_over_nor_underflow(model, rng: MakeRng) -> None:
     evidence = [1e-200 * rng(i).random(N) for i in range(400)]
     for row in forward_backward(model, evidence):
         assert row.sum() == pytest.approx(1.0)
@@ -117,7 +118,7 @@ def test_places_of_a_sentence() -> None:
         places_of(sentence, [1])
 
 
-def test_the_whole_attack_on_a_small_lexicon(model, monkeypatch) -> None:
+def test_the_whole_attack_on_a_small_lexicon(model, monkeypatch: pytest.MonkeyPatch) -> None:
     lexicon = lexicons.cloud(N, 3)
     mechanism = create("tem", lexicon)
     channel = open_channel(mechanism)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.train.corpus import tokenise
+from tests.fixtures import MakeRng
 
 WORDS = ("the", "cat", "sat", "on", "mat", "e-mail", "never")
 LEXICON = Lexicon("small", WORDS, np.eye(7, dtype=np.float32))
@@ -64,7 +66,7 @@ def plain_probability(pairs, discount, least, first, second):
 
 
 @pytest.mark.parametrize("least", [1, 2])
-def test_it_is_the_plain_twin(least) -> None:
+def test_it_is_the_plain_twin(least: int) -> None:
     model = Bigram.of(counted(least), 0.75)
     pairs = plain_pairs()
     for first in range(UNKNOWN, 8):
@@ -99,7 +101,7 @@ def test_perplexity_is_that_of_the_rows() -> None:
     assert found["perplexity_unigram"] == pytest.approx(np.exp(np.mean(single)))
 
 
-def test_the_file_gives_back_what_was_written(tmp_path, rng) -> None:
+def test_the_file_gives_back_what_was_written(tmp_path: Path, rng: MakeRng) -> None:
     found = counted()
     write_counts(tmp_path / FILE, found)
     again = read_counts(tmp_path / FILE)
@@ -137,7 +139,7 @@ def test_what_ships_is_a_law_that_predicts() -> None:
     assert lexicon.words[int(york[:-1].argmax())] == "york"
 
 
-def test_the_recorded_perplexity_is_true(data_dir) -> None:
+def test_the_recorded_perplexity_is_true(data_dir: Path) -> None:
     lexicon = load()
     compounds = frozenset(word for word in lexicon.words if "-" in word)
     corpus = tokenise([[[text] for text in held_out_sentences(data_dir)]], compounds)

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dpcore.learn.adept.words import words_of
 from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
 
 
-def test_the_bundled_examples_are_whole():
+def test_the_bundled_examples_are_whole() -> None:
     found = examples()
     assert len(found.texts) == len(found.latents) >= 50
     assert np.linalg.norm(found.latents, axis=1).max() <= 1.0 + 1e-3
@@ -35,7 +36,7 @@ def test_the_bundled_examples_are_whole():
     assert {one.mechanism for one in found.rewrites} == {"", *FORMS}
 
 
-def test_no_utterance_of_the_corpus_is_shipped(data_dir):
+def test_no_utterance_of_the_corpus_is_shipped(data_dir: Path) -> None:
     corpus = pd.read_parquet(data_dir / "atis.parquet")["text"]
     known = {" ".join(words_of(text)) for text in corpus if len(words_of(text)) <= 16}
     found = examples()
@@ -45,7 +46,7 @@ def test_no_utterance_of_the_corpus_is_shipped(data_dir):
 
 
 @pytest.mark.parametrize("mechanism", FORMS)
-def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism):
+def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism: str) -> None:
     found = examples()
     near, far = (guess(found, 7, mechanism, e, 3) for e in (1e9, 1e-9))
     assert near.order[0] == 7
@@ -63,7 +64,7 @@ def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism):
     assert not np.array_equal(middle.probability, other.probability)
 
 
-def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon():
+def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon() -> None:
     found, epsilons = examples(), (0.5, 2.0, 8.0)
     for mechanism in FORMS:
         for ranking in success(found, mechanism, epsilons, 20, 0):
@@ -73,7 +74,7 @@ def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon():
     assert published.bayes > 3 * repaired.bayes
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     found = examples()
     for place in (-1, len(found.texts)):
         with pytest.raises(ParameterError, match="utterances, got number"):
@@ -86,7 +87,7 @@ def test_what_is_refused():
         success(found, "adept", (1.0,), 0, 0)
 
 
-def test_damaged_examples_are_refused(tmp_path):
+def test_damaged_examples_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "adept.json"
     whole = json.loads(examples_path().read_text(encoding="utf-8"))
     breaks = (

@@ -14,6 +14,7 @@ from dpcore.attack.membership.membership import (
 from dpcore.attack.membership.roc import auc
 from dpcore.errors import MissingPackageError, ParameterError
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng, Uninstall
 
 TEXTS = 800
 
@@ -33,7 +34,7 @@ SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
 
 
 @pytest.mark.parametrize("knowledge", Knowledge)
-def test_members_that_show_are_found(knowledge, rng):
+def test_members_that_show_are_found(knowledge: Knowledge, rng: MakeRng) -> None:
     random = rng()
     shadow = answers(random, 12.0), answers(random, 0.0)
     target = answers(random, 12.0), answers(random, 0.0)
@@ -43,7 +44,7 @@ def test_members_that_show_are_found(knowledge, rng):
     assert np.array_equal(again.inside, scores.inside)
 
 
-def test_members_that_do_not_show_are_not_found(rng):
+def test_members_that_do_not_show_are_not_found(rng: MakeRng) -> None:
     random = rng()
     shadow = answers(random, 12.0), answers(random, 0.0)
     target = answers(random, 5.0), answers(random, 5.0)
@@ -51,7 +52,7 @@ def test_members_that_do_not_show_are_not_found(rng):
     assert abs(auc(scores) - 0.5) < SLACK
 
 
-def test_training_ends_when_nothing_is_left_to_learn(rng):
+def test_training_ends_when_nothing_is_left_to_learn(rng: MakeRng) -> None:
     random = rng()
     shadow = answers(random, 3.0), answers(random, 3.0)
     target = answers(random, 3.0), answers(random, 3.0)
@@ -62,13 +63,13 @@ def test_training_ends_when_nothing_is_left_to_learn(rng):
     assert np.array_equal(scores.inside, attack(network, shadow, target, rng(1)).inside)
 
 
-def test_what_the_network_is_shown():
+def test_what_the_network_is_shown() -> None:
     found = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
     assert found.features(Knowledge.OUTPUT).shape == (2, 2)
     assert found.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
 
 
-def test_refusals(rng, uninstalled):
+def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
     for wrong in ([], [np.nan], [[1.0]]):
         with pytest.raises(ParameterError, match="finite numbers"):
             Scores(np.array(wrong), np.array([0.5]))

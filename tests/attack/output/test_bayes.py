@@ -18,6 +18,7 @@ from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.plain import laplace_cdf, line_law
 
@@ -45,7 +46,7 @@ def best_by_brute_force(p, q):
     return max(0.5 * (p[np.array(r) == 0].sum() + q[np.array(r) == 1].sum()) for r in rules)
 
 
-def test_an_exact_success_is_that_of_the_best_of_all_attackers(rng) -> None:
+def test_an_exact_success_is_that_of_the_best_of_all_attackers(rng: MakeRng) -> None:
     p, q = rng().dirichlet(np.ones(9), size=(2, 4))
     found = success(exact(0, p), exact(1, q), np.zeros(9, bool))
     assert found.exact
@@ -63,7 +64,7 @@ def test_equal_laws_are_a_coin_and_disjoint_ones_a_certainty() -> None:
     assert success(same, other, none).low[0] == pytest.approx(1.0)
 
 
-def test_the_bracket_of_draws_holds_the_truth_on_average(rng) -> None:
+def test_the_bracket_of_draws_holds_the_truth_on_average(rng: MakeRng) -> None:
     """E[low] ≤ S ≤ E[high]; each end is in [0, 1], so empirical Bernstein bounds its mean.
 
     False alarm: 10⁻⁶ for each of the two comparisons.
@@ -198,7 +199,7 @@ def test_the_bound_is_the_corner_of_the_region_of_errors() -> None:
     assert best_by_brute_force(p, q) <= bound(upto, 3.0) + 1e-12
 
 
-def test_draws_and_rows(rng) -> None:
+def test_draws_and_rows(rng: MakeRng) -> None:
     words = lexicons.cloud(40, 4)
     mechanism = create("trlaplace", words)
     pair = Pair.of(words, "w3", "w7")

@@ -31,7 +31,9 @@ def admissible(mechanism, epsilons):
 
 
 @pytest.mark.parametrize(("name", "settings", "epsilons"), CLOSED)
-def test_a_column_is_that_of_all_laws(name, settings, epsilons) -> None:
+def test_a_column_is_that_of_all_laws(
+    name: str, settings: dict[str, str], epsilons: tuple[float, ...]
+) -> None:
     mechanism = create(name, LEXICON, settings)
     channel = open_channel(mechanism)
     assert isinstance(channel, ExponentialColumns | RepairedColumns)
@@ -49,7 +51,9 @@ def test_a_column_is_that_of_all_laws(name, settings, epsilons) -> None:
 
 
 @pytest.mark.parametrize("name", ["near duplicates", "lattice", "huge and tiny", "collinear"])
-def test_crafted_vocabularies_with_equal_distances(name, monkeypatch) -> None:
+def test_crafted_vocabularies_with_equal_distances(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpcore.attack.output.channel.MAX_ATTACK_PRIOR_WORDS", 3)
     lexicon = lexicons.crafted()[name]
     for short in ("tem", "truncated-gumbel-repaired"):
@@ -115,7 +119,7 @@ def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
 
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel"])
-def test_a_list_of_words_gets_its_exact_laws(name) -> None:
+def test_a_list_of_words_gets_its_exact_laws(name: str) -> None:
     mechanism = create(name, LEXICON)
     epsilon = 30.0 * mechanism.admissible.low or 2.0
     channel = open_channel(mechanism, [7, 300, 7])
@@ -135,7 +139,9 @@ def test_a_list_of_words_gets_its_exact_laws(name) -> None:
     # Beyond ε = 750 probabilities of far words are below the smallest float.
     [("tem", (0.5, 2.0, 0.5)), ("truncated-gumbel-repaired", (10.0, 1000.0, 10.0))],
 )
-def test_lists_and_columns_agree_at_every_epsilon(name, epsilons) -> None:
+def test_lists_and_columns_agree_at_every_epsilon(
+    name: str, epsilons: tuple[float, float, float]
+) -> None:
     mechanism = create(name, LEXICON)
     all_words, some = open_channel(mechanism), open_channel(mechanism, [3, 4, 250])
     a, b = all_words.seen(9), some.seen(9)
@@ -146,7 +152,7 @@ def test_lists_and_columns_agree_at_every_epsilon(name, epsilons) -> None:
         assert not odds.broken
 
 
-def test_what_cannot_be_attacked_is_refused(monkeypatch) -> None:
+def test_what_cannot_be_attacked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="nearest-neighbour attacker"):
         open_channel(create("madlib", LEXICON))
     with pytest.raises(ParameterError, match="1 to 200 words, got 201"):

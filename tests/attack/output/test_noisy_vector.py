@@ -34,7 +34,7 @@ def density(mechanism, epsilon, z):
     [("gaussian", 20.0), ("laplace", 30.0), ("l2-laplace", 30.0), ("trlaplace", 0.5),
      ("trlaplace-corrected", 50.0)],
 )  # fmt: skip
-def test_the_likeliest_word_has_the_largest_density(name, epsilon):
+def test_the_likeliest_word_has_the_largest_density(name: str, epsilon: float) -> None:
     mechanism = create(name, LEXICON, CLIP)
     noisy = mechanism.noisy_vectors(generator(0, name), WORDS, epsilon)
     found = likeliest_words(mechanism, noisy, epsilon)
@@ -44,7 +44,7 @@ def test_the_likeliest_word_has_the_largest_density(name, epsilon):
         assert densities[word] == densities.max() > -math.inf
 
 
-def test_the_cut_of_the_published_noise_gives_words_away():
+def test_the_cut_of_the_published_noise_gives_words_away() -> None:
     """At ε = 0.05 a private mechanism allows e^0.05 guesses of 50; the cut allows many more."""
     words = np.tile(np.arange(50), 40)
     kept = {}
@@ -59,14 +59,14 @@ def test_the_cut_of_the_published_noise_gives_words_away():
     assert kept["laplace"] <= 0.06 < kept["trlaplace"]
 
 
-def test_other_noise_is_refused():
+def test_other_noise_is_refused() -> None:
     noisy = np.zeros((1, 12))
     for name in ("madlib", "tem"):
         with pytest.raises(ParameterError, match="Gaussian and Laplace"):
             likeliest_words(create(name, LEXICON), noisy, 1.0)
 
 
-def test_information_of_gaussian_and_laplace_noise():
+def test_information_of_gaussian_and_laplace_noise() -> None:
     """Against the divergence of the worst pair by quadrature, coordinate by coordinate."""
     from scipy.integrate import quad
 
@@ -89,7 +89,7 @@ def test_information_of_gaussian_and_laplace_noise():
     assert information(create("trlaplace", LEXICON, CLIP), 0.5) == math.inf
 
 
-def test_no_decoder_keeps_more_than_the_bound():
+def test_no_decoder_keeps_more_than_the_bound() -> None:
     """The Bayes decoder of one word, whose guess without the vector is one in 50."""
     words = np.tile(np.arange(50), 40)
     for name, epsilon in (("laplace", 5.0), ("gaussian", 5.0), ("laplace", 60.0)):
@@ -102,7 +102,7 @@ def test_no_decoder_keeps_more_than_the_bound():
 
 
 @pytest.mark.parametrize("guess", [1e-4, 0.1, 0.6])
-def test_the_bound_solves_its_equation(guess):
+def test_the_bound_solves_its_equation(guess: float) -> None:
     assert kept_at_most(0.0, guess) == pytest.approx(guess)
     assert kept_at_most(-math.log(guess), guess) == 1.0
     assert kept_at_most(math.inf, guess) == 1.0
@@ -116,12 +116,12 @@ def test_the_bound_solves_its_equation(guess):
 
 
 @pytest.mark.parametrize(("nats", "guess"), [(-1.0, 0.1), (math.nan, 0.1), (1.0, 0.0), (1.0, 1.1)])
-def test_nonsense_is_refused(nats, guess):
+def test_nonsense_is_refused(nats: float, guess: float) -> None:
     with pytest.raises(ParameterError, match="got"):
         kept_at_most(nats, guess)
 
 
-def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does():
+def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does() -> None:
     """ADePT's noise is too small by √d: t = ε/√d in each coordinate; in the L1 norm ε in one."""
     d, epsilon = LEXICON.dimension, 1.5
     t = epsilon / np.sqrt(d)

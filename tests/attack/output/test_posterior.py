@@ -17,6 +17,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.measure.counting import effective_number
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, assert_law, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(250, 10)
@@ -41,7 +42,7 @@ def given(rows, words=None):
     return Likelihood(0, 1.0, words, logs, np.zeros(logs.size), "given")
 
 
-def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
+def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng: MakeRng) -> None:
     channel = open_channel(tem)
     for prior in (uniform(LEXICON), Prior("typed", rng().dirichlet(np.ones(250)), "")):
         found = posterior(channel.seen(31).at(EPSILON), prior)
@@ -56,7 +57,7 @@ def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
         assert 0 < found.error < 5e-3
 
 
-def test_the_posterior_is_what_is_seen_when_words_are_drawn(tem, rng) -> None:
+def test_the_posterior_is_what_is_seen_when_words_are_drawn(tem, rng: MakeRng) -> None:
     """Words from the prior through the sampler: given the output, they have the posterior."""
     prior = uniform_over(LEXICON, ["w3", "w40", "w77", "w200"])
     found = open_channel(tem, prior.support).seen(3).at(EPSILON)
@@ -98,7 +99,7 @@ def test_impossible_words_and_outputs() -> None:
     assert rows == [{"word": "w1", "prior": 0.4, "posterior": 1.0, "log_odds_factor": None}]
 
 
-def test_the_error_covers_laws_that_are_off_by_it(rng) -> None:
+def test_the_error_covers_laws_that_are_off_by_it(rng: MakeRng) -> None:
     prior = Prior("typed", rng().dirichlet(np.ones(30)), "")
     logs = np.log(rng(1).dirichlet(np.ones(30)))
     errors = rng(2).uniform(0, 0.2, 30)
@@ -112,7 +113,7 @@ def test_the_error_covers_laws_that_are_off_by_it(rng) -> None:
         assert gap.max() <= found.error + 1e-12
 
 
-def test_no_posterior_passes_the_bound_of_the_guarantee(tem, rng) -> None:
+def test_no_posterior_passes_the_bound_of_the_guarantee(tem, rng: MakeRng) -> None:
     channel = open_channel(tem)
     guarantee = tem.guarantee(EPSILON)
     prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
@@ -188,7 +189,7 @@ def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(tem, laws) -> Non
         assert found.high - found.low < 5e-3 * true
 
 
-def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng) -> None:
+def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng: MakeRng) -> None:
     prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
     channel = open_channel(tem)
     true = (prior.probability[:, None] * laws).max(axis=0).sum()
@@ -205,7 +206,7 @@ def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng) -> Non
             overall_success(channel, prior, EPSILON, outputs=wrong)
 
 
-def test_the_interval_covers_as_often_as_it_says(rng) -> None:
+def test_the_interval_covers_as_often_as_it_says(rng: MakeRng) -> None:
     """Of 2,000 intervals at 95 % no more than 5 % miss, but for a chance of 1e-6."""
     missed = 0
     for draw in range(2000):
@@ -214,7 +215,7 @@ def test_the_interval_covers_as_often_as_it_says(rng) -> None:
     assert stats.binom.sf(missed - 1, 2000, 0.05) >= FALSE_ALARM
 
 
-def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(tem, rng) -> None:
+def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(tem, rng: MakeRng) -> None:
     prior = uniform(LEXICON)
     channel = open_channel(tem)
     words = prior.draw(rng(), 3000)
@@ -236,7 +237,7 @@ def test_perplexity_and_the_effective_number_are_two_measures() -> None:
     assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < found.perplexity
 
 
-def test_a_ratio_where_none_is_allowed_is_the_worst(tem, monkeypatch) -> None:
+def test_a_ratio_where_none_is_allowed_is_the_worst(tem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words at distance 0 need one law: any ratio between them takes up more than all."""
     likelihood = open_channel(tem).seen(3).at(EPSILON)
     guarantee = tem.guarantee(EPSILON)

@@ -1,18 +1,21 @@
 """Sums over distances from the spectrum against the distances themselves."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dpcore.attack.output.spectrum import BUNDLE, spectrum_of, write_bundle
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric, distances
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 CRAFTED = {name: lex for name, lex in lexicons.crafted().items() if "tiny" not in name}
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch) -> None:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
 
 
@@ -83,7 +86,9 @@ def test_it_is_kept_and_recalled() -> None:
     assert not again.moments.flags.writeable
 
 
-def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
+def test_a_bundle_gives_back_what_was_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lexicon = lexicons.cloud(120, 5)
     computed = spectrum_of(lexicon, Metric.EUCLIDEAN)
     write_bundle(lexicon, tmp_path / BUNDLE)
@@ -100,7 +105,7 @@ def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
     assert np.array_equal(spectrum_of(lexicon, Metric.EUCLIDEAN).moments, computed.moments)
 
 
-def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
+def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng: MakeRng) -> None:
     lexicon = load()
     calls = []
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
