@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests import needs
+from tests.fixtures import Uninstall
 from tests.shell import result, run, small_vectors
 
 needs.torch()
@@ -17,13 +19,13 @@ NOISE = ("--mechanism", "gaussian", "--epsilon", "5")
 
 
 @pytest.fixture
-def vectors(tmp_path, monkeypatch):
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return small_vectors(tmp_path / "small.txt")
 
 
 @pytest.fixture
-def texts(tmp_path):
+def texts(tmp_path: Path):
     rng = np.random.default_rng(1)
     lines = [" ".join(f"word{i}" for i in rng.integers(40, size=5)) for _ in range(60)]
     path = tmp_path / "public.txt"
@@ -31,14 +33,14 @@ def texts(tmp_path):
     return path
 
 
-def train(tmp_path, texts, vectors, *more):
+def train(tmp_path, texts, vectors, *more: Any):
     return (
         "autoencoder", "train", "--data", str(texts), "--vectors", vectors, "--hidden", "4",
         "--epochs", "2", "--out", str(tmp_path / "net.safetensors"), *more,
     )  # fmt: skip
 
 
-def rewrite(tmp_path, vectors, *more):
+def rewrite(tmp_path, vectors, *more: Any):
     file = str(tmp_path / "net.safetensors")
     return ("autoencoder", "rewrite", "--checkpoint", file, "--vectors", vectors, *more)
 
@@ -48,7 +50,9 @@ def promised(command):
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
-def test_it_is_trained_and_writes(capsys, tmp_path, texts, vectors):
+def test_it_is_trained_and_writes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+) -> None:
     told = result(capsys, *train(tmp_path, texts, vectors))
     assert set(told) == promised("train")
     assert told["texts"] == 61
@@ -68,7 +72,9 @@ def test_it_is_trained_and_writes(capsys, tmp_path, texts, vectors):
     assert fresh[0] != fresh[1]  # equal with probability below 40^-12 or so
 
 
-def test_a_person_is_told_the_losses_and_the_promise(capsys, tmp_path, texts, vectors):
+def test_a_person_is_told_the_losses_and_the_promise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+) -> None:
     code, out, _ = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 0
     assert out.count("nats a word") == 2
@@ -82,7 +88,13 @@ def test_a_person_is_told_the_losses_and_the_promise(capsys, tmp_path, texts, ve
     assert "experiment" not in err
 
 
-def test_a_run_that_was_stopped_goes_on(capsys, tmp_path, texts, vectors, monkeypatch):
+def test_a_run_that_was_stopped_goes_on(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts,
+    vectors,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = result(capsys, *train(tmp_path, texts, vectors))
     content = (tmp_path / "net.safetensors").read_bytes()
     from dpcore.learn import training
@@ -108,7 +120,9 @@ def test_a_run_that_was_stopped_goes_on(capsys, tmp_path, texts, vectors, monkey
     assert not (tmp_path / "net.unfinished.safetensors").exists()
 
 
-def test_it_learns_with_noise_from_a_parquet_file(capsys, tmp_path, texts, vectors):
+def test_it_learns_with_noise_from_a_parquet_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+) -> None:
     table = tmp_path / "public.parquet"
     pd.DataFrame({"said": texts.read_text(encoding="utf-8").splitlines()}).to_parquet(table)
     result(capsys, *train(tmp_path, table, vectors, "--text-column", "said", *NOISE, "--norm", "1"))
@@ -131,7 +145,14 @@ def test_it_learns_with_noise_from_a_parquet_file(capsys, tmp_path, texts, vecto
         (("--text", "w", *NOISE, "--set", "clip_norm=2"), "other vectors"),
     ],
 )
-def test_what_cannot_be_is_refused(capsys, tmp_path, texts, vectors, more, said):
+def test_what_cannot_be_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts,
+    vectors,
+    more: tuple[str, ...],
+    said: str,
+) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     code, out, err = run(capsys, *rewrite(tmp_path, vectors, *more))
     assert (code, out) == (2, "")
@@ -139,7 +160,9 @@ def test_what_cannot_be_is_refused(capsys, tmp_path, texts, vectors, more, said)
     assert err.count("\n") == 1
 
 
-def test_a_text_without_end_is_refused(capsys, tmp_path, texts, vectors):
+def test_a_text_without_end_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     (tmp_path / "long.txt").write_text("word1 " * 2_001, encoding="utf-8")
     more = (*NOISE, "--in", str(tmp_path / "long.txt"))
@@ -148,7 +171,9 @@ def test_a_text_without_end_is_refused(capsys, tmp_path, texts, vectors):
     assert "2,001 words is too long" in err
 
 
-def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
+def test_what_cannot_be_trained_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+) -> None:
     for more, said in (
         (("--resume",), "leave out --resume"),
         (("--out", str(tmp_path / "net.txt")), "ends in .safetensors"),
@@ -161,14 +186,18 @@ def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
         assert said in err
 
 
-def test_without_torch_it_says_how_to_install_it(capsys, tmp_path, texts, vectors, uninstalled):
+def test_without_torch_it_says_how_to_install_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors, uninstalled: Uninstall
+) -> None:
     uninstalled("torch")
     code, _, err = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 2
     assert "pip install -r requirements-learn.txt" in err
 
 
-def test_random_vectors_can_be_asked_for(capsys, tmp_path):
+def test_random_vectors_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     english = tmp_path / "english.txt"
     english.write_text("a good day\na bad day\n", encoding="utf-8")
     told = result(capsys, *train(tmp_path, english, "random"))

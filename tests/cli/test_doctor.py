@@ -25,7 +25,7 @@ def plain(requirement: str) -> str:
     return re.match(r"[\w-]+", requirement)[0]
 
 
-def test_the_packages_are_those_of_the_project():
+def test_the_packages_are_those_of_the_project() -> None:
     declared = {"engine": PROJECT["project"]["dependencies"]}
     declared |= {part: EXTRAS[part] for part in ("app", "learn", "encoder", "dask")}
     for part, names in declared.items():
@@ -35,14 +35,14 @@ def test_the_packages_are_those_of_the_project():
         assert have == wanted - ({"torch"} if part == "encoder" else set())
 
 
-def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package():
+def test_every_command_that_is_advised_is_one_of_the_readme_or_the_package() -> None:
     for _, command in PARTS.values():
         file = re.search(r"requirements[\w-]*\.txt", command)
         extra = re.search(r"\[(\w+)\]", command)
         assert (file and (ROOT / file[0]).is_file()) or extra[1] in EXTRAS
 
 
-def test_here_everything_that_is_needed_is_there(capsys):
+def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0
     assert "everything that is needed is there" in out
@@ -52,7 +52,9 @@ def test_here_everything_that_is_needed_is_there(capsys):
     assert [one["name"] for one in json.loads(out)["findings"]] == list(by_name())
 
 
-def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, capsys):
+def test_a_missing_package_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(
         doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
     )
@@ -63,7 +65,9 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, capsys):
     assert run(capsys, "doctor")[0] == 1
 
 
-def test_a_missing_extra_is_no_fault(monkeypatch, capsys):
+def test_a_missing_extra_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"torch"}, "1"))
     found = next(one for one in examine() if "torch" in one.found)
     assert found.state == State.OPTIONAL
@@ -71,12 +75,12 @@ def test_a_missing_extra_is_no_fault(monkeypatch, capsys):
     assert run(capsys, "doctor")[0] == 0
 
 
-def test_an_old_python_is_refused(monkeypatch):
+def test_an_old_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 2))
     assert by_name()["python"].state == State.BAD
 
 
-def test_a_damaged_result_is_found(monkeypatch, tmp_path: Path):
+def test_a_damaged_result_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(bundled_data("results", "manifest.json"), tmp_path / "e")
@@ -89,8 +93,8 @@ def test_a_damaged_result_is_found(monkeypatch, tmp_path: Path):
     assert found.advice
 
 
-def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch):
-    def fail():
+def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
         raise OSError("no such file")
 
     monkeypatch.setattr(catalogue, "load", fail)
@@ -101,12 +105,16 @@ def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch):
 
 
 @pytest.mark.parametrize(("free", "state"), [(999.0, "bad"), (1_000.0, "good"), (None, "good")])
-def test_little_memory_is_said(monkeypatch, free: float | None, state: str):
+def test_little_memory_is_said(
+    monkeypatch: pytest.MonkeyPatch, free: float | None, state: str
+) -> None:
     monkeypatch.setattr(doctor, "_free_megabytes", lambda: free)
     assert by_name()["memory"].state == state
 
 
-def test_a_cache_that_cannot_be_written_is_said(monkeypatch, tmp_path: Path):
+def test_a_cache_that_cannot_be_written_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
     found = by_name()["cache"]
@@ -114,7 +122,7 @@ def test_a_cache_that_cannot_be_written_is_said(monkeypatch, tmp_path: Path):
     assert "cannot write" in found.found
 
 
-def test_the_folder_of_corpora_is_named(monkeypatch, tmp_path: Path):
+def test_the_folder_of_corpora_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path))
     assert by_name()["real corpora"].state == State.GOOD
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "none"))
