@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 from dask.distributed import Client
@@ -33,7 +34,7 @@ def cluster():
             yield found  # the last tests of this file kill its workers
 
 
-def test_every_job_is_done_once_by_two_workers(cluster):
+def test_every_job_is_done_once_by_two_workers(cluster) -> None:
     assert cluster.workers == 2
     found = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
     assert sorted(p["x"] for p, _ in found) == list(range(30))
@@ -43,19 +44,21 @@ def test_every_job_is_done_once_by_two_workers(cluster):
     assert os.getpid() not in pids
 
 
-def test_failures_are_sentences(cluster):
+def test_failures_are_sentences(cluster) -> None:
     with pytest.raises(StudyError, match=r"tasks\.py:\d+: KeyError"):
         list(cluster.run(f"{TASKS}:fail", [{"x": 1}]))
 
 
-def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path):
+def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path: Path) -> None:
     made = plan(options=(("refuse", "baseline"),), seeds=(0,))
     with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
         list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
-def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
+def test_a_scheduler_that_is_not_there_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
         Cluster(address).__enter__()
@@ -63,7 +66,7 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
     assert not [x for x in gc.get_objects() if type(x) is Client and x.status != "running"]
 
 
-def test_a_scheduler_is_used_by_its_address(cluster):
+def test_a_scheduler_is_used_by_its_address(cluster) -> None:
     with executors.of(1, cluster._client.scheduler.address) as other:
         assert other.workers == 2
         found = list(other.run(f"{TASKS}:square", [{"x": 3}]))
@@ -72,7 +75,7 @@ def test_a_scheduler_is_used_by_its_address(cluster):
     assert still_there[1]["square"] == 4
 
 
-def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
+def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     from dask.distributed import LocalCluster
 
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
@@ -84,7 +87,7 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
                 Cluster(empty.scheduler_address).__enter__()
 
 
-def test_a_scheduler_that_goes_away_is_one_sentence():
+def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
     """What was done before has been yielded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -111,7 +114,7 @@ except StudyError as error:
 """
 
 
-def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path):
+def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) -> None:
     """Seen from a process of its own, as a person sees it: one sentence and no traceback."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     place = tmp_path / "scheduler.json"
@@ -137,7 +140,7 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path):
     assert done.stderr == ""
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path: Path) -> None:
     """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
     made = plan(options=(("pause", 0.3),))
     read = sources(made, tmp_path)
@@ -158,12 +161,12 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
     assert victim not in found
 
 
-def test_a_job_that_kills_every_worker_ends_the_run(cluster):
+def test_a_job_that_kills_every_worker_ends_the_run(cluster) -> None:
     with pytest.raises(StudyError, match="killed several Dask workers"):
         list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
 
 
-def test_workers_that_do_not_come_back_end_the_run(monkeypatch):
+def test_workers_that_do_not_come_back_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     monkeypatch.setattr("dpcore.jobs.cluster._LOOK", 0.2)
     with warnings.catch_warnings():
