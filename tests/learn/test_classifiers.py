@@ -7,6 +7,7 @@ from dpcore.errors import CorpusError, MissingPackageError, ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import LEARNERS, TITLES, Kind, Learner, averaged, learner_of, train
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng, Uninstall
 from tests.mechanisms import lexicons
 
 N, TEXTS, WORDS = 60, 600, 12
@@ -22,7 +23,7 @@ def texts(rng, labels):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_it_learns_what_is_there_and_nothing_else(name, rng):
+def test_it_learns_what_is_there_and_nothing_else(name: str, rng: MakeRng) -> None:
     random = rng()
     labels = random.integers(2, size=TEXTS)
     training, testing = texts(random, labels), texts(random, labels)
@@ -40,7 +41,7 @@ def test_it_learns_what_is_there_and_nothing_else(name, rng):
     assert abs(guess.accuracy(testing, random.integers(2, size=TEXTS)) - 0.5) < slack
 
 
-def test_more_than_two_classes_and_one_that_is_absent(rng):
+def test_more_than_two_classes_and_one_that_is_absent(rng: MakeRng) -> None:
     labels = np.repeat([0, 2, 3], 40)
     model = train(Learner(Kind.TF_IDF), texts(rng(), labels % 2), labels, LEXICON.vectors, rng())
     found = model.probabilities(texts(rng(1), labels % 2))
@@ -48,7 +49,7 @@ def test_more_than_two_classes_and_one_that_is_absent(rng):
     assert not found[:, 1].any()
 
 
-def test_averages_are_those_of_the_words(rng):
+def test_averages_are_those_of_the_words(rng: MakeRng) -> None:
     words = np.array([3, 3, 7, -1])
     bags = Bags(words, np.array([0, 3, 4, 4]), N)
     found = averaged(bags.counts(), LEXICON.vectors)
@@ -57,7 +58,7 @@ def test_averages_are_those_of_the_words(rng):
     assert not found[1:].any()
 
 
-def test_kept_averages_are_those_of_the_vectors_in_use(rng):
+def test_kept_averages_are_those_of_the_vectors_in_use(rng: MakeRng) -> None:
     """The plain twin: a bag that was never looked at before."""
     labels = rng().integers(2, size=TEXTS)
     bags = texts(rng(), labels)
@@ -69,7 +70,7 @@ def test_kept_averages_are_those_of_the_vectors_in_use(rng):
         assert np.array_equal(model.probabilities(bags), plain.probabilities(fresh))
 
 
-def test_refusals(rng, uninstalled):
+def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
     bags = texts(rng(), np.zeros(10, dtype=int))
     with pytest.raises(CorpusError, match="at least two classes"):
         train(Learner(), bags, np.zeros(10, dtype=int), LEXICON.vectors, rng())

@@ -8,6 +8,7 @@ from dpcore.learn.bags import Bags
 from dpcore.learn.linear.certificate import Places, certify_linear, changes_allowed
 from dpcore.learn.linear.linear import LinearModel
 from dpcore.learn.substitutions import Substitutions
+from tests.fixtures import MakeRng
 
 WORDS = 12
 
@@ -60,7 +61,9 @@ def margins(linear, texts, label):
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_worst_case_is_that_of_all_allowed_texts(rng, share, classes):
+def test_the_worst_case_is_that_of_all_allowed_texts(
+    rng: MakeRng, share: float, classes: int
+) -> None:
     generator = rng()
     linear, table, bags = model(generator, classes), substitutions(generator), documents(generator)
     labels = generator.integers(classes, size=len(bags))
@@ -78,7 +81,7 @@ def test_the_worst_case_is_that_of_all_allowed_texts(rng, share, classes):
     assert 0 < found.accuracy < 1
 
 
-def test_no_attack_gets_below_the_certificate(rng):
+def test_no_attack_gets_below_the_certificate(rng: MakeRng) -> None:
     """A thousand random allowed texts of each of twelve documents, and the returned one."""
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator, 10)
@@ -96,7 +99,7 @@ def test_no_attack_gets_below_the_certificate(rng):
         assert kept[found.certified].all()
 
 
-def test_a_smoothed_minimum_is_a_little_lower(rng):
+def test_a_smoothed_minimum_is_a_little_lower(rng: MakeRng) -> None:
     generator = rng()
     table, bags = substitutions(generator), documents(generator)
     places = Places(bags, np.zeros(len(bags), dtype=int), table)
@@ -110,7 +113,9 @@ def test_a_smoothed_minimum_is_a_little_lower(rng):
 
 
 @pytest.mark.parametrize("bias", [[0.0, 0.0, 0.0], [-1.0, 0.5, 0.5], [0.2, 0.1, 0.7]])
-def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(rng, bias):
+def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(
+    rng: MakeRng, bias: list[float]
+) -> None:
     """No text matters to it, so no substitution does, and a tie is broken as in a prediction."""
     generator = rng()
     vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
@@ -123,7 +128,7 @@ def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(rng
     np.testing.assert_array_equal(found.certified, constant.predict(bags) == labels)
 
 
-def test_how_many_words_may_change():
+def test_how_many_words_may_change() -> None:
     assert changes_allowed([0, 1, 4, 5, 10], 0.2).tolist() == [0, 1, 1, 1, 2]
     assert changes_allowed([0, 7, 10], 0.3).tolist() == [0, 2, 3]
     assert changes_allowed([0, 7], 1.0).tolist() == [0, 7]
@@ -133,7 +138,7 @@ def test_how_many_words_may_change():
             changes_allowed([3], share)
 
 
-def test_bad_arguments_are_refused(rng):
+def test_bad_arguments_are_refused(rng: MakeRng) -> None:
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator)
     with pytest.raises(ParameterError, match="needs a label"):

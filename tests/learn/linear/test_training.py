@@ -8,6 +8,7 @@ from dpcore.learn.classifiers import Learner, train
 from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.linear.training import LinearTraining, Program, train_linear
 from dpcore.learn.substitutions import Substitutions
+from tests.fixtures import MakeRng
 
 WORDS, DIMENSION = 40, 3
 
@@ -34,7 +35,9 @@ def problem(generator, classes=2, documents=30, longest=5):
 @pytest.mark.parametrize("temperature", [0.0, 0.05])
 @pytest.mark.parametrize("robust", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("share", [0.4, 1.0])
-def test_the_gradient_is_that_of_finite_differences(rng, classes, temperature, robust, share):
+def test_the_gradient_is_that_of_finite_differences(
+    rng: MakeRng, classes: int, temperature: float, robust: float, share: float
+) -> None:
     """At a random point, where no two substitutes tie."""
     bags, labels, vectors, table = problem(rng(), classes)
     program = Program(LinearTraining(0.7, robust, share), bags, labels, vectors, table)
@@ -50,7 +53,7 @@ def test_the_gradient_is_that_of_finite_differences(rng, classes, temperature, r
 
 
 @pytest.mark.parametrize("robust", [0.0, 0.4, 1.0])
-def test_the_objective_is_its_definition(rng, robust):
+def test_the_objective_is_its_definition(rng: MakeRng, robust: float) -> None:
     """From the certificates of the model that the variables stand for."""
     bags, labels, vectors, table = problem(rng(), 2)
     settings = LinearTraining(0.7, robust, 0.4)
@@ -66,7 +69,7 @@ def test_the_objective_is_its_definition(rng, robust):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_it_is_convex(rng, classes):
+def test_it_is_convex(rng: MakeRng, classes: int) -> None:
     """Along segments between random points the middle is no higher than the mean of the ends."""
     bags, labels, vectors, table = problem(rng(), classes)
     program = Program(LinearTraining(0.7, 1.0, 0.4), bags, labels, vectors, table)
@@ -77,7 +80,7 @@ def test_it_is_convex(rng, classes):
 
 
 @pytest.mark.parametrize("robust", [0.5, 1.0])
-def test_the_minimum_is_that_of_another_solver(rng, robust):
+def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> None:
     """The same program with the minima written as constraints, solved by sequential quadratics."""
     bags, labels, vectors, table = problem(rng(), 2, documents=12, longest=3)
     settings = LinearTraining(0.7, robust)
@@ -124,7 +127,7 @@ def test_the_minimum_is_that_of_another_solver(rng, robust):
     assert found.objective >= twin.fun * (1 - 1e-6)
 
 
-def test_without_the_worst_case_it_is_logistic_regression(rng):
+def test_without_the_worst_case_it_is_logistic_regression(rng: MakeRng) -> None:
     """scikit-learn's with twice the strength, on the same standardised coordinates."""
     bags, labels, vectors, table = problem(rng())
     found = train_linear(LinearTraining(0.5, robust=0.0, rounds=1000), bags, labels, vectors, table)
@@ -133,7 +136,7 @@ def test_without_the_worst_case_it_is_logistic_regression(rng):
     assert np.allclose(found.model.probabilities(bags), twin.probabilities(bags), atol=2e-3)
 
 
-def test_certified_training_certifies_more(rng):
+def test_certified_training_certifies_more(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng(), documents=200)
     plain, certified = (
         train_linear(LinearTraining(0.5, robust), bags, labels, vectors, table).model
@@ -144,7 +147,7 @@ def test_certified_training_certifies_more(rng):
     assert certified.accuracy(bags, labels) >= shares[1]
 
 
-def test_training_is_deterministic_and_reports(rng):
+def test_training_is_deterministic_and_reports(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng())
     seen = []
     first = train_linear(
@@ -166,12 +169,12 @@ def test_training_is_deterministic_and_reports(rng):
         ({"rounds": 0}, "rounds"),
     ],
 )
-def test_bad_settings_are_refused(changed, said):
+def test_bad_settings_are_refused(changed: dict[str, float], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         LinearTraining(**changed)
 
 
-def test_bad_labels_are_refused(rng):
+def test_bad_labels_are_refused(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_linear(LinearTraining(), bags, np.zeros_like(labels), vectors, table)

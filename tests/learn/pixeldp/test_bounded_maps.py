@@ -7,6 +7,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.bounded_maps import BoundedMap
 from dpcore.learn.pixeldp.convolution import unrolled
 from dpcore.learn.pixeldp.sensitivity import sensitivity
+from tests.fixtures import MakeRng
 
 NORMS = [(1, 1), (1, 2), (1, math.inf), (2, 2)]
 
@@ -20,7 +21,9 @@ def tensor(array):
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
 @pytest.mark.parametrize("kernel", [1, 3, 5])
 @pytest.mark.parametrize("side", [5, 8])
-def test_a_convolution_is_never_more_sensitive_than_its_bound(rng, attack, noise, kernel, side):
+def test_a_convolution_is_never_more_sensitive_than_its_bound(
+    rng: MakeRng, attack: int, noise: float, kernel: int, side: int
+) -> None:
     """Against the exact sensitivity of the unrolled matrix, for twenty kernels."""
     generator = rng()
     one = BoundedMap(attack, noise, side)
@@ -36,7 +39,7 @@ def test_a_convolution_is_never_more_sensitive_than_its_bound(rng, attack, noise
 
 
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_a_dense_layer_has_exactly_its_bound(rng, attack, noise):
+def test_a_dense_layer_has_exactly_its_bound(rng: MakeRng, attack: int, noise: float) -> None:
     weight = rng().standard_normal((6, 9))
     found = float(BoundedMap(attack, noise).reach(tensor(weight)).detach())
     assert found == pytest.approx(sensitivity(weight, attack, noise), rel=1e-9)
@@ -44,7 +47,9 @@ def test_a_dense_layer_has_exactly_its_bound(rng, attack, noise):
 
 @pytest.mark.parametrize("side", [0, 4])
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_no_attack_moves_a_bounded_map_by_more_than_its_length(rng, attack, noise, side):
+def test_no_attack_moves_a_bounded_map_by_more_than_its_length(
+    rng: MakeRng, attack: int, noise: float, side: int
+) -> None:
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
     one = BoundedMap(attack, noise, side)
@@ -60,7 +65,9 @@ def test_no_attack_moves_a_bounded_map_by_more_than_its_length(rng, attack, nois
 
 @pytest.mark.parametrize("side", [0, 4])
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_the_gradient_goes_through_the_division(rng, attack, noise, side):
+def test_the_gradient_goes_through_the_division(
+    rng: MakeRng, attack: int, noise: float, side: int
+) -> None:
     """Against central differences of a linear function of the bounded weights."""
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
@@ -81,6 +88,6 @@ def test_the_gradient_goes_through_the_division(rng, attack, noise, side):
 
 
 @pytest.mark.parametrize(("attack", "noise"), [(2, 1), (math.inf, 1), (math.inf, 2)])
-def test_norms_that_need_a_maximum_over_signs_are_refused(attack, noise):
+def test_norms_that_need_a_maximum_over_signs_are_refused(attack: float, noise: int) -> None:
     with pytest.raises(ParameterError, match="maximum over signs in every step"):
         BoundedMap(attack, noise)

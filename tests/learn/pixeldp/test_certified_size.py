@@ -9,6 +9,7 @@ from dpcore.learn.pixeldp.certified_size import Condition, certified_size, tight
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.mechanisms.clipped.gaussian import classical_sigma, gaussian_log_delta
 from dpcore.papers.lecuyer2019.claims import largest_margin
+from tests.fixtures import MakeRng
 
 ATTACKS = 10_000
 
@@ -24,7 +25,7 @@ def pairs(generator, count):
     return high + (1 - 2 * high) * generator.random(count), high
 
 
-def test_reference_values():
+def test_reference_values() -> None:
     """Of 0.7 against 0.2, in units of σ."""
     found = [float(certified_size(layer(a), 0.7, 0.2)) for a in Accounting]
     assert found[0] == pytest.approx(0.5 * math.log(3.5), rel=1e-9)
@@ -35,7 +36,9 @@ def test_reference_values():
 
 @pytest.mark.parametrize("accounting", [Accounting.CLASSICAL, Accounting.ANALYTIC])
 @pytest.mark.parametrize("condition", Condition)
-def test_the_size_is_the_root_of_the_best_margin(rng, accounting, condition):
+def test_the_size_is_the_root_of_the_best_margin(
+    rng: MakeRng, accounting: Accounting, condition: Condition
+) -> None:
     """A plain twin: the best e by a search at each L, and the L at which its margin vanishes."""
     low, high = pairs(rng(), 4)
     found = certified_size(layer(accounting), low, high, condition)
@@ -66,7 +69,7 @@ def test_the_size_is_the_root_of_the_best_margin(rng, accounting, condition):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_no_size_is_beyond_the_tight_one(rng, accounting):
+def test_no_size_is_beyond_the_tight_one(rng: MakeRng, accounting: Accounting) -> None:
     low, high = pairs(rng(), 200)
     noise = layer(accounting)
     sizes, tight = certified_size(noise, low, high), tight_size(noise, low, high)
@@ -75,7 +78,7 @@ def test_no_size_is_beyond_the_tight_one(rng, accounting):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_a_half_line_attains_the_tight_size(rng, accounting):
+def test_a_half_line_attains_the_tight_size(rng: MakeRng, accounting: Accounting) -> None:
     """Class k below a threshold, class i above another: no larger size is true of any noise."""
     law = stats.laplace if accounting is Accounting.LAPLACE else stats.norm
     low, high = pairs(rng(), 50)
@@ -88,7 +91,7 @@ def test_a_half_line_attains_the_tight_size(rng, accounting):
     assert (ahead(1.001 * size) < 0).all()
 
 
-def test_the_slides_condition_is_broken_by_gaussian_noise_itself():
+def test_the_slides_condition_is_broken_by_gaussian_noise_itself() -> None:
     """Not only by a linear program: the half-line loses class k within the size it certifies."""
     noise = layer(Accounting.ANALYTIC)
     size = float(certified_size(noise, 0.7, 0.2, Condition.SLIDES))
@@ -100,7 +103,7 @@ def test_the_slides_condition_is_broken_by_gaussian_noise_itself():
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_the_linear_program_breaks_only_the_slides(epsilon):
+def test_the_linear_program_breaks_only_the_slides(epsilon: float) -> None:
     """The finite counterexample of the audit, looked at with the factors that are used here."""
     slides = float(Condition.SLIDES.factor(np.array(epsilon)))
     right = float(Condition.PIXELDP.factor(np.array(epsilon)))
@@ -109,7 +112,9 @@ def test_the_linear_program_breaks_only_the_slides(epsilon):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_ten_thousand_attacks_within_the_size_change_nothing(rng, accounting):
+def test_ten_thousand_attacks_within_the_size_change_nothing(
+    rng: MakeRng, accounting: Accounting
+) -> None:
     """Expected softmax scores of three classes by quadrature, at attacks of just the size."""
     generator = rng()
     noise = layer(accounting, scale=0.8)
@@ -151,7 +156,7 @@ def quadrature(accounting, count):
     return np.concatenate((-half, half)), np.concatenate((weights, weights)) / 2
 
 
-def test_units_are_those_of_the_noise():
+def test_units_are_those_of_the_noise() -> None:
     matrix = 4.0 * np.eye(2)
     wide = NoiseLayer(Accounting.ANALYTIC, 2.0, 2, 2, matrix)
     unit = layer(Accounting.ANALYTIC)
@@ -160,7 +165,7 @@ def test_units_are_those_of_the_noise():
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_limits(accounting):
+def test_limits(accounting: Accounting) -> None:
     noise = layer(accounting)
     for low, high in ((0.5, 0.5), (0.2, 0.3), (0.0, 0.0), (0.0, 1.0)):
         assert float(certified_size(noise, low, high)) == 0.0

@@ -3,6 +3,7 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.convolution import unrolled
+from tests.fixtures import MakeRng
 
 
 def plainly(kernel, picture):
@@ -22,7 +23,9 @@ def plainly(kernel, picture):
     ("shape", "height", "width"),
     [((2, 1, 3, 3), 4, 5), ((1, 2, 3, 1), 3, 3), ((3, 1, 5, 5), 2, 3), ((1, 1, 1, 1), 1, 1)],
 )
-def test_the_matrix_does_what_the_convolution_does(rng, shape, height, width):
+def test_the_matrix_does_what_the_convolution_does(
+    rng: MakeRng, shape: tuple[int, int, int, int], height: int, width: int
+) -> None:
     generator = rng()
     kernel = generator.standard_normal(shape)
     picture = generator.standard_normal((shape[1], height, width))
@@ -30,7 +33,7 @@ def test_the_matrix_does_what_the_convolution_does(rng, shape, height, width):
     assert np.allclose(found, plainly(kernel, picture).ravel(), atol=1e-12)
 
 
-def test_torch_means_the_same_convolution(rng):
+def test_torch_means_the_same_convolution(rng: MakeRng) -> None:
     import torch
 
     kernel = rng().standard_normal((4, 2, 3, 3))
@@ -42,7 +45,7 @@ def test_torch_means_the_same_convolution(rng):
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (1, 1, 2, 3), (1, 0, 3, 3)])
-def test_what_is_no_kernel_is_refused(shape):
+def test_what_is_no_kernel_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ParameterError, match="a kernel has shape"):
         unrolled(np.ones(shape), 4, 4)
     with pytest.raises(ParameterError, match="at least one pixel"):

@@ -11,14 +11,15 @@ from dpcore.learn.pixeldp.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.pixeldp.digits import Place, digits, first_layer, train_digits
+from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, train_digits
 from dpcore.learn.pixeldp.noise_layer import Accounting
+from tests.fixtures import MakeRng
 from tests.learn.pictures import only
 
 ATTACKS = 10_000
 
 
-def test_pictures_are_divided_and_scaled():
+def test_pictures_are_divided_and_scaled() -> None:
     data = digits()
     assert data.train.shape == (1347, 64)
     assert data.test.shape == (450, 64)
@@ -28,7 +29,9 @@ def test_pictures_are_divided_and_scaled():
 
 
 @pytest.mark.parametrize("place", Place)
-def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
+def test_noise_is_measured_in_shifts_of_the_picture(
+    few: Digits, rng: MakeRng, place: Place
+) -> None:
     model = train_digits(Accounting.ANALYTIC, 0.25, 2, rng(), place=place, data=few)
     assert model.layer.scale == pytest.approx(0.25 * model.layer.sensitivity)
     scores = draw_scores(model.scores, model.layer, few.test, 100, rng(1))
@@ -40,7 +43,7 @@ def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
     assert shares[-1] == 0.0
 
 
-def test_training_is_fixed_by_its_generator(few, rng):
+def test_training_is_fixed_by_its_generator(few: Digits, rng: MakeRng) -> None:
     first, again = (
         train_digits(Accounting.LAPLACE, 0.3, 1, rng(), place=Place.FIRST_LAYER, data=few)
         for _ in range(2)
@@ -49,14 +52,16 @@ def test_training_is_fixed_by_its_generator(few, rng):
     assert np.array_equal(first.scores(outputs), again.scores(outputs))
 
 
-def test_first_layers_are_linear_maps_of_pictures(few, rng):
+def test_first_layers_are_linear_maps_of_pictures(few: Digits, rng: MakeRng) -> None:
     assert first_layer(Place.PICTURE, few, rng()) is None
     encoder = first_layer(Place.AUTO_ENCODER, few, rng())
     assert np.allclose(encoder @ encoder.T, np.eye(len(encoder)))  # so that Δ_{2,2} = 1
     assert first_layer(Place.FIRST_LAYER, few, rng()).shape[1] == 64
 
 
-def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
+def test_attacks_within_the_certificate_never_change_the_prediction(
+    few: Digits, rng: MakeRng
+) -> None:
     """Threes against eights: the share of votes is known exactly, and so is the best attack."""
     data = only(digits(), 3, 8)
     model = train_digits(Accounting.ANALYTIC, 0.5, 2, rng(), data=data)
@@ -80,7 +85,7 @@ def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
     assert (found.sizes <= found.tight).all()
 
 
-def test_a_class_that_is_missing_is_named(few, rng):
+def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
     model = train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 0, 1, 2))
     assert model.places([2, 0, 1]).tolist() == [2, 0, 1]
     with pytest.raises(CorpusError, match="without class 7"):

@@ -14,6 +14,7 @@ from dpcore.learn.pixeldp.certified_prediction import (
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.noisy_text import train_text, words_within
+from tests.fixtures import MakeRng
 
 WORDS, SIGMA = 50, 0.4
 
@@ -27,7 +28,7 @@ def corpus(generator, documents=60, size=30):
     return Bags(words, np.arange(documents + 1) * size, WORDS), labels, vectors
 
 
-def test_replaced_words_within_the_certificate_change_nothing(rng):
+def test_replaced_words_within_the_certificate_change_nothing(rng: MakeRng) -> None:
     """Ten thousand texts with as many words replaced as the certificate allows, by any words."""
     generator = rng()
     bags, labels, vectors = corpus(generator)
@@ -57,13 +58,13 @@ def test_replaced_words_within_the_certificate_change_nothing(rng):
         assert ((share > 0.5) == bool(label)).all()
 
 
-def test_words_are_counted_down():
+def test_words_are_counted_down() -> None:
     found = words_within([0.0, 0.1, 0.25, 0.35, 9.0, np.inf, 0.1], [10, 10, 10, 10, 4, 7, 0], 1.0)
     assert found.tolist() == [0, 0, 2, 3, 4, 7, 0]
     assert words_within([0.3, 0.05], [10, 10], 0.1).tolist() == [10, 4]
 
 
-def test_bad_arguments_are_refused():
+def test_bad_arguments_are_refused() -> None:
     for distance in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ParameterError, match="distance"):
             words_within([1.0], [3], distance)

@@ -3,9 +3,11 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.sensitivity import NORMS, identity_sensitivity, sensitivity
+from tests.fixtures import MakeRng
 
 SHAPES = [(3, 5), (6, 2), (1, 4), (4, 1), (4, 4)]
 
@@ -30,7 +32,9 @@ def by_corners(matrix, p, q):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("p", NORMS)
 @pytest.mark.parametrize("q", NORMS)
-def test_it_is_the_maximum_over_the_corners(rng, shape, p, q):
+def test_it_is_the_maximum_over_the_corners(
+    rng: MakeRng, shape: tuple[int, int], p: float, q: float
+) -> None:
     matrix = rng().standard_normal(shape)
     found = sensitivity(matrix, p, q)
     assert found == pytest.approx(by_corners(matrix, p, q), rel=1e-12)
@@ -42,13 +46,13 @@ def test_it_is_the_maximum_over_the_corners(rng, shape, p, q):
 @pytest.mark.parametrize("p", NORMS)
 @pytest.mark.parametrize("q", NORMS)
 @pytest.mark.parametrize("dimension", [1, 2, 9])
-def test_noise_in_the_input_is_the_identity(p, q, dimension):
+def test_noise_in_the_input_is_the_identity(p: float, q: float, dimension: int) -> None:
     assert identity_sensitivity(dimension, p, q) == pytest.approx(
         sensitivity(np.eye(dimension), p, q), rel=1e-12
     )
 
 
-def test_what_cannot_be_computed_is_refused(rng):
+def test_what_cannot_be_computed_is_refused(rng: MakeRng) -> None:
     wide = rng().standard_normal((40, 30))
     for p, q in ((2, 1), (math.inf, 1), (math.inf, 2)):
         with pytest.raises(ParameterError, match=r"vectors of signs"):
@@ -58,13 +62,13 @@ def test_what_cannot_be_computed_is_refused(rng):
 
 
 @pytest.mark.parametrize("norm", [0, 3, math.nan, -1])
-def test_other_norms_are_refused(norm):
+def test_other_norms_are_refused(norm: float) -> None:
     with pytest.raises(ParameterError, match="1, 2 or infinity"):
         sensitivity(np.eye(2), norm, 2)
 
 
 @pytest.mark.parametrize("matrix", [np.ones(3), np.ones((0, 2)), np.full((2, 2), np.nan)])
-def test_what_is_no_matrix_is_refused(matrix):
+def test_what_is_no_matrix_is_refused(matrix: NDArray[np.float64]) -> None:
     with pytest.raises(ParameterError, match="finite matrix"):
         sensitivity(matrix, 1, 1)
     with pytest.raises(ParameterError, match="at least one"):

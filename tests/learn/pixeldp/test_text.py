@@ -6,6 +6,7 @@ from dpcore.learn.bags import Bags
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, certify, score_bounds
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.text import replaced_words, train_text_network
+from tests.fixtures import MakeRng, Uninstall
 
 WORDS = 50
 
@@ -30,7 +31,7 @@ def trained(rng, scale=0.6, accounting=Accounting.ANALYTIC, key=1):
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
-def test_it_learns_under_noise_on_every_word(rng, accounting):
+def test_it_learns_under_noise_on_every_word(rng: MakeRng, accounting: Accounting) -> None:
     model, bags, labels = trained(rng, 0.4, accounting)
     scores = model.scores(bags, 200, rng(2))
     assert (scores.means.argmax(axis=1) == labels).mean() > 0.85
@@ -39,7 +40,7 @@ def test_it_learns_under_noise_on_every_word(rng, accounting):
     assert model.layer().sensitivity == model.layer(7).sensitivity == 1.0
 
 
-def test_scores_are_those_of_each_text_alone(rng):
+def test_scores_are_those_of_each_text_alone(rng: MakeRng) -> None:
     """Texts are grouped by length: the means agree with each text drawn on its own."""
     model, bags, _ = trained(rng)
     together = model.scores(bags, 3_000, rng(2))
@@ -49,7 +50,7 @@ def test_scores_are_those_of_each_text_alone(rng):
         assert np.abs(alone.means[0] - together.means[i]).max() <= 2 * width
 
 
-def test_words_replaced_within_the_certificate_change_nothing(rng):
+def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> None:
     """Ten thousand texts with as many words replaced as allowed; those that come nearest to
     another class are drawn anew. The means of both are within Hoeffding's width."""
     model, bags, _ = trained(rng, 1.0)
@@ -95,7 +96,7 @@ def margin(scores, classes):
     return own - shares.max(axis=1)
 
 
-def test_training_is_fixed_by_its_generator(rng):
+def test_training_is_fixed_by_its_generator(rng: MakeRng) -> None:
     first, again, other = (trained(rng, key=key)[0] for key in (1, 1, 2))
     bags = corpus(rng())[0]
     drawn = [model.scores(bags, 20, rng(3)).means for model in (first, again, other)]
@@ -103,7 +104,7 @@ def test_training_is_fixed_by_its_generator(rng):
     assert not np.array_equal(drawn[0], drawn[2])
 
 
-def test_a_text_without_known_words_is_predicted_as_nothing(rng):
+def test_a_text_without_known_words_is_predicted_as_nothing(rng: MakeRng) -> None:
     model, _, _ = trained(rng)
     empty = Bags(np.array([-1, -1]), np.array([0, 0, 2]), WORDS)
     scores = model.scores(empty, 50, rng(2))
@@ -113,7 +114,7 @@ def test_a_text_without_known_words_is_predicted_as_nothing(rng):
         model.scores(empty.part([]), 50, rng(2))
 
 
-def test_words_are_counted_down():
+def test_words_are_counted_down() -> None:
     sizes = [0.0, 0.9, 1.0, 1.9, 2.0, 3.1, np.inf]
     lengths = [9, 9, 9, 9, 9, 9, 4]
     assert replaced_words(sizes, lengths, 1.0, 1).tolist() == [0, 0, 0, 1, 1, 3, 4]
@@ -125,7 +126,7 @@ def test_words_are_counted_down():
         assert (moved <= np.linspace(0, 5, 300)).all()
 
 
-def test_bad_arguments_are_refused(rng, uninstalled):
+def test_bad_arguments_are_refused(rng: MakeRng, uninstalled: Uninstall) -> None:
     bags, labels, vectors = corpus(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, 0 * labels, vectors, rng())

@@ -19,6 +19,7 @@ from dpcore.learn.pixeldp.training import LossTask, added_noise, train_pixeldp
 from dpcore.learn.tensors import array, torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
+from tests.fixtures import MakeRng
 
 ATTACKS = 10_000
 PICTURES, CLASSES = 20, 3
@@ -28,7 +29,7 @@ class TinyNetwork:
     """Two numbers of a picture, noise on them, tanh units and a softmax of three classes: so small
     that its expected scores are an integral over the plane."""
 
-    def __init__(self, accounting, scale, generator):
+    def __init__(self, accounting, scale, generator) -> None:
         import torch
 
         self.accounting, self.scale = accounting, scale
@@ -130,7 +131,9 @@ def margins(scores, classes):
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
-def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
+def test_ten_thousand_attacks_on_exact_scores_change_nothing(
+    rng: MakeRng, accounting: Accounting
+) -> None:
     """Scores by quadrature, whose error is measured; 200 fixed attacks and 50 guided ones on each
     of twenty pictures, at just the size that PixelDP certifies and again at the tight one."""
     import torch
@@ -191,7 +194,7 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
 
 
 @pytest.mark.parametrize("place", Place)
-def test_attacks_on_whole_networks_within_the_radius_never_win(rng, place):
+def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, place: Place) -> None:
     """A third of ten thousand attacks for each place. Each is tried with a few draws of the noise;
     the one of each picture that comes nearest is tried again with 4,000 fresh draws, whose error
     is Hoeffding's: a false alarm has probability 1e-6, and 1e-9 by the certificate."""

@@ -1,6 +1,7 @@
 """Bounds hold every outcome, exhaustively; their gradients are those of finite differences."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ torch = needs.torch()
 SLACK = 1e-9  # float64 rounding of sums of a few dozen terms of size up to about 100
 
 
-def box(rng, *shape):
+def box(rng, *shape: Any):
     low = torch.from_numpy(rng.normal(size=shape))
     high = low + torch.from_numpy(rng.exponential(size=shape))
     return Bounded(low + 0.3 * (high - low), low, high)
@@ -54,7 +55,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_each_layer_holds_every_outcome(name):
+def test_each_layer_holds_every_outcome(name: str) -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 2, 5, 4)
     change = OPERATIONS[name](x, rng)
@@ -66,7 +67,7 @@ def test_each_layer_holds_every_outcome(name):
         assert (value <= found.high + SLACK).all()
 
 
-def test_the_bounds_of_an_affine_map_are_reached():
+def test_the_bounds_of_an_affine_map_are_reached() -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 1, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(3, 4))), torch.zeros(3).double()
@@ -78,7 +79,7 @@ def test_the_bounds_of_an_affine_map_are_reached():
         )
 
 
-def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds():
+def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds() -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 3, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(5, 4))), torch.from_numpy(rng.normal(size=5))
@@ -95,7 +96,7 @@ def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds(
             assert exact >= float(scores.low[i, label] - scores.high[i, other]) - SLACK
 
 
-def test_a_narrowed_box_lies_between_the_value_and_the_box():
+def test_a_narrowed_box_lies_between_the_value_and_the_box() -> None:
     x = box(np.random.default_rng(0), 2, 3)
     for share in (0.0, 0.4, 1.0):
         found = x.narrowed(share)
@@ -105,7 +106,7 @@ def test_a_narrowed_box_lies_between_the_value_and_the_box():
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_every_allowed_text_of_short_texts_is_inside(kind):
+def test_every_allowed_text_of_short_texts_is_inside(kind: Kind) -> None:
     """All of them: 9 words with up to 3 choices in up to 4 places."""
     substitutions = small_substitutions()
     rng = np.random.default_rng(3)
@@ -134,7 +135,7 @@ def test_every_allowed_text_of_short_texts_is_inside(kind):
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_gradients_of_the_bounds_are_those_of_finite_differences(kind):
+def test_gradients_of_the_bounds_are_those_of_finite_differences(kind: Kind) -> None:
     substitutions = small_substitutions()
     model = small_network(kind, 5)
     if kind is Kind.ENTAILMENT:
