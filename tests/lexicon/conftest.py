@@ -2,6 +2,7 @@
 
 import http.server
 import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.lexicon.serving import Behaviour, Handler
 
 
 @pytest.fixture
-def serve():
+def serve() -> Iterator[Callable[..., str]]:
     """A function that puts a behaviour at a path and gives its address."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.behaviours = {}

@@ -20,7 +20,7 @@ class Behaviour:
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         behaviour = self.server.behaviours.get(self.path)
         if behaviour is None:
             self.send_error(404)
@@ -48,5 +48,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if start + given < len(content):
             self.close_connection = True
 
-    def log_message(self, *args):
+    def log_message(self, *args: str | int) -> None:
         pass
