@@ -42,13 +42,13 @@ def line_law(word, epsilons):
     )
 
 
-def assert_share(share, law, runs, tests):
+def assert_share(share, law, runs, tests) -> None:
     """A share of `runs` independent runs fits a probability; one of `tests` such checks."""
     count = round(share * runs)
     assert stats.binomtest(count, runs, min(max(law, 0.0), 1.0)).pvalue >= FALSE_ALARM / tests
 
 
-def assert_sw(found, law, runs, tests):
+def assert_sw(found, law, runs, tests) -> None:
     """Sw fits a law. Its indicators are negatively associated, so Bernstein's bound holds."""
     missed = np.exp(runs * np.log1p(-np.minimum(law, 1 - 1e-16)))
     variance = (missed * (1 - missed)).sum()
@@ -57,7 +57,7 @@ def assert_sw(found, law, runs, tests):
     assert abs(found - expected_distinct(law, runs)) <= slack
 
 
-def test_all_estimates_fit_the_law_on_a_line():
+def test_all_estimates_fit_the_law_on_a_line() -> None:
     lexicon = lexicons.line(*POINTS)
     madlib = create("madlib", lexicon)
     chosen = named(lexicon, lexicon.words)
@@ -83,7 +83,7 @@ def test_all_estimates_fit_the_law_on_a_line():
 
 
 @pytest.mark.parametrize("key", EXACT)
-def test_exact_and_protocol_agree(key, small):
+def test_exact_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
     chosen = named(small, small.words[:6])
     epsilons = epsilons_of(mechanism)
@@ -101,7 +101,7 @@ def test_exact_and_protocol_agree(key, small):
 
 
 @pytest.mark.parametrize("key", ["tem", "truncated-gumbel"])
-def test_exact_figures_are_sums_over_the_law(key):
+def test_exact_figures_are_sums_over_the_law(key: str) -> None:
     vectors = generator(0, "sums").standard_normal((900, 6)).astype(np.float32)
     lexicon = Lexicon("sums", tuple(f"w{i}" for i in range(900)), vectors)
     mechanism = create(key, lexicon)
@@ -119,7 +119,7 @@ def test_exact_figures_are_sums_over_the_law(key):
 
 
 @pytest.mark.parametrize("key", RADIAL)
-def test_directions_and_protocol_agree(key, small):
+def test_directions_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
     chosen = named(small, small.words[:4])
     epsilons = epsilons_of(mechanism)
@@ -137,7 +137,7 @@ def test_directions_and_protocol_agree(key, small):
     assert (a.nw_error <= np.sqrt(a.nw * (1 - a.nw) / (RUNS - 1)) + 1e-12).all()
 
 
-def test_directions_are_those_of_a_search_at_each_epsilon(small):
+def test_directions_are_those_of_a_search_at_each_epsilon(small: Lexicon) -> None:
     madlib = create("madlib", small)
     bundle = madlib.bundle(generator(3, "x"), 300)
     radius = radii(generator(3, "r"), madlib.family, 300, madlib.dimension)
@@ -156,7 +156,7 @@ def test_directions_are_those_of_a_search_at_each_epsilon(small):
     )
 
 
-def test_the_plug_in_for_sw_is_biased_and_not_used(middle):
+def test_the_plug_in_for_sw_is_biased_and_not_used(middle: Lexicon) -> None:
     madlib = create("madlib", middle)
     effort = Effort(directions=60)
     law = madlib.law(0, [0.01], rng=generator(1), effort=effort)
@@ -165,7 +165,9 @@ def test_the_plug_in_for_sw_is_biased_and_not_used(middle):
     assert plug_in <= law.outputs.size < 0.6 * counted
 
 
-def test_a_figure_does_not_depend_on_what_is_measured_beside_it(middle, monkeypatch):
+def test_a_figure_does_not_depend_on_what_is_measured_beside_it(
+    middle: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vickrey = create("vickrey", middle)
     both = named(middle, ["w3", "w9"])
     epsilons = [3.0, 1.0, 9.0]
@@ -183,7 +185,7 @@ def test_a_figure_does_not_depend_on_what_is_measured_beside_it(middle, monkeypa
     assert kept.nw == pytest.approx(without.nw, abs=1e-12)
 
 
-def test_repetitions_shrink_the_errors(small):
+def test_repetitions_shrink_the_errors(small: Lexicon) -> None:
     madlib = create("madlib", small)
     chosen = sample(small, 5, generator(0))
     once = measure(madlib, chosen, [2.0], runs=400).figures
@@ -193,7 +195,7 @@ def test_repetitions_shrink_the_errors(small):
     assert (often.sw % 1 != 0).any()
 
 
-def test_the_error_of_a_mean_counts_shared_noise(small):
+def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
     madlib = create("madlib", small)
     one = measure(madlib, named(small, ["w5"]), [2.0], runs=400).figures
     assert one.nw_mean_error == pytest.approx(one.nw_error[0])
@@ -210,7 +212,7 @@ def test_the_error_of_a_mean_counts_shared_noise(small):
     assert low < ratio < high
 
 
-def test_only_the_methods_of_a_mechanism_are_accepted(small):
+def test_only_the_methods_of_a_mechanism_are_accepted(small: Lexicon) -> None:
     for key in MECHANISMS:
         mechanism = make(key, small)
         allowed = methods_of(mechanism)
@@ -225,7 +227,7 @@ def test_only_the_methods_of_a_mechanism_are_accepted(small):
         choose_method(mechanism, "guess")
 
 
-def test_wrong_arguments_are_refused(small):
+def test_wrong_arguments_are_refused(small: Lexicon) -> None:
     tem, chosen = create("tem", small), named(small, ["w1"])
     for runs in (0, 1, -3, MAX_RUNS + 1, 10.5):
         with pytest.raises(ParameterError, match="runs must be"):
@@ -244,7 +246,7 @@ def test_wrong_arguments_are_refused(small):
     ("key", "method"),
     [("tem", "exact"), ("madlib", "rao-blackwell"), ("trlaplace", "protocol")],
 )
-def test_progress_reaches_its_total(key, method, small):
+def test_progress_reaches_its_total(key: str, method: str, small: Lexicon) -> None:
     mechanism, chosen = create(key, small), named(small, ["w1", "w2"])
     seen = []
     measure(

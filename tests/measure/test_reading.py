@@ -38,19 +38,19 @@ def counted(effective, error, runs=200):
 
 
 @pytest.mark.parametrize("over", ["mean", "median", "worst"])
-def test_runs_that_never_agree_meet_a_target_that_they_can_tell(over):
+def test_runs_that_never_agree_meet_a_target_that_they_can_tell(over: str) -> None:
     found = counted([[np.inf, 50.0, 12.0, 2.0]], [[np.inf, 5.0, 2.0, 0.1]])
     assert stretches(found, Target("effective", 10.0, over)) == (Stretch(1.0, 2.0, None, 4.0),)
 
 
-def test_runs_that_never_agree_say_nothing_about_a_target_beyond_them():
+def test_runs_that_never_agree_say_nothing_about_a_target_beyond_them() -> None:
     """Two standard errors of 1/z: at R = 200 no agreement is no evidence for z = 10,000."""
     found = counted([[np.inf, np.inf, 9.0, 2.0]], [[np.inf, np.inf, 1.0, 0.1]])
     assert stretches(found, Target("effective", 10_000.0)) == ()
     assert stretches(found, Target("effective", 100.0)) == (Stretch(1.0, 2.0, None, 4.0),)
 
 
-def test_one_word_that_never_agrees_does_not_lift_the_mean_over_any_target():
+def test_one_word_that_never_agrees_does_not_lift_the_mean_over_any_target() -> None:
     found = counted(
         [[np.inf, np.inf, 9.0, 2.0], [2.0, 20.0, 9.0, 2.0]],
         [[np.inf, np.inf, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]],
@@ -58,7 +58,7 @@ def test_one_word_that_never_agrees_does_not_lift_the_mean_over_any_target():
     assert stretches(found, Target("effective", 15.0)) == (Stretch(2.0, 2.0, 1.0, 4.0),)
 
 
-def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_number_of_z():
+def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_number_of_z() -> None:
     """Exact chance of no agreement in R = 200 runs under laws with Σp² = 1/z, z = 100.
 
     A rule of two standard errors errs with a chance of at most 1/5 by Cantelli's inequality; the
@@ -73,6 +73,6 @@ def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_nu
     assert max(uniform, one_atom) < 1e-6
 
 
-def test_an_exact_number_is_taken_as_it_is():
+def test_an_exact_number_is_taken_as_it_is() -> None:
     found = counted([[40.0, 10.0, 9.9, 2.0]], [[0.0, 0.0, 0.0, 0.0]])
     assert stretches(found, Target("effective", 10.0)) == (Stretch(1.0, 2.0, None, 4.0),)

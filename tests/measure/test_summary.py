@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
 from dpcore.measure.summary import BANDS, summarise, summary_rows
 from dpcore.measure.words import Selection, named
@@ -13,7 +14,7 @@ from dpcore.mechanisms.registry import create
 
 
 @pytest.fixture(scope="module")
-def found(small):
+def found(small: Lexicon):
     return measure(create("tem", small), named(small, small.words[:9]), [0.5, 2.0, 4.0], runs=50)
 
 
@@ -23,7 +24,7 @@ def weighted(found, weights):
     return dataclasses.replace(found, selection=chosen)
 
 
-def test_weights_are_repetitions(found):
+def test_weights_are_repetitions(found) -> None:
     times = np.array([1, 2, 1, 5, 1, 1, 3, 1, 4])
     for quantity in ("nw", "sw", "effective"):
         s = summarise(weighted(found, times), quantity)
@@ -35,7 +36,7 @@ def test_weights_are_repetitions(found):
         assert (s.bands == wanted[1:]).all()
 
 
-def test_the_worst_word_is_the_least_deniable(found):
+def test_the_worst_word_is_the_least_deniable(found) -> None:
     figures = found.figures
     nw, sw = summarise(found, "nw"), summarise(found, "sw")
     assert (nw.worst == figures.nw.max(axis=0)).all()
@@ -46,7 +47,7 @@ def test_the_worst_word_is_the_least_deniable(found):
         assert row["worst"] == getattr(figures, row["quantity"])[place, e]
 
 
-def test_it_is_computed_once_and_never_for_another_measurement(found):
+def test_it_is_computed_once_and_never_for_another_measurement(found) -> None:
     once = summarise(found, "nw")
     assert summarise(found, "nw") is once
     with pytest.raises(ValueError, match="read-only"):
@@ -59,7 +60,7 @@ def test_it_is_computed_once_and_never_for_another_measurement(found):
     assert summarise(halved, "nw").mean == pytest.approx(once.mean / 2)
 
 
-def test_one_word_has_no_deviation_and_infinity_is_none(small):
+def test_one_word_has_no_deviation_and_infinity_is_none(small: Lexicon) -> None:
     madlib = create("madlib", small)
     one = measure(madlib, named(small, ["w2"]), [1e-3], runs=2)
     rows = {row["quantity"]: row for row in summary_rows(one)}
@@ -69,6 +70,6 @@ def test_one_word_has_no_deviation_and_infinity_is_none(small):
     assert one.rows()[0]["effective"] is None
 
 
-def test_an_unknown_quantity_is_refused(found):
+def test_an_unknown_quantity_is_refused(found) -> None:
     with pytest.raises(ParameterError, match="quantity must be one of nw, sw, effective"):
         summarise(found, "mean")

@@ -1,5 +1,7 @@
 """The bundled density is that of the bundled lexicon, and is used for no other."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,9 @@ def test_another_lexicon_or_k_has_no_bundle(small: Lexicon) -> None:
     assert bundled_density(load(), 9) is None
 
 
-def test_a_file_comes_back_to_the_bit(tmp_path, small: Lexicon, monkeypatch) -> None:
+def test_a_file_comes_back_to_the_bit(
+    tmp_path: Path, small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(density_bundle, "bundled_folder", lambda: tmp_path)
     assert read_density(small.fingerprint, 10, len(small)) is None
     made = density_from_table(small, 10)
@@ -50,7 +54,12 @@ def test_a_file_comes_back_to_the_bit(tmp_path, small: Lexicon, monkeypatch) -> 
     assert bundled_density(small) is None
 
 
-def test_the_command_writes_it(tmp_path, small: Lexicon, monkeypatch, capsys) -> None:
+def test_the_command_writes_it(
+    tmp_path: Path,
+    small: Lexicon,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     np.savez(tmp_path / "mine.npz", words=np.array(small.words), vectors=small.vectors)
     path = tmp_path / density_bundle.FILE
     arguments = ["density", "--lexicon", str(tmp_path / "mine.npz"), "--file", str(path)]

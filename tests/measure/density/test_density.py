@@ -25,7 +25,7 @@ def brute(lexicon):
 
 
 @pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
-def test_one_word_and_the_whole_vocabulary_are_brute_force(name):
+def test_one_word_and_the_whole_vocabulary_are_brute_force(name: str) -> None:
     lexicon = lexicons.cloud(150, 6) if name == "cloud" else lexicons.crafted()[name]
     distances = brute(lexicon)
     k = min(7, len(lexicon) - 1)
@@ -47,7 +47,7 @@ def test_one_word_and_the_whole_vocabulary_are_brute_force(name):
         assert (whole.hubness == np.bincount(order.reshape(-1), minlength=150)).all()
 
 
-def test_counts_within_a_radius_say_where_the_table_ends(middle):
+def test_counts_within_a_radius_say_where_the_table_ends(middle: Lexicon) -> None:
     distances = brute(middle)
     radius = float(np.quantile(distances, 0.15))
     counts, complete = within_radius(middle, radius)
@@ -61,7 +61,7 @@ def test_counts_within_a_radius_say_where_the_table_ends(middle):
     assert whole.all()
 
 
-def test_strata_are_thirds_by_the_nearest_distance(middle):
+def test_strata_are_thirds_by_the_nearest_distance(middle: Lexicon) -> None:
     density = vocabulary_density(middle)
     strata = density.strata()
     assert sorted(np.bincount(strata)) == [233, 233, 234]
@@ -69,7 +69,7 @@ def test_strata_are_thirds_by_the_nearest_distance(middle):
         assert density.nearest[strata == lower].max() <= density.nearest[strata == lower + 1].min()
 
 
-def test_extremes_are_ordinary_words_if_asked():
+def test_extremes_are_ordinary_words_if_asked() -> None:
     words = ["cat", "x9", "dog", "-", "Ärger", "rare", "don't"]
     rows = np.array([0.0, 0.01, 1.0, 1.001, 3.0, 9.0, 20.0])[:, None]
     lexicon = Lexicon("crafted", tuple(words), rows.astype(np.float32))
@@ -84,13 +84,13 @@ def test_extremes_are_ordinary_words_if_asked():
     assert words[sparse[0]] == "don't"
 
 
-def test_the_metric_of_the_lexicon_does_not_matter(small):
+def test_the_metric_of_the_lexicon_does_not_matter(small: Lexicon) -> None:
     other = small.with_metric(Metric.MANHATTAN)
     assert (vocabulary_density(other).nearest == vocabulary_density(small).nearest).all()
     assert neighbourhood(other, 3).nearest == neighbourhood(small, 3).nearest
 
 
-def test_search_puts_the_word_itself_first():
+def test_search_puts_the_word_itself_first() -> None:
     words = ("cats", "Cat", "concatenate", "cat", "dog", "category")
     lexicon = Lexicon("crafted", words, np.arange(6, dtype=np.float32)[:, None])
     found = [words[i] for i in search(lexicon, " cat ")]
@@ -99,7 +99,7 @@ def test_search_puts_the_word_itself_first():
     assert search(lexicon, "  ").size == search(lexicon, "zebra").size == 0
 
 
-def test_wrong_numbers_are_refused(small):
+def test_wrong_numbers_are_refused(small: Lexicon) -> None:
     for k in (0, -1, 60):
         with pytest.raises(ParameterError, match="k must be 1 to 59"):
             neighbourhood(small, 0, k)

@@ -14,7 +14,7 @@ STEPS = (
 )  # fmt: skip
 
 
-def wait(request, tell):
+def wait(request, tell) -> None:
     """Say which process it is, and prepare for a long time."""
     folder = Path(os.environ["DPCORE_CACHE"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -23,7 +23,7 @@ def wait(request, tell):
     time.sleep(600)
 
 
-def go_through(request, tell):
+def go_through(request, tell) -> None:
     """Tell of every step, and never end."""
     for stage, done, total in STEPS:
         tell({"stage": stage, "done": done, "total": total})
@@ -40,16 +40,16 @@ def note(request, tell):
     return {}
 
 
-def refuse(request, tell):
+def refuse(request, tell) -> None:
     """Refuse the request."""
     raise ParameterError("too few of them")
 
 
-def fail(request, tell):
+def fail(request, tell) -> None:
     """Fail as nobody expects."""
     raise RuntimeError
 
 
-def die(request, tell):
+def die(request, tell) -> None:
     """Kill the process."""
     os.kill(os.getpid(), signal.SIGKILL)

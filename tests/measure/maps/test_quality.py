@@ -10,6 +10,7 @@ from dpcore.measure.maps.quality import (
     true_neighbours,
     without_itself,
 )
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 
@@ -33,7 +34,7 @@ PLANES = {
 
 
 @pytest.mark.parametrize("name", PLANES)
-def test_neighbours_in_the_plane_are_those_of_brute_force(rng, name):
+def test_neighbours_in_the_plane_are_those_of_brute_force(rng: MakeRng, name: str) -> None:
     points = PLANES[name](rng()).reshape(-1, 2).astype(np.float32)
     indices, found = plane_neighbours(points, 10)
     expected, distances = brute(points, 10)
@@ -42,7 +43,7 @@ def test_neighbours_in_the_plane_are_those_of_brute_force(rng, name):
 
 
 @pytest.mark.parametrize("name", ["one-hot", "lattice", "near duplicates", "far from zero"])
-def test_true_neighbours_are_those_of_brute_force(name):
+def test_true_neighbours_are_those_of_brute_force(name: str) -> None:
     vectors = lexicons.crafted()[name].vectors
     indices, found = true_neighbours(vectors, 7)
     _, distances = brute(vectors, 7)
@@ -50,14 +51,14 @@ def test_true_neighbours_are_those_of_brute_force(name):
     assert (indices != np.arange(len(vectors))[:, None]).all()
 
 
-def test_a_row_that_is_not_among_its_own_nearest_loses_the_last():
+def test_a_row_that_is_not_among_its_own_nearest_loses_the_last() -> None:
     indices = np.array([[0, 3, 4], [5, 1, 6], [7, 8, 9]])
     near, found = without_itself(indices, np.array([[0.0, 1, 2]] * 3), 2)
     assert near.tolist() == [[3, 4], [5, 6], [7, 8]]
     assert found.tolist() == [[1, 2], [0, 2], [0, 1]]
 
 
-def test_kept_neighbours_are_counted_as_sets(rng):
+def test_kept_neighbours_are_counted_as_sets(rng: MakeRng) -> None:
     draw = rng()
     true, shown = (np.stack([draw.permutation(50)[:8] for _ in range(50)]) for _ in range(2))
     expected = [len(set(a) & set(b)) for a, b in zip(true.tolist(), shown.tolist(), strict=True)]
@@ -65,7 +66,7 @@ def test_kept_neighbours_are_counted_as_sets(rng):
     assert (neighbours_kept(true, true[:, ::-1]) == 8).all()
 
 
-def test_density_kept_is_a_rank_correlation(rng):
+def test_density_kept_is_a_rank_correlation(rng: MakeRng) -> None:
     true = np.sort(rng().uniform(1, 2, (40, 3)), axis=1)
     assert density_kept(true, true**3) <= 1.0
     one = true[:, :1]

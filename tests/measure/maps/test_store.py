@@ -3,12 +3,14 @@
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import maps
 from dpcore.measure.maps import store as maps_store
 from dpcore.measure.maps.model import SETTINGS, MapPlan, plan_of_vocabulary, plan_of_words
@@ -16,7 +18,7 @@ from tests.mechanisms import lexicons
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -33,7 +35,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", ["cloud", *sorted(lexicons.crafted().keys() - {"two words"})])
-def test_a_map_comes_back_to_the_bit(name):
+def test_a_map_comes_back_to_the_bit(name: str) -> None:
     lexicon = lexicons.cloud(90, 5) if name == "cloud" else lexicons.crafted()[name]
     built = maps.build_vocabulary_map(lexicon, "pca")
     assert same(maps.vocabulary_map(lexicon, "pca"), built)
@@ -45,7 +47,7 @@ def test_a_map_comes_back_to_the_bit(name):
     assert found.words.tolist() == local.words.tolist()
 
 
-def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small):
+def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small: Lexicon) -> None:
     built = maps.build_vocabulary_map(small, "pca")
     (path,) = cache.rglob("map-*.bin")
     whole = path.read_bytes()
@@ -58,7 +60,7 @@ def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small):
     assert same(maps.vocabulary_map(small, "pca"), built)
 
 
-def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small):
+def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small: Lexicon) -> None:
     shown = maps.build_vocabulary_map(small, "pca")
     for plan in (
         plan_of_vocabulary("umap"),
@@ -68,7 +70,9 @@ def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small):
         assert maps_store.recall_map(plan, small.fingerprint) is None
 
 
-def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypatch):
+def test_the_name_of_a_map_depends_on_everything_it_is_made_with(
+    small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plans = [
         plan_of_vocabulary("umap"),
         plan_of_vocabulary("densmap"),
@@ -89,20 +93,22 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypa
     assert plans[0].kind != before
 
 
-def test_builders_that_race_leave_a_whole_map(middle):
+def test_builders_that_race_leave_a_whole_map(middle: Lexicon) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
     assert all(same(one, found[0]) for one in found)
     assert same(maps.vocabulary_map(middle, "pca"), found[0])
 
 
-def test_without_a_cache_folder_a_map_is_still_built(cache, small):
+def test_without_a_cache_folder_a_map_is_still_built(cache, small: Lexicon) -> None:
     cache.parent.mkdir(exist_ok=True)
     cache.write_text("a file where the folder should be")
     assert len(maps.build_vocabulary_map(small, "pca")) == 60
 
 
-def test_a_bundle_is_read_checked_and_only_for_its_lexicon(tmp_path, monkeypatch, small, middle):
+def test_a_bundle_is_read_checked_and_only_for_its_lexicon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Lexicon, middle: Lexicon
+) -> None:
     folder = tmp_path / "bundle"
     monkeypatch.setattr(maps_store, "_folder", lambda: folder)
     plan = plan_of_vocabulary("pca")
@@ -120,7 +126,7 @@ def test_a_bundle_is_read_checked_and_only_for_its_lexicon(tmp_path, monkeypatch
     assert maps_store.stored_facts(small.fingerprint) == []
 
 
-def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest():
+def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest() -> None:
     folder = bundled_data("maps", "manifest.json")
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["fingerprint"] == catalogue.load().fingerprint

@@ -6,9 +6,10 @@ import pytest
 from dpcore.errors import MissingPackageError
 from dpcore.measure.similarity.encoder import compare, load_encoder
 from tests import needs
+from tests.fixtures import MakeRng, Uninstall
 
 
-def test_equal_texts_are_equal_and_opposite_ones_are_not(rng):
+def test_equal_texts_are_equal_and_opposite_ones_are_not(rng: MakeRng) -> None:
     pieces = rng().standard_normal((5, 8)).astype(np.float32)
     pieces /= np.linalg.norm(pieces, axis=1, keepdims=True)
     style, cosine = compare([pieces, pieces], [pieces[::-1], -pieces])
@@ -17,14 +18,14 @@ def test_equal_texts_are_equal_and_opposite_ones_are_not(rng):
     assert cosine[1] == pytest.approx(-1.0, abs=1e-6)
 
 
-def test_without_the_packages_it_says_which(uninstalled):
+def test_without_the_packages_it_says_which(uninstalled: Uninstall) -> None:
     load_encoder.cache_clear()
     uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"torch, an optional one.*\.\[encoder\]"):
         load_encoder()
 
 
-def test_a_paraphrase_is_nearer_than_another_text():
+def test_a_paraphrase_is_nearer_than_another_text() -> None:
     needs.encoder()
     load_encoder.cache_clear()
     encoder = load_encoder()
