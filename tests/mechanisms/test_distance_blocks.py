@@ -1,6 +1,7 @@
 """Blocks of distances against all of them at once."""
 
 import numpy as np
+import pytest
 
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import distance_blocks as module
@@ -8,7 +9,9 @@ from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
 from tests.mechanisms import lexicons
 
 
-def test_blocks_hold_every_word_in_order_and_repeated_ones_once(monkeypatch):
+def test_blocks_hold_every_word_in_order_and_repeated_ones_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     vectors = lexicons.cloud(40, 3).vectors
     words = np.array([3, 3, 0, 39, 3, 7, 7])
     monkeypatch.setattr(module, "_BLOCK_ENTRIES", 3 * 40)
@@ -19,7 +22,7 @@ def test_blocks_hold_every_word_in_order_and_repeated_ones_once(monkeypatch):
     )
 
 
-def test_nearest_words_take_the_lowest_index_of_equal_ones():
+def test_nearest_words_take_the_lowest_index_of_equal_ones() -> None:
     vectors = lexicons.crafted()["lattice"].vectors
     words = np.arange(len(vectors))
     order, distance = nearest_words(vectors, words, 7)

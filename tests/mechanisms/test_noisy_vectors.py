@@ -17,18 +17,18 @@ NEAREST = [name for name in HAVING if name != "vickrey"]  # which takes the seco
 
 
 @pytest.mark.parametrize("name", [k.short for k in MECHANISMS.values() if k.short not in HAVING])
-def test_a_mechanism_without_noisy_vectors_says_so(name):
+def test_a_mechanism_without_noisy_vectors_says_so(name: str) -> None:
     with pytest.raises(ParameterError, match="chooses among words"):
         create(name, LEXICON).noisy_vectors(generator(0, "n"), np.arange(3), 1.0)
 
 
-def test_both_kinds_are_there():
+def test_both_kinds_are_there() -> None:
     assert {"madlib", "gaussian", "trlaplace", "adept"} <= set(NEAREST)
     assert "tem" not in HAVING
 
 
 @pytest.mark.parametrize("name", NEAREST)
-def test_the_nearest_word_to_them_is_what_sample_gives(name):
+def test_the_nearest_word_to_them_is_what_sample_gives(name: str) -> None:
     mechanism, epsilon = create(name, LEXICON), EPSILON.get(name, 3.0)
     words = np.tile(np.arange(60), 5)
     noisy = mechanism.noisy_vectors(generator(1, "n"), words, epsilon)
@@ -39,7 +39,7 @@ def test_the_nearest_word_to_them_is_what_sample_gives(name):
 
 
 @pytest.mark.parametrize("name", ["madlib", "trlaplace"])
-def test_epsilon_and_words_are_checked(name):
+def test_epsilon_and_words_are_checked(name: str) -> None:
     mechanism = create(name, LEXICON)
     with pytest.raises(EpsilonError):
         mechanism.noisy_vectors(generator(0, "n"), np.arange(3), 0.0)
@@ -47,7 +47,7 @@ def test_epsilon_and_words_are_checked(name):
         mechanism.noisy_vectors(generator(0, "n"), np.array([60]), 0.5)
 
 
-def test_a_large_delta_is_calibrated_too():
+def test_a_large_delta_is_calibrated_too() -> None:
     """Beyond one half: what TrLaplace's noise has in truth. δ of the σ found is the one asked."""
     from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta
 

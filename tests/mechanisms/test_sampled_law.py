@@ -5,13 +5,18 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.bulk import tem as bulk_tem
 from dpcore.mechanisms.bulk.documents import OneByOne, bulk
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise import inversion
+from dpcore.noise.inversion import Weights
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.streams import document_generator
 from tests.mechanisms import lexicons
@@ -25,7 +30,7 @@ LEXICONS = {
 }
 
 
-def weights_of(mechanism, word, epsilon):
+def weights_of(mechanism: Mechanism, word: int, epsilon: float) -> Weights:
     """The weights that `sample` draws from."""
     nominal = mechanism.nominal(epsilon) if "tem" in mechanism.short else None
     rows = mechanism.rows(mechanism.strength(epsilon) if nominal is None else nominal)
@@ -33,7 +38,7 @@ def weights_of(mechanism, word, epsilon):
     return weights
 
 
-def log_sampled(weights):
+def log_sampled(weights: Weights) -> list[Decimal]:
     """ln P of every outcome as it is drawn, from the widths of the parts."""
     logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
     whole = sum(log.exp() for log in logs).ln()
@@ -43,7 +48,7 @@ def log_sampled(weights):
     return found
 
 
-def arctangent(x):
+def arctangent(x: Decimal) -> Decimal:
     """By halving the angle until its series converges fast."""
     halvings = 0
     while x > Decimal("0.01"):
@@ -52,7 +57,7 @@ def arctangent(x):
     return sum(terms) * 2**halvings
 
 
-def distance(a, b, metric):
+def distance(a: NDArray[np.float32], b: NDArray[np.float32], metric: str) -> Decimal:
     """In decimal numbers, from the float32 vectors as they are."""
     a, b = ([Decimal(float(x)) for x in row] for row in (a, b))
     if metric == "angular":
@@ -67,7 +72,7 @@ def distance(a, b, metric):
     return sum(apart) if metric == "manhattan" else max(apart)
 
 
-def log_tem(mechanism, word, epsilon):
+def log_tem(mechanism: TruncatedExponential, word: int, epsilon: float) -> list[Decimal]:
     vectors = mechanism.lexicon.vectors
     half, cap = Decimal(mechanism.nominal(epsilon)) / 2, Decimal(mechanism.cap)
     row = [distance(vectors[word], other, mechanism.metric) for other in vectors]
@@ -76,7 +81,7 @@ def log_tem(mechanism, word, epsilon):
     return [log - whole for log in logs]
 
 
-def log_repaired(mechanism, word, epsilon):
+def log_repaired(mechanism: TruncatedGumbelRepaired, word: int, epsilon: float) -> list[Decimal]:
     vectors, n = mechanism.lexicon.vectors, len(mechanism.lexicon)
     s = Decimal(mechanism.strength(epsilon))
     logs = [-s * distance(vectors[word], other, "euclidean") for other in vectors]
@@ -110,8 +115,8 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "settings", "lexicon", "epsilon"), CASES)
 def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
-    name, settings, lexicon, epsilon
-):
+    name: str, settings: dict[str, float | str], lexicon: str, epsilon: float
+) -> None:
     """Against a plain computation in 60 decimal digits."""
     mechanism = create(name, LEXICONS[lexicon], settings)
     rounding = mechanism.guarantee(epsilon).rounding
@@ -133,7 +138,9 @@ def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
         ("tem", {"beta": 5e-324}, 1e4),
     ],
 )
-def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(name, settings, epsilon):
+def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
+    name: str, settings: dict[str, float], epsilon: float
+) -> None:
     """Every word has units of its own, and the digits in the middle of its part lead to it."""
     mechanism = create(name, load(), settings)
     weights = weights_of(mechanism, 0, epsilon)
@@ -158,7 +165,9 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(name, settings, e
 
 @pytest.mark.parametrize("k", [0, 4, 12])
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
-def test_many_documents_are_as_one_by_one_where_first_words_decide_little(monkeypatch, name, k):
+def test_many_documents_are_as_one_by_one_where_first_words_decide_little(
+    monkeypatch: pytest.MonkeyPatch, name: str, k: int
+) -> None:
     for module in (inversion, bulk_tem):
         monkeypatch.setattr(module, "shift", lambda n: k)
     mechanism = create(name, lexicons.cloud(300, 8))
@@ -172,7 +181,7 @@ def test_many_documents_are_as_one_by_one_where_first_words_decide_little(monkey
     assert [rng.random() for rng in rngs[0]] == [rng.random() for rng in rngs[1]]
 
 
-def test_parallel_vectors_are_drawn_alike():
+def test_parallel_vectors_are_drawn_alike() -> None:
     """At the angle 0 another word is as likely as the word itself."""
     mechanism = create("tem", PARALLEL, {"metric": "angular"})
     law = mechanism.law(0, [20.0]).probabilities[0]
@@ -180,6 +189,6 @@ def test_parallel_vectors_are_drawn_alike():
     assert np.array_equal(weights_of(mechanism, 0, 20.0).values[:2], [1.0, 1.0])
 
 
-def test_the_refuted_mechanism_names_no_rounding():
+def test_the_refuted_mechanism_names_no_rounding() -> None:
     mechanism = create("truncated-gumbel", LEXICONS["cloud"])
     assert mechanism.guarantee(2 * mechanism.admissible.low).rounding is None

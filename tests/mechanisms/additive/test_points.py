@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.mechanisms.additive import points, shared
 from dpcore.mechanisms.additive.shared import SharedDirections
@@ -77,7 +78,7 @@ def test_points_go_with_their_lexicon() -> None:
 def test_one_copy_is_made_however_many_ask_at_once() -> None:
     words, made = lexicons.cloud(50, 3), []
 
-    def make():
+    def make() -> NDArray[np.float32]:
         made.append(1)
         return words.vectors.copy()
 

@@ -11,12 +11,12 @@ from dpcore.mechanisms.registry import MECHANISMS, create
 
 
 @pytest.fixture(scope="module")
-def lexicon():
+def lexicon() -> Lexicon:
     vectors = np.random.default_rng(3).standard_normal((500, 12)).astype(np.float32)
     return Lexicon("toy", tuple(f"w{i}" for i in range(500)), vectors)
 
 
-def test_directions_are_shared_where_they_can_be(lexicon):
+def test_directions_are_shared_where_they_can_be(lexicon: Lexicon) -> None:
     shared = SharedDirections()
     sphere = [create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")]
     assert len({id(shared.bundle(mechanism)) for mechanism in sphere}) == 1
@@ -27,7 +27,7 @@ def test_directions_are_shared_where_they_can_be(lexicon):
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon, key):
+def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon: Lexicon, key: str) -> None:
     mechanism = create(key, lexicon)
     allowed = mechanism.admissible
     low, high = max(allowed.low * 1.5, 0.5), min(allowed.high * 0.5, 1e4)

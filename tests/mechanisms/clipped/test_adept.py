@@ -11,12 +11,13 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.mechanisms.clipped.adept import clip_manhattan
 from dpcore.mechanisms.registry import create
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(40, 9)
 
 
-def test_as_published_it_is_clipped_laplace_at_root_d_times_epsilon(rng):
+def test_as_published_it_is_clipped_laplace_at_root_d_times_epsilon(rng: MakeRng) -> None:
     published, right = create("adept", LEXICON), create("laplace", LEXICON)
     words = np.arange(40)
     for epsilon in (0.5, 7.0, 40.0):
@@ -28,14 +29,14 @@ def test_as_published_it_is_clipped_laplace_at_root_d_times_epsilon(rng):
         )
 
 
-def test_the_claim_is_refuted_with_the_true_epsilon():
+def test_the_claim_is_refuted_with_the_true_epsilon() -> None:
     promise = create("adept", LEXICON).guarantee(2.0)
     assert promise.status is Status.REFUTED
     assert promise.epsilon == 2.0
     assert "√d·ε = 6" in promise.reason
 
 
-def test_the_worst_pair_attains_root_d():
+def test_the_worst_pair_attains_root_d() -> None:
     """±(C/√d, …): the L1 distance over 2C is √d, and the density ratio is e^{√d·ε} far out."""
     rows = np.vstack([np.full(9, 1 / 3), np.full(9, -1 / 3), np.eye(9)]).astype(np.float32)
     mechanism = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
@@ -49,12 +50,12 @@ def test_the_worst_pair_attains_root_d():
     assert loss == pytest.approx(mechanism.true_epsilon(2.0), rel=1e-6)
 
 
-def test_in_one_dimension_the_claim_is_true():
+def test_in_one_dimension_the_claim_is_true() -> None:
     assert create("adept", lexicons.line(0, 1, 3)).guarantee(2.0).status is Status.PROVED
 
 
 @pytest.mark.parametrize("norm", [0.3, 4.0, 1e6])
-def test_clipping_by_the_l1_norm(norm):
+def test_clipping_by_the_l1_norm(norm: float) -> None:
     clipped = clip_manhattan(LEXICON.vectors, norm)
     lengths = np.abs(LEXICON.vectors.astype(float)).sum(axis=1)
     after = np.abs(clipped.astype(float)).sum(axis=1)
@@ -64,7 +65,7 @@ def test_clipping_by_the_l1_norm(norm):
     np.testing.assert_array_equal(clipped[inside], LEXICON.vectors[inside])
 
 
-def test_the_repair_has_the_noise_of_its_own_sensitivity():
+def test_the_repair_has_the_noise_of_its_own_sensitivity() -> None:
     repaired = create("adept-l1", LEXICON)
     largest = np.abs(LEXICON.vectors.astype(float)).sum(axis=1).max()
     assert repaired.bound == pytest.approx(largest)

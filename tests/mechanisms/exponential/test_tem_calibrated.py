@@ -6,13 +6,17 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import calibrated
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.registry import create
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(60, 5)
 
 
-def true_epsilon(mechanism, epsilon, metric=Metric.EUCLIDEAN):
+def true_epsilon(
+    mechanism: TruncatedExponential, epsilon: float, metric: Metric = Metric.EUCLIDEAN
+) -> float:
     """From the laws of all words, by the definition."""
     vectors = mechanism.lexicon.vectors
     apart = distances(vectors, vectors, metric)
@@ -24,7 +28,7 @@ def true_epsilon(mechanism, epsilon, metric=Metric.EUCLIDEAN):
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
 @pytest.mark.parametrize("epsilon", [0.1, 0.37, 2.0, 3.3, 9.0])
-def test_the_true_epsilon_is_below_and_close(metric, epsilon):
+def test_the_true_epsilon_is_below_and_close(metric: Metric, epsilon: float) -> None:
     mechanism = create("tem-calibrated", LEXICON, {"metric": str(metric)})
     promise = mechanism.guarantee(epsilon)
     assert promise.status is Status.CERTIFIED
@@ -39,7 +43,7 @@ def test_the_true_epsilon_is_below_and_close(metric, epsilon):
         )
 
 
-def test_it_keeps_more_words_than_tem_at_the_same_promise():
+def test_it_keeps_more_words_than_tem_at_the_same_promise() -> None:
     mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         more, less = (
@@ -48,7 +52,7 @@ def test_it_keeps_more_words_than_tem_at_the_same_promise():
         assert more > less
 
 
-def test_it_is_tem_at_the_nominal_parameter(rng):
+def test_it_is_tem_at_the_nominal_parameter(rng: MakeRng) -> None:
     mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
     words = np.arange(60)
     for epsilon in (0.03, 0.5, 2.2, 7.0, 400.0):
@@ -66,7 +70,7 @@ def test_it_is_tem_at_the_nominal_parameter(rng):
         )
 
 
-def test_between_two_entries_the_smaller_one_holds():
+def test_between_two_entries_the_smaller_one_holds() -> None:
     mechanism = create("tem-calibrated", LEXICON)
     table = mechanism.certificate
     for low, strength in table.to_json():
@@ -75,7 +79,9 @@ def test_between_two_entries_the_smaller_one_holds():
             assert mechanism.strength(low * 1.00001) == strength
 
 
-def test_a_large_lexicon_without_certificate_has_the_proved_noise(monkeypatch):
+def test_a_large_lexicon_without_certificate_has_the_proved_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 59)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     mechanism = create("tem-calibrated", LEXICON)
@@ -86,7 +92,7 @@ def test_a_large_lexicon_without_certificate_has_the_proved_noise(monkeypatch):
     assert "python -m dpcore calibrate --mechanism tem-calibrated" in promise.reason
 
 
-def test_outside_its_table_the_theorem_holds():
+def test_outside_its_table_the_theorem_holds() -> None:
     mechanism = create("tem-calibrated", LEXICON)
     assert mechanism.nominal(1e-3) == 1e-3
     assert mechanism.guarantee(1e-3).status is Status.PROVED

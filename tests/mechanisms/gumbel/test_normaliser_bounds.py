@@ -1,14 +1,20 @@
 """Bounds on ln Z from float32 products, against float64 brute force."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 
-def truth(vectors, strengths):
+def truth(
+    vectors: NDArray[np.float32], strengths: list[Any] | NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     apart = distances(vectors, vectors)
     np.fill_diagonal(apart, np.inf)  # own weight 1 comes in by log1p: small sums keep their digits
     logs = np.array([np.log1p(np.exp(-s * apart).sum(axis=1)) for s in strengths])
@@ -25,7 +31,9 @@ def truth(vectors, strengths):
         (600, 50, 0.0, 1e7),
     ],
 )
-def test_the_truth_lies_between_the_bounds(rng, n, d, middle, spread):
+def test_the_truth_lies_between_the_bounds(
+    rng: MakeRng, n: int, d: int, middle: float, spread: float
+) -> None:
     vectors = (middle + spread * rng().standard_normal((n, d))).astype(np.float32)
     typical = spread * np.sqrt(d)
     strengths = np.array([1e-3, 0.1, 1.0, 5.0, 30.0, 1e4]) / typical
@@ -40,7 +48,7 @@ def test_the_truth_lies_between_the_bounds(rng, n, d, middle, spread):
         assert np.all((high - low)[0] < 3e-4)
 
 
-def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng):
+def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng: MakeRng) -> None:
     half = rng().standard_normal((300, 40)).astype(np.float32)
     vectors = np.concatenate((half, np.nextafter(half, np.float32(9))))
     strengths = np.array([0.5, 20.0, 2e6])
@@ -52,14 +60,14 @@ def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng):
     assert found[1].max() <= np.log(600) + 1e-12
 
 
-def test_lengths_whose_squares_leave_float32_are_left_to_float64():
+def test_lengths_whose_squares_leave_float32_are_left_to_float64() -> None:
     vectors = lexicons.cloud(30, 3).vectors
     gaps = np.ones(30)
     assert normaliser_bounds(vectors * np.float32(1e18), gaps, np.ones(1)) is None
     assert normaliser_bounds(vectors * np.float32(1e-18), gaps, np.ones(1)) is None
 
 
-def test_progress_counts_every_tile(rng):
+def test_progress_counts_every_tile(rng: MakeRng) -> None:
     seen = []
     vectors = rng().standard_normal((1100, 4)).astype(np.float32)
     _, gaps = truth(vectors, [])

@@ -8,9 +8,11 @@ import re
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
@@ -26,11 +28,12 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
 
-def log_laws(lexicon, strength):
+def log_laws(lexicon: Lexicon, strength: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln P of all pairs, by the definition: a softmax for each K; and the distances."""
     n = len(lexicon)
     apart = distances(lexicon.vectors, lexicon.vectors)
@@ -45,14 +48,18 @@ def log_laws(lexicon, strength):
     return logs, apart
 
 
-def brute(lexicon, strength, known=None):
+def brute(
+    lexicon: Lexicon,
+    strength: float,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> float:
     """The largest loss per distance."""
     logs, apart = known or log_laws(lexicon, strength)
     apart = np.where(np.eye(len(apart)) > 0, 1.0, apart)
     return max(float(((own - logs).max(axis=1) / apart[w]).max()) for w, own in enumerate(logs))
 
 
-def test_the_closed_form_is_a_mixture_of_softmaxes():
+def test_the_closed_form_is_a_mixture_of_softmaxes() -> None:
     lexicon = lexicons.cloud(30, 3)
     logs, apart = log_laws(lexicon, 1.7)
     for w in (0, 11):
@@ -64,7 +71,7 @@ def test_the_closed_form_is_a_mixture_of_softmaxes():
 
 
 @pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
-def test_the_logarithms_do_not_underflow(strength):
+def test_the_logarithms_do_not_underflow(strength: float) -> None:
     """Equal to the definition in logarithms, far below the smallest float."""
     lexicon = lexicons.cloud(30, 3)
     logs, apart = log_laws(lexicon, strength)
@@ -80,7 +87,7 @@ def test_the_logarithms_do_not_underflow(strength):
     np.testing.assert_allclose(mechanism.log_law(4, epsilon), whole[4], rtol=1e-11, atol=1e-11)
 
 
-def test_the_law_is_that_of_the_algorithm(rng):
+def test_the_law_is_that_of_the_algorithm(rng: MakeRng) -> None:
     """K, then the smallest distance minus noise among the K nearest."""
     lexicon = lexicons.cloud(30, 3)
     mechanism = create("truncated-gumbel-repaired", lexicon)
@@ -95,7 +102,7 @@ def test_the_law_is_that_of_the_algorithm(rng):
     assert_law(mechanism.sample(rng(2), np.full(draws, 4), epsilon), law)
 
 
-def test_many_heads_and_a_rest(rng):
+def test_many_heads_and_a_rest(rng: MakeRng) -> None:
     """More words than the counts tell apart: sampling puts only the heads in order."""
     lexicon = lexicons.cloud(200, 25)
     mechanism = create("truncated-gumbel-repaired", lexicon)
@@ -110,7 +117,7 @@ def test_many_heads_and_a_rest(rng):
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["cloud", "wide", "lattice", "one-hot", "collinear", "line"])
-def test_the_certificate_covers_every_pair_and_output(name, share):
+def test_the_certificate_covers_every_pair_and_output(name: str, share: float) -> None:
     crafted = {
         "cloud": lexicons.cloud(60, 3),
         "wide": lexicons.cloud(140, 12),
@@ -132,7 +139,9 @@ def test_the_certificate_covers_every_pair_and_output(name, share):
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["cloud", "lattice", "one-hot", "collinear"])
-def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
+def test_bounded_normalisers_certify_the_same(
+    monkeypatch: pytest.MonkeyPatch, name: str, share: float
+) -> None:
     """Z between two float32 bounds first, in float64 where it matters: the same worst loss."""
     lexicon = lexicons.cloud(400, 12) if name == "cloud" else lexicons.crafted()[name]
     strengths = np.array([share / lexicon.extent.separation])
@@ -142,7 +151,9 @@ def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
     assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
 
 
-def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
+def test_more_equal_pairs_than_are_computed_keep_their_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
     monkeypatch.setattr(certificate_module, "_SETTLED", 1)
     monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
@@ -155,7 +166,7 @@ def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 40, 25_000])
 @pytest.mark.parametrize("separation", [1e-3, 0.2, 3.0])
-def test_the_proved_strength_inverts_the_bound(n, separation):
+def test_the_proved_strength_inverts_the_bound(n: int, separation: float) -> None:
     low = lowest_proved_epsilon(n, separation)
     assert proved_strength(low, n, separation) == 0.0
     assert proved_strength(0.5 * low, n, separation) == 0.0
@@ -166,7 +177,7 @@ def test_the_proved_strength_inverts_the_bound(n, separation):
         assert back == pytest.approx(times * low, rel=1e-9)
 
 
-def test_what_it_promises_holds(rng):
+def test_what_it_promises_holds(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(60, 3)
     mechanism = create("truncated-gumbel-repaired", lexicon)
     for epsilon in (1.02 * mechanism.admissible.low, 15.0, 37.0, 900.0):
@@ -174,7 +185,9 @@ def test_what_it_promises_holds(rng):
     assert mechanism.guarantee(15.0).status is Status.CERTIFIED
 
 
-def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch):
+def test_without_certificate_the_bound_for_every_vocabulary_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
@@ -188,7 +201,7 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch)
     assert brute(lexicon, mechanism.strength(2 * low)) <= 2 * low
 
 
-def test_what_to_know_before_it_is_taken_is_computed():
+def test_what_to_know_before_it_is_taken_is_computed() -> None:
     """At the lowest ε that a lexicon allows the noise is largest; there a word stays this often."""
     mechanism = create("truncated-gumbel-repaired", lexicons.cloud(30, 6))
     low = mechanism.admissible.low
@@ -203,7 +216,7 @@ def test_what_to_know_before_it_is_taken_is_computed():
     assert np.all(np.array(more) > lowest)
 
 
-def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_stay():
+def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_stay() -> None:
     mechanism = create("truncated-gumbel-repaired", load())
     stays = float(re.search(r"with probability (0\.\d+)", mechanism.caution)[1])
     assert stays > 0.999
