@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -50,7 +50,7 @@ class App:
 
 
 @asynccontextmanager
-async def open_lines(lines: Iterable[Line]):
+async def open_lines(lines: Iterable[Line]) -> Iterator[None]:
     tasks = [asyncio.create_task(line.run()) for line in lines]
     await asyncio.sleep(0.01)
     yield
