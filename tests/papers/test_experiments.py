@@ -1,6 +1,7 @@
 """An experiment from end to end on a toy corpus: rows, privacy rows, manifest, resumption."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ OPTIONS = {
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     toy_corpus.write(tmp_path / "toy.parquet")
     lexicon = toy_corpus.lexicon()
     counted = CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
@@ -54,7 +55,7 @@ def toy(task, arms=ARMS):
 
 
 @pytest.mark.parametrize("task", OPTIONS)
-def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path):
+def test_an_experiment_is_recorded_with_what_is_true_of_it(task: str, data, tmp_path: Path) -> None:
     entry, table = record(toy(task), data, work=tmp_path / "work")
     written = write_recorded(entry, table, tmp_path / "out")
     found = read_recorded("toy", tmp_path / "out")
@@ -77,7 +78,9 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path)
         assert found.rows("document_auc", label="trlaplace")["value"].tolist() == [1.0]
 
 
-def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
+def test_a_run_that_was_stopped_goes_on(
+    data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     entry, table = record(toy(task), data, work=tmp_path / "work")
     monkeypatch.setattr("dpcore.papers.huang2024.trials.measure_rewriting", None)
@@ -86,7 +89,9 @@ def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
     assert again == dataclasses.replace(entry, date=again.date)
 
 
-def test_the_command_line(data, tmp_path, monkeypatch, capsys):
+def test_the_command_line(
+    data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
@@ -101,7 +106,7 @@ def test_the_command_line(data, tmp_path, monkeypatch, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_every_experiment_says_what_it_reads():
+def test_every_experiment_says_what_it_reads() -> None:
     for name, experiment in EXPERIMENTS.items():
         assert study_of(name).name == name
         assert experiment.plan.together or not experiment.rewrites
