@@ -257,7 +257,7 @@ def test_large_letters_are_those_of_axes_and_legends() -> None:
     assert figure.layout.margin == usual.layout.margin
 
 
-def test_words_for_numbers_come_without_the_library_of_charts():
+def test_words_for_numbers_come_without_the_library_of_charts() -> None:
     """The command line writes numbers as the figures do, and must not wait for Plotly."""
     program = (
         "import sys, dpcore.plots.layout, dpcore.plots.captions; print('plotly' in sys.modules)"

@@ -38,7 +38,7 @@ def table():
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def test_a_band_a_line_and_the_marks_of_each_layer(table):
+def test_a_band_a_line_and_the_marks_of_each_layer(table) -> None:
     figure = recorded_figure(table, "nw", "ε", logarithm=False)
     names = [trace.name for trace in figure.data if trace.name]
     assert names == ["laplace", "laplace, protocol", "laplace, the paper", "tem"]
@@ -54,7 +54,7 @@ def test_a_band_a_line_and_the_marks_of_each_layer(table):
     assert figure.layout.xaxis.type == "log"
 
 
-def test_the_axis_of_ln_epsilon_is_linear_in_it(table):
+def test_the_axis_of_ln_epsilon_is_linear_in_it(table) -> None:
     figure = recorded_figure(table[table["curve"] == "tem"], "sw", "ln ε", logarithm=True)
     (line,) = [trace for trace in figure.data if trace.name]
     assert line.x == (0.0, math.log(10.0))
@@ -62,7 +62,7 @@ def test_the_axis_of_ln_epsilon_is_linear_in_it(table):
     assert "1,000 runs" in figure.layout.yaxis.title.text
 
 
-def test_the_caption_says_the_numbers_that_are_drawn(table):
+def test_the_caption_says_the_numbers_that_are_drawn(table) -> None:
     said = recorded_caption(table, "nw", logarithm=False)
     assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in said
     assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in said
@@ -70,7 +70,7 @@ def test_the_caption_says_the_numbers_that_are_drawn(table):
     assert "ln ε = 2.303" in recorded_caption(table, "nw", logarithm=True)
 
 
-def test_sw_against_nw():
+def test_sw_against_nw() -> None:
     rows = [
         ("madlib", "madlib.v1", "exact", e, 40, 1000, nw, sw)
         for e, nw, sw in ((1.0, 0.1, 900.0), (9.0, 0.45, 300.0), (90.0, 1.0, 1.0))
