@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,7 +61,7 @@ def read(path):
         return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
 
 
-def order(source, out, **changed):
+def order(source, out, **changed: Any):
     fields = {
         "source": source,
         "out": out,

@@ -67,12 +67,12 @@ UNCHANGED = {
 class Clock:
     """Counts this process's operations below a folder, and kills before the k-th."""
 
-    def __init__(self, folder, stop, kill):
+    def __init__(self, folder, stop, kill) -> None:
         self.folder, self.stop, self.kill, self.count = str(folder), stop, kill, 0
         sys.addaudithook(self)
         os.fsync = lambda handle: self.tick()  # it is the process that dies here, not the machine
 
-    def __call__(self, event, arguments):
+    def __call__(self, event, arguments) -> None:
         if event not in WATCHED:
             return
         path = arguments[0] if arguments else None
@@ -84,24 +84,24 @@ class Clock:
             if not os.path.isabs(name) or name.startswith(self.folder):  # noqa: PTH117
                 self.tick()
 
-    def tick(self):
+    def tick(self) -> None:
         self.count += 1
         if self.count == self.stop:
             self.kill()
 
 
-def kill_alone():
+def kill_alone() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def kill_all():
+def kill_all() -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 class Spare:
     """A worker that was forked before it is needed, with the handles of a `Popen`."""
 
-    def __init__(self, others, start):
+    def __init__(self, others, start) -> None:
         requests, self.pipes = os.pipe(), []
         answers = os.pipe()
         self.pid = os.fork()
@@ -122,10 +122,10 @@ class Spare:
         self.stdin = os.fdopen(requests[1], "w", encoding="utf-8")
         self.stdout = os.fdopen(answers[0], encoding="utf-8")
 
-    def kill(self):
+    def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
-    def wait(self):
+    def wait(self) -> None:
         os.waitpid(self.pid, 0)
 
 
@@ -262,11 +262,11 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
     """A run that is killed at an operation: of this process, or of whoever does a job."""
     hit = mmap.mmap(-1, 1)
 
-    def killed():
+    def killed() -> None:
         hit[0] = 1
         kill()
 
-    def start(number):
+    def start(number) -> None:
         if job is None or number >= workers:  # who takes over lives
             return
         perform = worker.perform
@@ -354,7 +354,7 @@ def undisturbed(base, kind):
     return expected, len(list(format_of(source).spans(source, SPAN_BYTES)))
 
 
-def main(kind, workers, release=""):
+def main(kind, workers, release="") -> None:
     numbers = itertools.count()
     if release:
         ORDERS.update(REVEALING)

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import stat
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,9 @@ def expected():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("span_bytes", [150, 10**6])
-def test_every_format_and_span_gives_the_same_texts(tmp_path, kind, span_bytes, expected):
+def test_every_format_and_span_gives_the_same_texts(
+    tmp_path: Path, kind: str, span_bytes: int, expected
+) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     spans = list(format_of(source).spans(source, span_bytes))
     assert [span.start for span in spans[1:]] == [span.stop for span in spans[:-1]]
@@ -49,7 +53,7 @@ def test_every_format_and_span_gives_the_same_texts(tmp_path, kind, span_bytes, 
     ]  # fmt: skip
 
 
-def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path):
+def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
     found = []
     for name, workers, span_bytes in (("a", 1, 10**6), ("b", 2, 300), ("c", 3, 1_000)):
@@ -60,7 +64,9 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path):
     assert found[0] == found[1] == found[2]
 
 
-def test_laws_that_workers_share_change_nothing(tmp_path, monkeypatch, expected):
+def test_laws_that_workers_share_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected
+) -> None:
     """Computed in parts of 512 words by two workers; here a part is the whole lexicon."""
     monkeypatch.setattr("dpcore.privatize.run.SHARED_BYTES", 0)
     source, out, said = write(tmp_path / "in.txt"), tmp_path / "out.txt", []
@@ -71,7 +77,7 @@ def test_laws_that_workers_share_change_nothing(tmp_path, monkeypatch, expected)
     assert [row["text"] for row in read(out)] == [text.replace("\n", " ") for text in expected]
 
 
-def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path):
+def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
     found = []
     for name in ("a", "b"):
@@ -88,7 +94,7 @@ def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path):
     assert found[0] != found[1]
 
 
-def test_an_experiment_holds_the_original_and_says_so(tmp_path):
+def test_an_experiment_holds_the_original_and_says_so(tmp_path: Path) -> None:
     for kind in KINDS:
         source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
         record = privatize(order(source, out, seed=None, columns=Columns(original=True)))
@@ -101,13 +107,13 @@ def test_an_experiment_holds_the_original_and_says_so(tmp_path):
             assert [row["original"] for row in read(out)] == TEXTS
 
 
-def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path):
+def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path: Path) -> None:
     """Stopped in the middle, as by Ctrl-C; the finished spans stay, and the secret is the same."""
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
     said = []
 
-    def stop(stage, done, total):
+    def stop(stage, done, total) -> None:
         said.append(done)
         if stage.startswith("rewriting") and done > total / 3:
             raise KeyboardInterrupt
@@ -132,12 +138,12 @@ def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path):
     assert not asked.folder.exists()
 
 
-def test_no_noise_serves_twice(tmp_path):
+def test_no_noise_serves_twice(tmp_path: Path) -> None:
     """An unfinished run is finished as it began, or deleted: never with another ε or text."""
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
 
-    def stop(stage, done, total):
+    def stop(stage, done, total) -> None:
         if stage.startswith("rewriting") and done:
             raise KeyboardInterrupt
 
@@ -163,7 +169,7 @@ def test_no_noise_serves_twice(tmp_path):
         privatize(asked)
 
 
-def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path):
+def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path: Path) -> None:
     """Also in the process that remembers the first."""
     source = write(tmp_path / "in.txt")
     asked = order(source, tmp_path / "out.txt", seed=None)
@@ -177,11 +183,13 @@ def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["txt", "parquet"])
-def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path, monkeypatch, kind, expected):
+def test_a_full_disk_is_one_sentence_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected
+) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     real, left = os.replace, [2]
 
-    def full(first, second, **more):
+    def full(first, second, **more: Any):
         left[0] -= str(second).endswith(".part")
         if left[0] < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -199,7 +207,9 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path, monkeypatch, ki
     ]
 
 
-def test_a_worker_with_another_mechanism_refuses(tmp_path, monkeypatch):
+def test_a_worker_with_another_mechanism_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write(tmp_path / "in.txt")
     monkeypatch.setattr(privatize_span, "canary", lambda mechanism, epsilon: [0])
     asked = order(source, tmp_path / "out.txt", seed=11)
@@ -207,10 +217,10 @@ def test_a_worker_with_another_mechanism_refuses(tmp_path, monkeypatch):
         privatize(asked)
 
 
-def test_a_failure_names_no_word(tmp_path, monkeypatch):
+def test_a_failure_names_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path / "in.txt")
 
-    def broken(*given):
+    def broken(*given: Any) -> None:
         raise ValueError("secretword5")
 
     monkeypatch.setattr(privatize_span, "_private", broken)

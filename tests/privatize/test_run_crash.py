@@ -24,7 +24,9 @@ CASES.append(("txt", "1", "release"))
         for case in CASES
     ],
 )
-def test_no_kill_leaves_a_record_that_is_false(case, capsys):
+def test_no_kill_leaves_a_record_that_is_false(
+    case: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.privatize.crash", *case],
         cwd=ROOT, capture_output=True, text=True, check=False,
