@@ -1,5 +1,7 @@
 """Many documents: each is what `release` gives with the document's own generator."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from randomgen.chacha import ChaCha
@@ -29,7 +31,7 @@ TEXTS = [
 ]
 
 
-def plain(mechanism, epsilon, ids, **options):
+def plain(mechanism, epsilon, ids, **options: Any):
     """The twin: one document after the other."""
     found = []
     for text, name in zip(TEXTS, ids, strict=True):
@@ -42,7 +44,7 @@ def plain(mechanism, epsilon, ids, **options):
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
-def test_documents_are_what_release_gives(name):
+def test_documents_are_what_release_gives(name: str) -> None:
     mechanism = create(name, LEXICON)
     epsilon = min(typical(mechanism), 0.9 * mechanism.admissible.high)
     documents = encode_all(TEXTS, LEXICON)
@@ -51,7 +53,7 @@ def test_documents_are_what_release_gives(name):
     assert documents.texts(outputs) == plain(mechanism, epsilon, ids)
 
 
-def test_every_document_has_a_cipher_of_its_own():
+def test_every_document_has_a_cipher_of_its_own() -> None:
     documents, used = encode_all(TEXTS, LEXICON), []
 
     def sampler(rngs, words, offsets):
@@ -65,7 +67,7 @@ def test_every_document_has_a_cipher_of_its_own():
 
 
 @pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
-def test_policies_are_kept(policy):
+def test_policies_are_kept(policy: str) -> None:
     mechanism = create("tem", LEXICON)
     options = {
         "policy": UnknownWordPolicy(policy),
@@ -78,7 +80,7 @@ def test_policies_are_kept(policy):
     assert "qwertz" not in "".join(found).lower()
 
 
-def test_batches_and_order_change_nothing():
+def test_batches_and_order_change_nothing() -> None:
     mechanism = create("madlib", LEXICON)
     whole = encode_all(TEXTS, LEXICON)
     ids = [f"row {i}" for i in range(len(TEXTS))]
@@ -94,7 +96,7 @@ def test_batches_and_order_change_nothing():
     assert whole.texts(other) != expected
 
 
-def test_without_texts_there_are_words_alone():
+def test_without_texts_there_are_words_alone() -> None:
     documents = encode_all(TEXTS, LEXICON, for_text=False)
     assert len(documents) == len(TEXTS)
     outputs = release_all(documents, create("tem", LEXICON), 3.0, SECRET)
@@ -104,7 +106,7 @@ def test_without_texts_there_are_words_alone():
     assert not documents.words.flags.writeable
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     documents = encode_all(["w1", "w2"], LEXICON)
     tem = create("tem", LEXICON)
     for ids in (["a", "a"], ["a"], [1, 2, 3]):
@@ -116,6 +118,6 @@ def test_what_is_refused():
         encode_all(["w1", "qwertz"], LEXICON, policy=UnknownWordPolicy.REJECT)
 
 
-def test_no_documents():
+def test_no_documents() -> None:
     documents = encode_all([], LEXICON)
     assert documents.texts(release_all(documents, create("tem", LEXICON), 1.0, SECRET)) == []
