@@ -42,7 +42,7 @@ def tell_of_it(payload, tell):
     return {"square": payload["x"] ** 2}
 
 
-def fail(payload):
+def fail(payload) -> None:
     """What no worker expects."""
     raise KeyError(payload["x"])
 
@@ -56,7 +56,7 @@ def die_once(payload):
     return square(payload)
 
 
-def die(payload):
+def die(payload) -> None:
     """Kill every worker that takes this job."""
     os.kill(os.getpid(), signal.SIGKILL)
 

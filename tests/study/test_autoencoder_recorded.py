@@ -21,7 +21,7 @@ def lexicon_of(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_larger_epsilon_keeps_no_fewer_words(name):
+def test_a_larger_epsilon_keeps_no_fewer_words(name: str) -> None:
     table, plan = read_recorded(name).table, EXPERIMENTS[name].plan
     assert set(table["variant"]) >= {"proved", "refuted"}
     for lexicon in plan.lexicons:
@@ -33,7 +33,7 @@ def test_a_larger_epsilon_keeps_no_fewer_words(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nobody_passes_the_bound_on_every_decoder(name):
+def test_nobody_passes_the_bound_on_every_decoder(name: str) -> None:
     """By chance alone at most: a bound is for the mean, and a cell has 500 places or more."""
     table = read_recorded(name).table
     keys = ["label", "epsilon", "lexicon", "seed"]
@@ -49,7 +49,7 @@ def test_nobody_passes_the_bound_on_every_decoder(name):
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing(name):
+def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing(name: str) -> None:
     table, lexicon = read_recorded(name).table, lexicon_of(name)
     where = {"lexicon": lexicon, "learner": NETWORK}
     whole = baseline(table, "rouge1_recall", lexicon=lexicon, learner=NEAREST).mean
@@ -62,7 +62,7 @@ def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_the_law_of_trlaplace_gives_words_away(name):
+def test_the_law_of_trlaplace_gives_words_away(name: str) -> None:
     table = read_recorded(name).table
     words = dict(EXPERIMENTS[name].plan.options)["vocabulary"]
     found = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
@@ -76,7 +76,7 @@ def test_the_law_of_trlaplace_gives_words_away(name):
 
 
 @pytest.mark.parametrize("corpus", NOISELESS)
-def test_the_papers_trlaplace_is_its_row_without_noise(corpus):
+def test_the_papers_trlaplace_is_its_row_without_noise(corpus: str) -> None:
     for quantity, least in (("rouge1_recall", 0.01), ("loss", 0.2)):
         values = printed(corpus, quantity, "trlaplace")
         assert tuple(values) == EPSILONS

@@ -7,7 +7,7 @@ from dpcore.study.live_jobs import VALUES, WORDS, Course
 PARTS = [(name, trial) for trial in range(2) for name in ("baseline", "madlib", "tem")]
 
 
-def test_it_moves_within_a_part_and_never_back():
+def test_it_moves_within_a_part_and_never_back() -> None:
     course = Course(PARTS, begun=10.0)
     assert course.progress(11.0) == (
         0.0,
@@ -28,7 +28,7 @@ def test_it_moves_within_a_part_and_never_back():
     assert course.progress(40.0)[0] >= shares[-1]
 
 
-def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial():
+def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial() -> None:
     course = Course(PARTS, begun=0.0)
     for end in (1.0, 11.0, 51.0, 52.0):  # 1 s, 10 s, 40 s, and the second baseline
         course.finish_part(end)
@@ -39,7 +39,7 @@ def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial():
     assert course.progress(64.0)[1].endswith("64 s, about 38 s left")
 
 
-def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism():
+def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism() -> None:
     course = Course([("baseline", 0), ("madlib", 0), ("tem", 0)], begun=0.0)
     course.finish_part(1.0)
     assert "left" not in course.progress(1.5)[1]  # of a mechanism nothing is known

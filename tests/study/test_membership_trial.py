@@ -44,7 +44,7 @@ def found(quarters, target, shadow, epsilon):
 SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
 
 
-def test_a_model_that_remembers_gives_its_texts_away(quarters):
+def test_a_model_that_remembers_gives_its_texts_away(quarters) -> None:
     clean = quarters["TR1"].bags, quarters["TE2"].bags
     rows = found(quarters, *clean, None)
     assert rows["accuracy on what it learned", "", "clean", None]["value"] > 0.95
@@ -59,7 +59,7 @@ def test_a_model_that_remembers_gives_its_texts_away(quarters):
     assert rows["majority", "", "clean", None]["value"] >= 0.3
 
 
-def test_a_model_of_other_texts_does_not(quarters):
+def test_a_model_of_other_texts_does_not(quarters) -> None:
     rng = np.random.default_rng(12)
     other = [
         quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
@@ -71,7 +71,7 @@ def test_a_model_of_other_texts_does_not(quarters):
     assert rows["accuracy", "", "private", None]["epsilon"] == 1.0
 
 
-def test_what_is_shared_by_all_epsilon_changes_nothing(quarters):
+def test_what_is_shared_by_all_epsilon_changes_nothing(quarters) -> None:
     """The plain twin: a trial of its own for each ε, and the attack without what is kept."""
     rng = np.random.default_rng(13)
     lexicon = lexicons.cloud(N, 4)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,12 @@ ARMS = (
 )
 
 
-def plan(**changed):
+def plan(**changed: Any):
     fields = {"name": "p", "task": "dpcore.study.x:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"data": ("a", "b"), "options": (("trees", 3), ("cut", "x"))} | changed)
 
 
-def test_cells_are_every_combination_once():
+def test_cells_are_every_combination_once() -> None:
     cells = plan(lexicons=("default", "mine")).cells()
     assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 4
     assert {cell.label for cell in cells} == {"tem", "Madlib", "baseline"}
@@ -30,7 +31,7 @@ def test_cells_are_every_combination_once():
     assert cells[2].option("absent", 4) == 4
 
 
-def test_together_one_cell_has_all_epsilons():
+def test_together_one_cell_has_all_epsilons() -> None:
     cells = plan(together=True).cells()
     assert len(cells) == 2 * 2 * 3
     assert cells[0].epsilons == (1.0, 2.0)
@@ -38,7 +39,7 @@ def test_together_one_cell_has_all_epsilons():
         cells[0].epsilon  # noqa: B018 - reading it is what is refused
 
 
-def test_a_plan_is_the_same_after_json():
+def test_a_plan_is_the_same_after_json() -> None:
     first = plan(options=(("sizes", (1, 2, (3,))), ("name", "ä")))
     again = Plan.from_json(json.loads(json.dumps(first.to_json())))
     assert again == first
@@ -46,7 +47,7 @@ def test_a_plan_is_the_same_after_json():
     assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
 
 
-def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone():
+def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone() -> None:
     cells = plan().cells()
     first = [cell.generator("n").random() for cell in cells]
     assert first == [cell.generator("n").random() for cell in cells]
@@ -71,7 +72,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_plan_is_refused(name):
+def test_a_wrong_plan_is_refused(name: str) -> None:
     with pytest.raises(DpcoreError):
         plan(**WRONG[name])
 
@@ -81,7 +82,7 @@ def test_a_wrong_plan_is_refused(name):
     [("tem", ()), ("tem", (0.0,)), ("tem", (float("nan"),)), ("tem", (1.0, 1.0)),
      (BASELINE, (1.0,)), ("magic", (1.0,))],
 )  # fmt: skip
-def test_a_wrong_arm_is_refused(mechanism, epsilons):
+def test_a_wrong_arm_is_refused(mechanism: str, epsilons: tuple[float, ...]) -> None:
     with pytest.raises(DpcoreError):
         Arm(mechanism, epsilons)
 
@@ -90,6 +91,8 @@ def test_a_wrong_arm_is_refused(mechanism, epsilons):
     "change",
     [{"format": 2}, {"task": "os:system"}, {"arms": [{}]}, {"more": 1}, {"seeds": 3}],
 )
-def test_a_plan_file_of_a_stranger_is_checked(change):
+def test_a_plan_file_of_a_stranger_is_checked(
+    change: dict[str, int | list[dict[Any, Any]] | str],
+) -> None:
     with pytest.raises(DpcoreError):
         Plan.from_json(plan().to_json() | change)

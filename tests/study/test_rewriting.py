@@ -20,7 +20,7 @@ def values(rows, epsilon=None):
     return {one["quantity"]: one["value"] for one in rows if one["epsilon"] == epsilon}
 
 
-def test_without_noise_all_stays(lexicon):
+def test_without_noise_all_stays(lexicon) -> None:
     found = values(rewriting(TEXTS, lexicon, None, (), 0))
     assert found["nw"] == found["rouge1"] == found["rouge1_recall"] == 1.0
     assert found["bleu"] == pytest.approx(100.0)
@@ -28,13 +28,13 @@ def test_without_noise_all_stays(lexicon):
     assert set(found) == set(QUANTITIES) - {"bert_style", "cosine"}
 
 
-def test_unknown_words_are_lost_even_without_noise(lexicon):
+def test_unknown_words_are_lost_even_without_noise(lexicon) -> None:
     found = values(rewriting(["w1 w2 secret w4"], lexicon, None, (), 0))
     assert found["nw"] == 0.75
     assert found["rouge1_recall"] == 0.75
 
 
-def test_more_noise_leaves_less(lexicon):
+def test_more_noise_leaves_less(lexicon) -> None:
     found = list(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3))
     low, high = values(found, 0.01), values(found, 1e6)
     assert all(low[name] < high[name] for name in low)
@@ -54,7 +54,7 @@ class Letters:
         return [table[[ord(c) for c in text if ord(c) < 128]] for text in texts]
 
 
-def test_an_encoder_adds_its_quantities(lexicon):
+def test_an_encoder_adds_its_quantities(lexicon) -> None:
     found = values(rewriting(TEXTS, lexicon, None, (), 0, Letters()))
     assert found["bert_style"] == pytest.approx(1.0)
     assert found["cosine"] == pytest.approx(1.0)
@@ -62,7 +62,7 @@ def test_an_encoder_adds_its_quantities(lexicon):
     assert values(noisy, 0.01)["cosine"] < 1.0
 
 
-def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon):
+def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon) -> None:
     with pytest.raises(TextError, match="nothing to compare"):
         list(rewriting(["…", " "], lexicon, None, (), 0))
     found = values(rewriting(["secret words only"], lexicon, None, (), 0))

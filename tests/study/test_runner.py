@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +24,12 @@ ARMS = (Arm("tem", (1.0, 2.0, 3.0)), Arm(BASELINE))
 LEXICON = lexicons.cloud(40, 5)
 
 
-def plan(**changed):
+def plan(**changed: Any):
     fields = {"name": "p", "task": "tests.study.tasks:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"lexicons": ("small",)} | changed)
 
 
-def sources(made, folder, **files):
+def sources(made, folder, **files: Any):
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
@@ -35,7 +37,7 @@ def noise(rows):
     return [{k: row[k] for k in (*COLUMNS, "noise", "shared")} for row in rows]
 
 
-def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path):
+def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path: Path) -> None:
     made = plan()
     found = []
     for number, workers in enumerate((1, 2, 3)):
@@ -52,7 +54,7 @@ def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path):
     assert len({row["noise"] for row in found[0]}) == len(made.cells())
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     made, said = plan(), []
     read = sources(made, tmp_path)
     first = list(islice(run(made, read, tmp_path), 3))
@@ -67,7 +69,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert left(more, sources(more, tmp_path), tmp_path) == 2
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     made = plan(options=(("pause", 0.15),))
     program = (
@@ -105,7 +107,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     assert noise(collected(made, read, folder)) == noise(r for d in undisturbed for r in d.rows)
 
 
-def test_a_damaged_cell_is_done_again(tmp_path):
+def test_a_damaged_cell_is_done_again(tmp_path: Path) -> None:
     made = plan()
     read = sources(made, tmp_path)
     whole = noise(row for done in run(made, read, tmp_path) for row in done.rows)
@@ -120,7 +122,7 @@ def test_a_damaged_cell_is_done_again(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path, workers):
+def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path: Path, workers: int) -> None:
     made = plan(options=(("refuse", "baseline"),), seeds=(0,))
     read = sources(made, tmp_path)
     said = "baseline, seed 0: nothing to read here"
@@ -129,7 +131,7 @@ def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path, workers):
     assert left(made, read, tmp_path) <= 3
 
 
-def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path):
+def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path: Path) -> None:
     data = tmp_path / "data.txt"
     data.write_text("one", encoding="utf-8")
     made = plan(data=("a",), seeds=(3,))
@@ -150,7 +152,7 @@ def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path):
         other.lexicon("small")
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("", encoding="utf-8")
     with pytest.raises(StudyError, match="cannot write"):

@@ -17,7 +17,7 @@ MOST = 3
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory):
+def material(tmp_path_factory: pytest.TempPathFactory):
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
     parts = tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
@@ -33,7 +33,7 @@ def watched(material):
     return found.found
 
 
-def test_a_clean_classifier_gets_the_examples_right(material, watched):
+def test_a_clean_classifier_gets_the_examples_right(material, watched) -> None:
     labels, true = material.labels["mine"]
     vectors = material.training.lexicon.vectors
     rng = generator(0, "learner", "tf-idf")
@@ -48,13 +48,13 @@ def test_a_clean_classifier_gets_the_examples_right(material, watched):
         assert (one["data"], one["learner"]) == ("mine", "tf-idf")
 
 
-def test_they_are_of_one_classifier_and_few(watched):
+def test_they_are_of_one_classifier_and_few(watched) -> None:
     values = [one["epsilon"] for one in watched]
     assert values.count(1e-6) == MOST  # at so much noise many answers are wrong
     assert values.count(1e6) <= MOST
 
 
-def test_a_table_has_the_texts_only_if_there_are_examples(watched):
+def test_a_table_has_the_texts_only_if_there_are_examples(watched) -> None:
     own = {"label": "madlib", "mechanism": "madlib", "lexicon": "toy", "seed": 0}
     table = tidy([own | one for one in watched])
     assert tuple(table.columns) == COLUMNS + TEXTS
