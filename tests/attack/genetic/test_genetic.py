@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
 from dpcore.errors import ParameterError
+from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import Learner, train
 from dpcore.learn.linear.certificate import certify_linear, changes_allowed
 from dpcore.learn.linear.linear import LinearModel
@@ -14,7 +16,9 @@ from tests.chance import FALSE_ALARM
 from tests.fixtures import MakeRng
 
 
-def margin(linear, words, document, label, rival):
+def margin(
+    linear: LinearModel, words: NDArray[np.int64], document: Bags, label: int, rival: int
+) -> float:
     scores = linear.scores(document.with_words(words))[0]
     return scores[label] - scores[rival]
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,11 +30,11 @@ LEXICON = Lexicon("small", WORDS, np.eye(7, dtype=np.float32))
 TEXT = ["The cat sat on the mat. The zebra sat!", "e-mail the cat", "zebra", "cat cat cat"]
 
 
-def counted(least=1, weight=1):
+def counted(least: int = 1, weight: float = 1) -> Any:
     return count(LEXICON, [([sentences(TEXT)], weight)], CountPlan(1, least))
 
 
-def plain_pairs():
+def plain_pairs() -> list[tuple[int, int]]:
     """Neighbouring words of TEXT by eye; 7 is the boundary, zebra cuts."""
     lines = [
         "the cat sat on the mat",
@@ -49,7 +50,9 @@ def plain_pairs():
     return found
 
 
-def plain_probability(pairs, discount, least, first, second):
+def plain_probability(
+    pairs: list[tuple[int, int]], discount: float, least: int, first: int, second: int
+) -> float:
     """Interpolated Kneser–Ney as its definition reads, rare pairs left out."""
     seen = {p: pairs.count(p) for p in set(pairs)}
     before = [len({a for a, b in seen if b == w}) + 0.5 for w in range(8)]

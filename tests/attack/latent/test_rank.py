@@ -5,9 +5,11 @@ False-alarm probability of each randomised assertion: 1e-6.
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.latent.rank import attack_path, posterior, rank_candidates, success_bound
@@ -24,7 +26,9 @@ POINTS = np.array([[-1.0], [0.1], [1.0]])
 LIMIT = stats.norm.isf(0.5e-6)
 
 
-def density(form, z, centres, scale):
+def density(
+    form: LatentForm, z: NDArray[np.float64], centres: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
     """Of the noisy vectors z (k, n) around each centre (m, n), up to one factor: shape (k, m)."""
     difference = z[:, None, :] - centres[None]
     if form is LatentForm.ROUND:
@@ -32,7 +36,14 @@ def density(form, z, centres, scale):
     return stats.laplace(scale=scale).pdf(difference).prod(axis=2)
 
 
-def drawn(rng, form, true, epsilon, norm=1.0, candidates=POINTS):
+def drawn(
+    rng: np.random.Generator,
+    form: LatentForm,
+    true: int,
+    epsilon: float,
+    norm: float = 1.0,
+    candidates: NDArray[np.float64] = POINTS,
+) -> Any:
     path = latent_path(rng, candidates[true], norm, form)
     return rank_candidates(path.at(epsilon), clip_rows(candidates, norm, form), true, form)
 

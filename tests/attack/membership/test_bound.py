@@ -13,7 +13,7 @@ from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 
 
-def promise(kind, status=Status.PROVED, **more: Any):
+def promise(kind: Any, status: Status = Status.PROVED, **more: Any) -> Any:
     return kind(epsilon=0.5, status=status, reason="", source="", **more)
 
 

@@ -19,7 +19,7 @@ from tests.fixtures import MakeRng, Uninstall
 TEXTS = 800
 
 
-def answers(random, sure):
+def answers(random: np.random.Generator, sure: float) -> Answers:
     """Probabilities of two classes; a model is `sure` of the true class of what it learned."""
     labels = random.integers(2, size=TEXTS)
     true = random.beta(2.0 + sure, 2.0, TEXTS)

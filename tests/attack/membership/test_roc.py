@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from dpcore.attack.membership.membership import Scores
@@ -12,7 +13,7 @@ from tests.fixtures import MakeRng
 
 
 @pytest.fixture(params=["continuous", "tied"])
-def scores(request: pytest.FixtureRequest, rng: MakeRng):
+def scores(request: pytest.FixtureRequest, rng: MakeRng) -> Scores:
     random = rng()
     inside, outside = random.normal(0.7, 1.0, 400), random.normal(0.0, 1.0, 500)
     if request.param == "tied":
@@ -20,7 +21,7 @@ def scores(request: pytest.FixtureRequest, rng: MakeRng):
     return Scores(inside, outside)
 
 
-def labelled(scores):
+def labelled(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     truth = np.repeat([1, 0], [scores.inside.size, scores.outside.size])
     return truth, np.concatenate((scores.inside, scores.outside))
 

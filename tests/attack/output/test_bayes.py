@@ -2,9 +2,12 @@
 
 import itertools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.output.bayes import Success, bound, success
@@ -16,6 +19,7 @@ from dpcore.measure.outputs import Outputs, outputs_of
 from dpcore.measure.pair import Pair, output_distance, spread_on_map
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation
 from tests.fixtures import MakeRng
@@ -25,14 +29,14 @@ from tests.mechanisms.plain import laplace_cdf, line_law
 EPSILONS = np.array([0.5, 2.0, 8.0])
 
 
-def exact(word, rows):
+def exact(word: int, rows: Any) -> Outputs:
     mass = np.asarray(rows, dtype=np.float64)
     m = mass.shape[1]
     epsilons = np.ones(mass.shape[0])
     return Outputs(word, epsilons, 1, np.zeros(m, int), np.arange(m), mass, True, "given")
 
 
-def drawn(word, outputs):
+def drawn(word: int, outputs: Any) -> Outputs:
     """Draws as rays: one output each."""
     outputs = np.asarray(outputs)
     mass = np.ones((1, outputs.size))
@@ -40,7 +44,7 @@ def drawn(word, outputs):
     return Outputs(word, np.ones(1), outputs.size, rays, outputs, mass, False, "draws")
 
 
-def best_by_brute_force(p, q):
+def best_by_brute_force(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     """The best of all 2^m deterministic attackers."""
     rules = itertools.product((0, 1), repeat=p.size)
     return max(0.5 * (p[np.array(r) == 0].sum() + q[np.array(r) == 1].sum()) for r in rules)
@@ -117,7 +121,9 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
     assert spread <= 4 * limit * np.mean(np.square(errors))
 
 
-def _outputs_with_seed(mechanism, word, epsilons, pair, seed, count):
+def _outputs_with_seed(
+    mechanism: Mechanism, word: int, epsilons: Sequence[float], pair: Any, seed: int, count: int
+) -> Outputs:
     """As `outputs_of`, with other directions at every call."""
     shared = SharedDirections(Effort(count))
     bundle = mechanism.bundle(np.random.default_rng([seed, 5]), count)

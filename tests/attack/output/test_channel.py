@@ -1,7 +1,10 @@
 """Likelihoods of one output under all words against the laws themselves, one word after another."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.columns import ExponentialColumns, RepairedColumns
@@ -11,6 +14,7 @@ from dpcore.attack.output.rows import Rows
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_ATTACK_WORDS
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import poisson_weights
@@ -25,7 +29,7 @@ CLOSED = [
 ]
 
 
-def admissible(mechanism, epsilons):
+def admissible(mechanism: Mechanism, epsilons: Sequence[float]) -> list[float]:
     low = mechanism.admissible.low
     return [max(epsilon, 1.0001 * low) for epsilon in epsilons]
 
@@ -71,7 +75,7 @@ def test_crafted_vocabularies_with_equal_distances(
             assert np.all(gap <= found.errors[known] + 1e-9)
 
 
-def plain_gumbel(d, i, b, bound):
+def plain_gumbel(d: NDArray[np.float64], i: int, b: float, bound: float) -> float:
     """P(u_i) by a fine trapezoid rule: the definition, written down."""
     weights = poisson_weights(d.size)
     t = np.linspace(-bound, bound + d[i], 8_001)

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.noisy_vector import divergence, information, kept_at_most, likeliest_words
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from tests.mechanisms import lexicons
@@ -16,7 +18,7 @@ CLIP = {"clip_norm": 1.0}
 WORDS = np.arange(50).repeat(4)
 
 
-def density(mechanism, epsilon, z):
+def density(mechanism: Mechanism, epsilon: float, z: NDArray[np.float64]) -> float:
     """ln of the density of a noise vector up to a constant, by the mechanism's own definition."""
     if mechanism.short.startswith("gaussian"):
         return -0.5 * (z @ z) / mechanism.scale(epsilon) ** 2
@@ -75,7 +77,7 @@ def test_information_of_gaussian_and_laplace_noise() -> None:
     assert information(gaussian, 3.0) == pytest.approx(2.0 / sigma**2)
     scale, shift = laplace.scale(3.0), 2.0 / math.sqrt(12)
 
-    def integrand(x):
+    def integrand(x: float) -> float:
         p = math.exp(-abs(x) / scale) / (2 * scale)
         return p * (abs(x - shift) - abs(x)) / scale
 

@@ -1,12 +1,15 @@
 """Sums over distances from the spectrum against the distances themselves."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.spectrum import BUNDLE, spectrum_of, write_bundle
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -19,7 +22,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
 
 
-def brute(lexicon, metric, function):
+def brute(
+    lexicon: Lexicon, metric: Metric, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
     found = distances(lexicon.vectors, lexicon.vectors, metric)
     values = function(found)
     np.fill_diagonal(values, 0.0)
@@ -33,7 +38,7 @@ def test_a_sum_is_within_its_stated_error(metric: Metric, times: float) -> None:
     spectrum = spectrum_of(lexicon, metric)
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:20], metric)))
 
-    def weight(d):
+    def weight(d: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-np.minimum(times * d / typical, 9.0))
 
     found, errors = spectrum.sums(weight)
