@@ -15,7 +15,9 @@ from tests.audit import canaries
 from tests.fixtures import MakeRng
 
 
-def plain(logs, distance, epsilon):
+def plain(
+    logs: NDArray[np.float64], distance: NDArray[np.float64], epsilon: float
+) -> tuple[float, float]:
     """ε_eff and δ by the definition, one output at a time."""
     best, delta = 0.0, 0.0
     for w in range(len(logs)):

@@ -1,7 +1,10 @@
 """Exact audits of mechanisms of the registry: the whole vocabulary, samples, and refusals."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore import limits
 from dpcore.audit.exact import exact, laws
@@ -38,7 +41,9 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
     right = laws.audit_mechanism(mechanism, epsilon).found
     whole = TruncatedGumbel.log_law
 
-    def partial(self, word, epsilon, outputs=None, *, ranking=None):
+    def partial(
+        self: Any, word: int, epsilon: float, outputs: Any = None, *, ranking: Any = None
+    ) -> NDArray[np.float64]:
         logs = np.array(whole(self, word, epsilon, ranking=ranking))
         logs[ranking.order[-missing:]] = -np.inf
         return logs

@@ -2,10 +2,12 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
 from dpcore.audit.verdict import Outcome
@@ -18,7 +20,7 @@ CLIPPED = [kind.short for kind in MECHANISMS.values() if issubclass(kind, Clippe
 OTHERS = [kind.short for kind in MECHANISMS.values() if kind.short not in CLIPPED]
 
 
-def audited(name, epsilon, dimension, **settings: Any):
+def audited(name: str, epsilon: float, dimension: int, **settings: Any) -> Any:
     return any_inputs_report(on_any_inputs(name, dimension, settings), epsilon)
 
 
@@ -60,13 +62,15 @@ def test_what_is_proved_holds_for_any_inputs(name: str, dimension: int) -> None:
         assert found.delta_true == pytest.approx(claimed, rel=1e-3)
 
 
-def _plane(alpha, cut, shift, epsilon, points=1200):
+def _plane(
+    alpha: float, cut: float, shift: Sequence[float], epsilon: float, points: int = 1200
+) -> float:
     """∫ (p − e^ε·q)₊ over the plane by midpoints, p and q (truncated) Laplace at 0 and `shift`."""
     reach = cut if cut < math.inf else 40.0 / alpha
     middle = (np.arange(points) + 0.5) * (2 * reach / points) - reach
     mass = -math.expm1(-alpha * reach)
 
-    def density(x):
+    def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
         inside = np.abs(x) <= reach
         return np.where(inside, 0.5 * alpha * np.exp(-alpha * np.abs(x)) / mass, 0.0)
 

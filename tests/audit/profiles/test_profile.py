@@ -1,9 +1,12 @@
 """Privacy profiles against closed forms, brute force and Monte Carlo; every bound on its side."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from dpcore.audit.profiles.coordinates import product_loss
@@ -25,7 +28,7 @@ from tests.chance import deviation
 from tests.fixtures import MakeRng
 
 
-def inside(curve, truth, slack=1e-12):
+def inside(curve: Any, truth: NDArray[np.float64], slack: float = 1e-12) -> bool:
     return bool(np.all(curve.low <= truth + slack) and np.all(curve.high >= truth - slack))
 
 
@@ -41,7 +44,9 @@ def test_one_dimensional_laplace(shift: float) -> None:
     assert curve.error < 2e-4 * shift
 
 
-def _brute(alpha, cut, shift, epsilon, cells=1500):
+def _brute(
+    alpha: float, cut: float, shift: Sequence[float], epsilon: float, cells: int = 1500
+) -> float:
     """δ by merging a fine box grid in two dimensions: a lower bound, near the truth."""
     laws = []
     for v in shift:
@@ -172,7 +177,7 @@ def test_l2_laplace_against_monte_carlo(dimension: int, rng: MakeRng) -> None:
 def test_l2_laplace_in_two_dimensions_against_plain_integration() -> None:
     eta, s, epsilon = 1.0, 1.5, 0.6
 
-    def integrand(y, x):
+    def integrand(y: float, x: float) -> float:
         p = math.exp(-eta * math.hypot(x, y))
         q = math.exp(-eta * math.hypot(x - s, y))
         return max(p - math.exp(epsilon) * q, 0.0)
