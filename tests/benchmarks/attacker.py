@@ -11,6 +11,7 @@ from dpcore.attack.output.posterior import posterior
 from dpcore.attack.output.prior import frequency
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.benchmarks.exact_laws import seconds
 
@@ -34,7 +35,7 @@ def main() -> None:
         steps = iter(np.linspace(epsilon, 1.1 * epsilon, 5))
         step = seconds(lambda s=seen, e=steps: posterior(s.at(float(next(e))), prior), 5)
 
-        def laws(mechanism=mechanism, epsilon=epsilon) -> None:
+        def laws(mechanism: Mechanism = mechanism, epsilon: float = epsilon) -> None:
             for word, ranking in enumerate(rank(lexicon.vectors, lexicon.vectors[:LAWS])):
                 mechanism.law(word, [epsilon], ranking=ranking)
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEPS = ("read text", "read text.gz", "read binary", "add", "load", "nearest", "exact", "bounds")
 
 
-def make_files(folder, words, dimension) -> None:
+def make_files(folder: Path, words: int, dimension: int) -> None:
     """Write the same vectors as GloVe text, gzip text and word2vec binary."""
     rng = np.random.default_rng(0)
     scale = np.linspace(2, 0.2, dimension)
@@ -41,7 +41,7 @@ def make_files(folder, words, dimension) -> None:
     subprocess.run(["gzip", "-1", "-k", folder / "vectors.txt"], check=True)
 
 
-def run_step(step, folder) -> None:
+def run_step(step: str, folder: Path) -> None:
     """One step, in this process; prints what it measured."""
     from dpcore.lexicon.catalogue import load
     from dpcore.lexicon.extent.bounds import bound_extent

@@ -19,6 +19,8 @@ import warnings
 from pathlib import Path
 from time import perf_counter
 
+from dpcore.mechanisms.mechanism import Mechanism
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -52,7 +54,9 @@ def peak(payload: dict) -> dict:
     return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
 
 
-def timed(source: Path, out: Path, mechanism, epsilon: float, workers: int) -> tuple[float, str]:
+def timed(
+    source: Path, out: Path, mechanism: Mechanism, epsilon: float, workers: int
+) -> tuple[float, str]:
     """Print one run; returns its seconds and the fingerprint of its output."""
     from dpcore.jobs.cluster import Cluster
     from dpcore.privatize.files import Columns

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -40,7 +41,7 @@ print(b - a, c - b, perf_counter() - c)
 """
 
 
-def timed(work, repeats: int = REPEATS) -> float:
+def timed(work: Callable[[], object], repeats: int = REPEATS) -> float:
     """Median of several runs, in milliseconds."""
     taken = []
     for _ in range(repeats):
