@@ -19,13 +19,13 @@ REFUTED = {"truncated-gumbel", "trlaplace", "adept"}
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
 def test_every_mechanism_can_be_audited(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     allowed = create(name, load(vectors)).admissible
     epsilon = min(max(1.01 * allowed.low, 0.5), 0.5 * allowed.high)
@@ -71,7 +71,7 @@ def test_parallel_vectors_are_audited_under_the_angle(
 
 
 def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     _, out, _ = run(
         capsys, "audit", "--mechanism", "trlaplace", "--epsilon", "0.1", "--lexicon", vectors
@@ -106,7 +106,7 @@ def test_noise_in_d_dimensions_has_no_words(
     assert "leave out --lexicon, --words and --pairs, or leave out d" in err
 
 
-def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors) -> None:
+def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     common = ["audit", "--mechanism", "tem", "--epsilon", "1", "--lexicon", vectors]
     whole = result(capsys, *common)
     some = result(capsys, *common, "--words", "20", "--seed", "3")
@@ -118,7 +118,7 @@ def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors) -> None:
     assert {whole["worst"]["word"], whole["worst"]["output"]} <= set(load(vectors).words)
 
 
-def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors) -> None:
+def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     found = result(
         capsys, "audit", "--claim", "pixeldp-slides", "--lexicon", vectors, "--at", "epsilon=2"
     )
@@ -154,7 +154,7 @@ def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors) ->
     ],
 )
 def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, arguments: list[str], message: str
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: list[str], message: str
 ) -> None:
     code, out, err = run(capsys, "audit", *arguments, "--lexicon", vectors)
     assert code == 2

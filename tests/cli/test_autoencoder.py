@@ -19,13 +19,13 @@ NOISE = ("--mechanism", "gaussian", "--epsilon", "5")
 
 
 @pytest.fixture
-def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return small_vectors(tmp_path / "small.txt")
 
 
 @pytest.fixture
-def texts(tmp_path: Path):
+def texts(tmp_path: Path) -> Path:
     rng = np.random.default_rng(1)
     lines = [" ".join(f"word{i}" for i in rng.integers(40, size=5)) for _ in range(60)]
     path = tmp_path / "public.txt"
@@ -33,25 +33,25 @@ def texts(tmp_path: Path):
     return path
 
 
-def train(tmp_path, texts, vectors, *more: Any):
+def train(tmp_path: Path, texts: Path, vectors: str, *more: Any) -> tuple[Any, ...]:
     return (
         "autoencoder", "train", "--data", str(texts), "--vectors", vectors, "--hidden", "4",
         "--epochs", "2", "--out", str(tmp_path / "net.safetensors"), *more,
     )  # fmt: skip
 
 
-def rewrite(tmp_path, vectors, *more: Any):
+def rewrite(tmp_path: Path, vectors: str, *more: Any) -> tuple[Any, ...]:
     file = str(tmp_path / "net.safetensors")
     return ("autoencoder", "rewrite", "--checkpoint", file, "--vectors", vectors, *more)
 
 
-def promised(command):
+def promised(command: str) -> set[str]:
     row = re.search(rf"^\| `autoencoder {command}` \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
 def test_it_is_trained_and_writes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     told = result(capsys, *train(tmp_path, texts, vectors))
     assert set(told) == promised("train")
@@ -73,7 +73,7 @@ def test_it_is_trained_and_writes(
 
 
 def test_a_person_is_told_the_losses_and_the_promise(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     code, out, _ = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 0
@@ -91,8 +91,8 @@ def test_a_person_is_told_the_losses_and_the_promise(
 def test_a_run_that_was_stopped_goes_on(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    texts,
-    vectors,
+    texts: Path,
+    vectors: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = result(capsys, *train(tmp_path, texts, vectors))
@@ -100,7 +100,7 @@ def test_a_run_that_was_stopped_goes_on(
     from dpcore.learn import training
 
     class Stopped(training._Loop):
-        def pass_over(self, number):
+        def pass_over(self: Any, number: int) -> Any:
             if number:
                 raise KeyboardInterrupt
             return super().pass_over(number)
@@ -121,7 +121,7 @@ def test_a_run_that_was_stopped_goes_on(
 
 
 def test_it_learns_with_noise_from_a_parquet_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     table = tmp_path / "public.parquet"
     pd.DataFrame({"said": texts.read_text(encoding="utf-8").splitlines()}).to_parquet(table)
@@ -148,8 +148,8 @@ def test_it_learns_with_noise_from_a_parquet_file(
 def test_what_cannot_be_is_refused(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    texts,
-    vectors,
+    texts: Path,
+    vectors: str,
     more: tuple[str, ...],
     said: str,
 ) -> None:
@@ -161,7 +161,7 @@ def test_what_cannot_be_is_refused(
 
 
 def test_a_text_without_end_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     (tmp_path / "long.txt").write_text("word1 " * 2_001, encoding="utf-8")
@@ -172,7 +172,7 @@ def test_a_text_without_end_is_refused(
 
 
 def test_what_cannot_be_trained_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
     for more, said in (
         (("--resume",), "leave out --resume"),
@@ -187,7 +187,11 @@ def test_what_cannot_be_trained_is_refused(
 
 
 def test_without_torch_it_says_how_to_install_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts, vectors, uninstalled: Uninstall
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts: Path,
+    vectors: str,
+    uninstalled: Uninstall,
 ) -> None:
     uninstalled("torch")
     code, _, err = run(capsys, *train(tmp_path, texts, vectors))

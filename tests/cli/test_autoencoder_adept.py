@@ -22,13 +22,13 @@ UTTERANCE = "show me a train to oslo today"
 
 
 @pytest.fixture
-def texts(tmp_path: Path):
+def texts(tmp_path: Path) -> Path:
     path = tmp_path / "public.txt"
     path.write_text("\n".join([*TEXTS, "", "..."]), encoding="utf-8")
     return path
 
 
-def train(tmp_path, texts, *more: Any):
+def train(tmp_path: Path, texts: Path, *more: Any) -> tuple[Any, ...]:
     return (
         "autoencoder", "train", "--model", "adept", "--data", str(texts), "--hidden", "12",
         "--latent", "5", "--longest", "8", "--epochs", "2", "--rate", "0.02",
@@ -36,23 +36,23 @@ def train(tmp_path, texts, *more: Any):
     )  # fmt: skip
 
 
-def rewrite(tmp_path, *more: Any):
+def rewrite(tmp_path: Path, *more: Any) -> tuple[Any, ...]:
     file = str(tmp_path / "net.safetensors")
     return ("autoencoder", "rewrite", "--checkpoint", file, *more)
 
 
-def promised(command):
+def promised(command: str) -> set[str]:
     row = re.search(rf"^\| `autoencoder {command}`, adept \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
-def refused(capsys, *arguments: Any):
+def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
     assert cli.main(list(arguments)) == 2
     return capsys.readouterr().err
 
 
 def test_it_is_trained_and_rewrites(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path
 ) -> None:
     told = result(capsys, *train(tmp_path, texts))
     assert set(told) == promised("train")
@@ -73,7 +73,7 @@ def test_it_is_trained_and_rewrites(
 
 
 def test_each_line_is_rewritten_and_empty_ones_stay(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path
 ) -> None:
     assert cli.main(list(train(tmp_path, texts))) == 0
     capsys.readouterr()
@@ -88,7 +88,7 @@ def test_each_line_is_rewritten_and_empty_ones_stay(
     assert found["parameters"] == {"clip_norm": 1.0, "latent": 5}
 
 
-def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts) -> None:
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path) -> None:
     for name, value in (("vectors", "random"), ("norm", "1"), ("mechanism", "tem")):
         assert f"leave out --{name}" in refused(capsys, *train(tmp_path, texts, f"--{name}", value))
     told = refused(capsys, *train(tmp_path, texts, "--latent", "0"))

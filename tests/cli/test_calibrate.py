@@ -12,7 +12,7 @@ from tests.mechanisms import lexicons
 
 
 @pytest.fixture
-def vectors(tmp_path: Path):
+def vectors(tmp_path: Path) -> str:
     rows = lexicons.cloud(50, 4).vectors
     path = tmp_path / "small.txt"
     lines = [f"w{i} " + " ".join(f"{x:.6f}" for x in row) for i, row in enumerate(rows)]
@@ -22,7 +22,7 @@ def vectors(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["tem-calibrated", "truncated-gumbel-repaired"])
 def test_it_prints_keeps_and_writes(
-    name: str, vectors, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, vectors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "certificates.json"
     command = ["calibrate", "--mechanism", name, "--lexicon", vectors]
@@ -38,6 +38,6 @@ def test_it_prints_keeps_and_writes(
     assert f"{rows[-1][0]:.5g}" in capsys.readouterr().out
 
 
-def test_other_mechanisms_have_none(vectors, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_mechanisms_have_none(vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", "--mechanism", "madlib", "--lexicon", vectors]) == 2
     assert "madlib has no certificate" in capsys.readouterr().err

@@ -25,12 +25,12 @@ SUMMARY = {
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     found = result(
         capsys, "deniability", "--mechanism", "tem", "--mechanism", "vickrey", "--mechanism",
@@ -56,7 +56,7 @@ def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(
 
 
 def test_deniability_of_a_sample_in_a_file_and_as_a_table(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "folder" / "out.json"
     options = (
@@ -73,7 +73,7 @@ def test_deniability_of_a_sample_in_a_file_and_as_a_table(
 
 
 def test_deniability_of_a_corpus_weights_tokens(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather. Qwertz!", encoding="utf-8")
@@ -94,7 +94,7 @@ def test_deniability_of_a_corpus_weights_tokens(
 
 
 def test_the_corpus_may_be_a_column_of_a_table(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "table.csv"
     file.write_text(
@@ -113,7 +113,7 @@ def test_the_corpus_may_be_a_column_of_a_table(
 
 
 def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather.", encoding="utf-8")
@@ -131,7 +131,7 @@ def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(
 
 
 def test_solve_finds_epsilon_and_equals_another_mechanism(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     words = ("--words", "doctor,weather", "--lexicon", vectors)
     found = result(capsys, "solve", "--mechanism", "tem", "--nw-at-most", "0.4", *words)
@@ -164,7 +164,7 @@ def test_solve_finds_epsilon_and_equals_another_mechanism(
 
 
 def test_neighbours_are_sorted_and_exclude_the_word(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     found = result(
         capsys, "neighbours", "--word", "doctor", "--k", "7", "--radius", "3", "--lexicon", vectors
@@ -180,7 +180,7 @@ def test_neighbours_are_sorted_and_exclude_the_word(
 
 
 def test_density_of_words_and_of_the_vocabulary(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     options = ("density", "--lexicon", vectors, "--radius", "2.5")
     found = result(capsys, *options, "--word", "doctor", "--word", "weather", "--hubness")
@@ -283,7 +283,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_option_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     arguments, message = WRONG[name]
     code, out, err = run(capsys, *arguments, "--lexicon", vectors)
@@ -293,7 +293,7 @@ def test_a_wrong_option_is_one_sentence(
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfeweather", b"Stra\xdfe", b"...", None])
 def test_a_corpus_that_cannot_be_measured_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path, data: bytes | None
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path, data: bytes | None
 ) -> None:
     file = tmp_path / "corpus.txt"
     if data is not None:
@@ -304,7 +304,7 @@ def test_a_corpus_that_cannot_be_measured_is_one_sentence(
 
 
 def test_a_result_that_cannot_be_written_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, _, err = run(
@@ -316,7 +316,7 @@ def test_a_result_that_cannot_be_written_is_one_sentence(
 
 
 def test_appendix_c_has_a_row_for_each_word_and_epsilon_of_both_mechanisms(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     found = result(
         capsys, "appendix-c", "--words", "doctor,weather", "--epsilon", "madlib=1,5",

@@ -19,13 +19,13 @@ from tests.fixtures import MakeRng
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def path(tmp_path: Path, rng: MakeRng):
+def path(tmp_path: Path, rng: MakeRng) -> Path:
     rows = rng().standard_normal((40, 5)).round(4)
     path = tmp_path / "small.txt"
     words = ["tiger", "cat", "car", "bus", *(f"w{i}" for i in range(36))]
@@ -46,7 +46,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return command
 
 
-def test_add_list_info_build(run: Callable[..., Any], path, cache) -> None:
+def test_add_list_info_build(run: Callable[..., Any], path: Path, cache: Path) -> None:
     added = run("add", path, "--name", "mine", "--json")
     assert (added["name"], added["words"], added["dropped"]) == ("mine", 40, 0)
     listed = run("list", "--json")
@@ -68,7 +68,7 @@ def test_add_list_info_build(run: Callable[..., Any], path, cache) -> None:
     assert facts["nearest_neighbour_quartiles"][0] >= facts["extent"]["separation"] * (1 - 1e-6)
 
 
-def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path) -> None:
+def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path: Path) -> None:
     assert "mine: 40 words x 5" in run("add", path, "--name", "mine")
     assert "glove-840b" in run("list")
     text = run("info", "mine", "--metric", "manhattan", "--limit", "10")
@@ -80,7 +80,7 @@ def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path) -
 
 
 def test_bounds_are_called_bounds(
-    run: Callable[..., Any], path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Any], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpcore.lexicon.extent.extent.MAX_EXACT_EXTENT_WORDS", 5)
     text = run("info", path)
@@ -89,7 +89,7 @@ def test_bounds_are_called_bounds(
     assert "(exact)" in (run("build", path), run("info", path))[1]
 
 
-def test_an_extent_file_gets_an_entry(run: Callable[..., Any], path, tmp_path: Path) -> None:
+def test_an_extent_file_gets_an_entry(run: Callable[..., Any], path: Path, tmp_path: Path) -> None:
     table = tmp_path / "extent.json"
     built = run("build", path, "--parts", "neighbours", "--extent-file", table, "--json")
     entry = json.loads(table.read_text())[built["fingerprint"]]
@@ -97,7 +97,7 @@ def test_an_extent_file_gets_an_entry(run: Callable[..., Any], path, tmp_path: P
     assert entry["metric"] == "euclidean"
 
 
-def test_similarity_scores(run: Callable[..., Any], path, tmp_path: Path) -> None:
+def test_similarity_scores(run: Callable[..., Any], path: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("set,w1,w2,score\nS,tiger,cat,9\nS,car,bus,8\nS,cat,bus,1\nS,cat,none,1\n")
     (score,) = run("info", path, "--similarity", pairs, "--json")["similarity"]
@@ -110,7 +110,7 @@ def test_similarity_scores(run: Callable[..., Any], path, tmp_path: Path) -> Non
         run("info", path, "--similarity", pairs)
 
 
-def test_errors_are_the_engines_own(run: Callable[..., Any], path) -> None:
+def test_errors_are_the_engines_own(run: Callable[..., Any], path: Path) -> None:
     with pytest.raises(LexiconError, match="unknown lexicon"):
         run("info", "nope")
     with pytest.raises(LexiconError, match="cannot build"):
@@ -121,7 +121,7 @@ def test_errors_are_the_engines_own(run: Callable[..., Any], path) -> None:
         run("info", path, "--metric", "cosine")
 
 
-def test_an_unwritable_cache_is_told(run: Callable[..., Any], path, cache) -> None:
+def test_an_unwritable_cache_is_told(run: Callable[..., Any], path: Path, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     facts = run("info", path, "--json")
     assert facts["cache"]["writable"] is False
@@ -130,11 +130,11 @@ def test_an_unwritable_cache_is_told(run: Callable[..., Any], path, cache) -> No
 
 
 def test_fetch_passes_everything_on(
-    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, path
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     asked = {}
 
-    def fake(source, **options: Any):
+    def fake(source: Any, **options: Any) -> Any:
         asked.update(options, source=source)
         return fetch.add(str(path), name="got")
 
@@ -151,7 +151,7 @@ def test_train_passes_the_plan_on(
 ) -> None:
     asked = []
 
-    def fake(plan, data, out, progress, threads):
+    def fake(plan: Any, data: Any, out: Any, progress: Any, threads: Any) -> Any:
         asked.append((plan, data, out, threads))
         return {"words": plan.selection.words, "dimensions": plan.dimensions}
 

@@ -21,11 +21,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
-def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vectors) -> None:
+def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     options = ("--lexicon", vectors)
     found = result(capsys, "map", "build", "--projection", "pca", *options)
     assert found.keys() == FIELDS
@@ -42,7 +42,7 @@ def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vect
 
 
 def test_a_neighbourhood_is_built_by_the_names_of_its_words(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     found = result(
         capsys, "map", "build", "--projection", "pca", "--word", "doctor", "--word", "weather",
@@ -55,7 +55,7 @@ def test_a_neighbourhood_is_built_by_the_names_of_its_words(
 
 
 def test_the_bundled_maps_are_listed_and_there_may_be_none(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     rows = result(capsys, "map", "list")["maps"]
     assert all(row["bundled"] for row in rows)
@@ -86,7 +86,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_option_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     arguments, message = WRONG[name]
     code, out, err = run(capsys, "map", "build", *arguments, "--lexicon", vectors)
@@ -95,7 +95,10 @@ def test_a_wrong_option_is_one_sentence(
 
 
 def test_nothing_is_built_that_could_not_be_kept(
-    capsys: pytest.CaptureFixture[str], vectors, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
+    vectors: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))

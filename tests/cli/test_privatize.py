@@ -28,12 +28,12 @@ LINES = 9_000
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory):
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """About 8 MB, most of it spaces: eight spans, of few words each."""
     path = tmp_path_factory.mktemp("corpus") / "in.txt"
     line = f"weather{' ' * 900}terrible"
@@ -42,20 +42,20 @@ def corpus(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(vectors, corpus, tmp_path_factory: pytest.TempPathFactory):
+def undisturbed(vectors: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What seed 5 gives, in this process."""
     out = tmp_path_factory.mktemp("whole") / "out.txt"
     privatize(order(vectors, corpus, out))
     return out.read_bytes()
 
 
-def order(vectors, corpus, out):
+def order(vectors: str, corpus: Path, out: Path) -> Order:
     mechanism = create("tem", load(vectors))
     policy, case = UnknownWordPolicy.REPLACE, CasePolicy.KEEP
     return Order(corpus, out, mechanism, 2.0, Columns(original=True), policy, False, case, seed=5)
 
 
-def started(vectors, corpus, out, *more: Any):
+def started(vectors: str, corpus: Path, out: Path, *more: Any) -> subprocess.Popen[str]:
     command = [
         sys.executable, "-m", "dpcore", "privatize", str(corpus), "--out", str(out),
         "--mechanism", "tem", "--epsilon", "2", "--lexicon", vectors, *more,
@@ -70,7 +70,7 @@ def started(vectors, corpus, out, *more: Any):
         signal.signal(signal.SIGINT, was)
 
 
-def until_some_are_done(process, out):
+def until_some_are_done(process: subprocess.Popen[str], out: Path) -> Path:
     """Wait until a span is finished and the run is not."""
     folder = out.with_name(f"{out.name}.unfinished")
     end = time.monotonic() + 60
@@ -86,7 +86,7 @@ def until_some_are_done(process, out):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
-    vectors, corpus, undisturbed, tmp_path: Path, workers: str
+    vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path, workers: str
 ) -> None:
     out = tmp_path / "out.txt"
     more = ("--experiment", "--seed", "5", "--workers", workers)
@@ -105,7 +105,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
     assert out.read_bytes() == undisturbed
 
 
-def test_ctrl_c_says_how_to_go_on(vectors, corpus, tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_go_on(vectors: str, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     process = started(vectors, corpus, out, "--workers", "2")
     until_some_are_done(process, out)
@@ -124,7 +124,7 @@ def test_ctrl_c_says_how_to_go_on(vectors, corpus, tmp_path: Path) -> None:
 
 
 def test_dask_workers_give_the_same_bytes_though_one_is_killed(
-    vectors, corpus, undisturbed, tmp_path: Path
+    vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.txt"
     killed = []
@@ -134,7 +134,7 @@ def test_dask_workers_give_the_same_bytes_though_one_is_killed(
             jobs = [{"x": 1}] * 8
             pids = {r["pid"] for _, r in cluster.run("tests.study.tasks:square", jobs)}
 
-            def kill_one(stage, done, total) -> None:
+            def kill_one(stage: str, done: int, total: int) -> None:
                 if stage.startswith("rewriting") and 0 < done < total and not killed:
                     killed.append(min(pids))
                     os.kill(killed[0], signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_dask_workers_give_the_same_bytes_though_one_is_killed(
 
 
 def test_the_command_prints_the_record(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("text,label\nterrible weather,1\nweather,0\n", encoding="utf-8")
@@ -189,7 +189,7 @@ WRONG = {
 def test_a_wrong_option_is_one_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    vectors,
+    vectors: str,
     tmp_path: Path,
     name: str,
 ) -> None:

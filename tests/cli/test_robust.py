@@ -4,13 +4,13 @@ from tests.shell import result, run, small_vectors
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny lexicon: most words of the corpus are outside of it."""
     return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
 
 
 def test_certified_training_is_beside_the_plain_one(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     found = result(
         capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120", "--neighbours", "3"
@@ -42,7 +42,7 @@ def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share
 
 
 def test_an_attack_names_the_words_that_it_changed(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     options = (
         *("robust", "attack", "--lexicon", vectors, "--texts", "300", "--share", "1"),
@@ -93,7 +93,7 @@ def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, arguments: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], said: str
 ) -> None:
     where = () if arguments[0] == "digits" else ("--lexicon", vectors)
     code, out, err = run(capsys, "robust", *arguments, *where)

@@ -17,12 +17,12 @@ ATTACK = ("--mechanism", "tem", "--epsilon", "1", "--share", "1")
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
 
 
 @pytest.fixture(scope="module")
-def reviews(tmp_path_factory: pytest.TempPathFactory):
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A table whose label says whether the weather or the doctor was terrible."""
     rng = np.random.default_rng(0)
     rows = ["text,label"]
@@ -35,12 +35,14 @@ def reviews(tmp_path_factory: pytest.TempPathFactory):
     return str(path)
 
 
-def train(capsys, vectors, out, *more: Any):
+def train(
+    capsys: pytest.CaptureFixture[str], vectors: str, out: Path, *more: Any
+) -> dict[str, Any]:
     return result(capsys, "robust", "train", "--lexicon", vectors, "--out", str(out), *QUICK, *more)
 
 
 def test_a_trained_network_is_certified_and_attacked(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors, reviews
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
 ) -> None:
     out = tmp_path / "net.safetensors"
     found = train(capsys, vectors, out, "--data", reviews, "--training", "ibp", "--neighbours", "2")
@@ -66,7 +68,7 @@ def test_a_trained_network_is_certified_and_attacked(
 
 
 def test_one_seed_has_one_checkpoint_and_resumes_to_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors, reviews
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
 ) -> None:
     first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     options = ("--data", reviews, "--training", "augmented", "--mechanism", "madlib")
@@ -87,7 +89,7 @@ def test_one_seed_has_one_checkpoint_and_resumes_to_it(
 
 
 def test_the_teaching_corpus_is_read_where_no_data_are_given(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str
 ) -> None:
     out = tmp_path / "net.safetensors"
     train(capsys, vectors, out, "--training", "normal", "--labels", "topic", "--words", "5")
@@ -99,7 +101,7 @@ def test_the_teaching_corpus_is_read_where_no_data_are_given(
 
 
 def test_an_entailment_network_reads_a_premise(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str
 ) -> None:
     data, out = tmp_path / "pairs.csv", tmp_path / "net.safetensors"
     rows = ["premise,hypothesis,label"]
@@ -139,7 +141,11 @@ def test_an_entailment_network_reads_a_premise(
     ],
 )
 def test_wrong_input_is_refused_in_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors, more: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    vectors: str,
+    more: tuple[str, ...],
+    said: str,
 ) -> None:
     options = ("robust", "train", "--lexicon", vectors, "--out", str(tmp_path / "n.safetensors"))
     code, out, err = run(capsys, *options, *QUICK, *more)
@@ -150,7 +156,7 @@ def test_wrong_input_is_refused_in_a_sentence(
 
 
 def test_another_name_and_another_network_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors, reviews
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
 ) -> None:
     code, _, err = run(capsys, "robust", "train", "--lexicon", vectors, "--out", "net.bin")
     assert code != 0

@@ -8,6 +8,7 @@ import pytest
 
 from dpcore.cli.main import main as cli
 from dpcore.papers.studies import STUDIES
+from dpcore.study.definition import Study
 from dpcore.study.recorded import read_recorded
 from tests.study.conftest import TINY
 
@@ -24,7 +25,7 @@ def test_the_list_names_every_study(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch):
+def few(monkeypatch: pytest.MonkeyPatch) -> Study:
     """The tiny study on the bundled lexicon, without the slow series."""
     plan = dataclasses.replace(TINY.plan, lexicons=("bundled",), arms=(TINY.plan.arms[3],))
     study = dataclasses.replace(TINY, plan=plan, panels=())
@@ -33,7 +34,7 @@ def few(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_run_writes_what_it_prints(
-    few, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = ["study", "run", "tiny", "--out", str(tmp_path / "out"), "--words", "3", "--json"]
     assert cli(run) == 0
@@ -57,7 +58,7 @@ def test_a_run_writes_what_it_prints(
     ],
 )
 def test_refusals(
-    few, arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: Study, arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli(["study", "run", *arguments, "--out", str(tmp_path)]) == 2
     captured = capsys.readouterr()
@@ -66,7 +67,7 @@ def test_refusals(
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
-    few, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert cli(["study", "run", "tiny", "--out", str(tmp_path / "file")]) == 2
