@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,14 @@ TASKS = "tests.study.tasks"
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster() -> Iterator[Cluster]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
         with Cluster(workers=2) as found:
             yield found  # the last tests of this file kill its workers
 
 
-def test_every_job_is_done_once_by_two_workers(cluster) -> None:
+def test_every_job_is_done_once_by_two_workers(cluster: Cluster) -> None:
     assert cluster.workers == 2
     found = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
     assert sorted(p["x"] for p, _ in found) == list(range(30))
@@ -44,12 +45,12 @@ def test_every_job_is_done_once_by_two_workers(cluster) -> None:
     assert os.getpid() not in pids
 
 
-def test_failures_are_sentences(cluster) -> None:
+def test_failures_are_sentences(cluster: Cluster) -> None:
     with pytest.raises(StudyError, match=r"tasks\.py:\d+: KeyError"):
         list(cluster.run(f"{TASKS}:fail", [{"x": 1}]))
 
 
-def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path: Path) -> None:
+def test_a_refusal_crosses_the_network_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
     made = plan(options=(("refuse", "baseline"),), seeds=(0,))
     with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
         list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
@@ -66,7 +67,7 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(
     assert not [x for x in gc.get_objects() if type(x) is Client and x.status != "running"]
 
 
-def test_a_scheduler_is_used_by_its_address(cluster) -> None:
+def test_a_scheduler_is_used_by_its_address(cluster: Cluster) -> None:
     with executors.of(1, cluster._client.scheduler.address) as other:
         assert other.workers == 2
         found = list(other.run(f"{TASKS}:square", [{"x": 3}]))
@@ -140,7 +141,7 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) ->
     assert done.stderr == ""
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path: Path) -> None:
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
     made = plan(options=(("pause", 0.3),))
     read = sources(made, tmp_path)
@@ -161,7 +162,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path: Path) ->
     assert victim not in found
 
 
-def test_a_job_that_kills_every_worker_ends_the_run(cluster) -> None:
+def test_a_job_that_kills_every_worker_ends_the_run(cluster: Cluster) -> None:
     with pytest.raises(StudyError, match="killed several Dask workers"):
         list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
 

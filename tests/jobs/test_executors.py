@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ TASKS = "tests.study.tasks"
 KINDS = [1, 2]
 
 
-def jobs(count, **more: Any):
+def jobs(count: int, **more: Any) -> list[dict[str, Any]]:
     return [{"x": x, **more} for x in range(count)]
 
 
@@ -54,7 +54,7 @@ def test_what_a_job_tells_is_heard_before_its_result(
 def test_jobs_are_asked_for_only_a_few_ahead(workers: int) -> None:
     asked = []
 
-    def endless():
+    def endless() -> Iterator[dict[str, int]]:
         for x in range(10**9):
             asked.append(x)
             yield {"x": x}
@@ -92,7 +92,7 @@ def test_what_a_library_prints_is_no_answer() -> None:
     assert sorted(result["x"] for _, result in found) == [0, 1, 2]
 
 
-def alive(pid):
+def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -100,7 +100,7 @@ def alive(pid):
     return True
 
 
-def gone(pid, seconds=10.0):
+def gone(pid: int, seconds: float = 10.0) -> bool:
     """Whether a process that is not our child ends in time."""
     end = time.monotonic() + seconds
     while alive(pid) and time.monotonic() < end:
@@ -111,7 +111,7 @@ def gone(pid, seconds=10.0):
 def test_closing_a_run_ends_its_jobs(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
 
-    def some():
+    def some() -> Iterator[dict[str, str]]:
         yield {"mark": str(mark)}
         while not (mark.exists() and mark.read_text()):
             time.sleep(0.01)
