@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
 from dpcore.learn.bags import Bags
@@ -14,7 +15,7 @@ N, TEXTS, WORDS = 60, 600, 12
 LEXICON = lexicons.cloud(N, 10)
 
 
-def texts(rng, labels):
+def texts(rng: np.random.Generator, labels: NDArray[np.int64]) -> Bags:
     """Each class prefers words of its own half of the vocabulary."""
     own = rng.random((labels.size, WORDS)) < 0.5
     half = rng.integers(N // 2, size=own.shape) + labels[:, None] * (N // 2)

@@ -11,7 +11,7 @@ from tests.fixtures import MakeRng
 ORDERS = [0.5, 1, 1.5, 2, 8, math.inf]
 
 
-def plainly(p, q, order):
+def plainly(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
     """Σ over the outputs, as the definition has it."""
     if order == math.inf:
         return max(math.log(a / b) for a, b in zip(p, q, strict=True))

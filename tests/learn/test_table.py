@@ -1,5 +1,8 @@
 """Tables of labelled texts: what is read, and a reason for all that is refused."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,11 +13,11 @@ from dpcore.limits import MAX_CLASSES, MAX_LABELLED_BYTES, MAX_LABELLED_ROWS, MI
 LEAST = 2 * MIN_CLASS_TEXTS
 
 
-def table(rows, header="text,label"):
+def table(rows: Sequence[str], header: str = "text,label") -> Any:
     return read_table("\n".join([header, *rows]).encode())
 
 
-def chosen(rows, most=1000, text="text", label="label"):
+def chosen(rows: Sequence[str], most: int = 1000, text: str = "text", label: str = "label") -> Any:
     return choose_columns(table(rows), text, label, most, np.random.default_rng(1))
 
 

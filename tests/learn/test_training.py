@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,10 +37,10 @@ class Curve:
     def size(self) -> int:
         return len(self.x)
 
-    def scores(self, x):
+    def scores(self, x: Any) -> Any:
         return torch.relu(x @ self.parameters["first"]) @ self.parameters["second"]
 
-    def loss(self, rows, step: Step):
+    def loss(self, rows: Any, step: Step) -> Any:
         if self.fails_at is not None and step.epoch >= self.fails_at:
             raise KeyboardInterrupt
         self.rows.append(rows)

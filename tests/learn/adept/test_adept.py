@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ FORMS = list(LatentForm)
 FIRST, OTHER = "flights to lima today", "is there a bus from hanoi tomorrow morning"
 
 
-def model():
+def model() -> Any:
     return shared()[0]
 
 

@@ -1,11 +1,15 @@
 """The word auto-encoder sees noisy vectors and nothing else: what is exact about that."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import untrained
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
@@ -42,7 +46,9 @@ def test_what_is_written_depends_on_the_noisy_vectors_alone(
     noisy = mechanism.noisy_vectors(generator(0, "a"), first.words, epsilon)
 
     class Replayed(type(mechanism)):
-        def noisy_vectors(self, rng, words, epsilon):
+        def noisy_vectors(
+            self: Any, rng: np.random.Generator, words: NDArray[np.int64], epsilon: float
+        ) -> Any:
             return noisy
 
     replayed = Replayed(lexicon=LEXICON, **mechanism.settings())
@@ -123,7 +129,7 @@ def test_infinite_vectors_are_read_and_nan_is_refused(made: Autoencoder) -> None
 def test_other_mechanisms_and_lexicons_are_refused(made: Autoencoder) -> None:
     documents = encode_all(["w1"], LEXICON)
 
-    def rewrite(mechanism, epsilon=1.0) -> None:
+    def rewrite(mechanism: Mechanism, epsilon: float = 1.0) -> None:
         made.rewrite(documents, mechanism, epsilon, generator(0, "n"))
 
     with pytest.raises(ParameterError, match="chooses among words"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn.autoencoder.autoencoder import Architecture
+from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import (
     drawn,
     frequent_words,
@@ -42,7 +42,7 @@ def texts(count: int = 40) -> list[str]:
     ]
 
 
-def bits(made) -> bytes:
+def bits(made: Any) -> bytes:
     parameters = made.network.parameters
     return b"".join(array(parameters[name]).tobytes() for name in sorted(parameters))
 
@@ -119,13 +119,13 @@ def test_the_frequent_words_keep_the_order_of_the_lexicon() -> None:
 
 
 @pytest.fixture
-def file(tmp_path: Path):
+def file(tmp_path: Path) -> tuple[Path, Autoencoder]:
     made, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     save_autoencoder(tmp_path / "net.safetensors", made, {"seed": 1})
     return tmp_path / "net.safetensors", made
 
 
-def test_what_was_written_is_read(file) -> None:
+def test_what_was_written_is_read(file: tuple[Path, Autoencoder]) -> None:
     path, made = file
     found, checkpoint = load_autoencoder(path, LEXICON)
     assert bits(found) == bits(made)
@@ -136,7 +136,7 @@ def test_what_was_written_is_read(file) -> None:
     assert bits(load_autoencoder(path, larger)[0]) == bits(made)
 
 
-def test_damage_other_shapes_and_other_vectors_are_refused(file) -> None:
+def test_damage_other_shapes_and_other_vectors_are_refused(file: tuple[Path, Autoencoder]) -> None:
     path, _ = file
     with pytest.raises(ParameterError, match="lacks words"):
         load_autoencoder(path, part_of(LEXICON, LEXICON.words[:20]))
@@ -159,7 +159,9 @@ def test_damage_other_shapes_and_other_vectors_are_refused(file) -> None:
         load_autoencoder(path, LEXICON)
 
 
-def test_without_torch_it_says_how_to_install_it(uninstalled: Uninstall, file) -> None:
+def test_without_torch_it_says_how_to_install_it(
+    uninstalled: Uninstall, file: tuple[Path, Autoencoder]
+) -> None:
     uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train(texts(), LEXICON, ARCHITECTURE, TRAINING)

@@ -1,7 +1,9 @@
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
@@ -13,21 +15,21 @@ from tests.fixtures import MakeRng
 WORDS = 12
 
 
-def model(generator, classes=3):
+def model(generator: np.random.Generator, classes: int = 3) -> LinearModel:
     vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
     return LinearModel(
         generator.standard_normal((classes, 4)), generator.standard_normal(classes), vectors
     )
 
 
-def substitutions(generator):
+def substitutions(generator: np.random.Generator) -> Substitutions:
     """One to three choices for ten of the twelve words; repetitions fill the rows up."""
     words = np.arange(10)
     choices = np.column_stack((words, generator.integers(WORDS, size=(10, 2))))
     return Substitutions(words, choices, np.ones(10))
 
 
-def documents(generator, count=25):
+def documents(generator: np.random.Generator, count: int = 25) -> Bags:
     """Short documents with repeated and with unknown words; the last is empty, one before it
     holds an unknown word alone."""
     texts = [generator.integers(-1, WORDS, size=generator.integers(1, 6)) for _ in range(count)]
@@ -36,11 +38,11 @@ def documents(generator, count=25):
     return Bags(np.concatenate(texts), offsets, WORDS)
 
 
-def texts_of(bags):
+def texts_of(bags: Bags) -> list[list[int]]:
     return [bags.words[a:b].tolist() for a, b in itertools.pairwise(bags.offsets)]
 
 
-def allowed(text, table, budget):
+def allowed(text: list[int], table: Substitutions, budget: int) -> Iterator[list[int]]:
     """Every text that the substitutions reach with so many changes."""
     options = [[w, *table.of(w).tolist()] if w >= 0 else [-1] for w in text]
     for found in itertools.product(*options):
@@ -48,7 +50,7 @@ def allowed(text, table, budget):
             yield list(found)
 
 
-def margins(linear, texts, label):
+def margins(linear: LinearModel, texts: list[list[int]], label: int) -> NDArray[np.float64]:
     """Score of the label less the largest other one, word by word from the definition."""
     found = []
     for text in texts:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize
 
 from dpcore.errors import CorpusError, ParameterError
@@ -13,7 +14,9 @@ from tests.fixtures import MakeRng
 WORDS, DIMENSION = 40, 3
 
 
-def problem(generator, classes=2, documents=30, longest=5):
+def problem(
+    generator: np.random.Generator, classes: int = 2, documents: int = 30, longest: int = 5
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32], Substitutions]:
     """Documents whose words point at their class, and two substitutes for each word."""
     vectors = generator.standard_normal((WORDS, DIMENSION)).astype(np.float32)
     labels = np.arange(documents) % classes
@@ -93,10 +96,10 @@ def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> N
 
     # Variables: the difference v of the two rows, of the biases, and for each word the smallest
     # value of +v·φ and of −v·φ. At the optimum the two rows are ±v/2.
-    def unpack(x):
+    def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         return x[:DIMENSION], x[DIMENSION], x[DIMENSION + 1 :].reshape(2, kinds)
 
-    def objective(x):
+    def objective(x: NDArray[np.float64]) -> float:
         v, bias, low = unpack(x)
         total = 0.25 * v @ v
         for i, s in enumerate(sign):

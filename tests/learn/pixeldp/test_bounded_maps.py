@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tests.fixtures import MakeRng
 NORMS = [(1, 1), (1, 2), (1, math.inf), (2, 2)]
 
 
-def tensor(array):
+def tensor(array: Any) -> Any:
     import torch
 
     return torch.from_numpy(np.array(array)).requires_grad_()
@@ -74,7 +75,7 @@ def test_the_gradient_goes_through_the_division(
     direction = generator.standard_normal(weight.shape)
     one = BoundedMap(attack, noise, side)
 
-    def value(array):
+    def value(array: Any) -> float:
         return float((one.bounded(tensor(array)) * tensor(direction)).sum().detach())
 
     leaf = tensor(weight)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.audit.montecarlo import clopper_pearson
@@ -28,17 +29,17 @@ TRIALS, DRAWS, ERROR = 4_000, 100, 0.2
 LAWS = [(0.7, 0.2, 0.1), (0.98, 0.01, 0.01), (0.25, 0.25, 0.25, 0.25), (0.1,) * 10]
 
 
-def softmax(outputs):
+def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     scores = np.exp(2.0 * np.concatenate((outputs, -outputs.sum(axis=1, keepdims=True)), axis=1))
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def drawn(generator, law):
+def drawn(generator: np.random.Generator, law: NDArray[np.float64]) -> Scores:
     votes = generator.multinomial(DRAWS, law, size=TRIALS)
     return Scores(votes / DRAWS, votes, DRAWS)
 
 
-def misses(bounds, law):
+def misses(bounds: Any, law: NDArray[np.float64]) -> int:
     return int(((bounds.low > law) | (bounds.high < law)).any(axis=1).sum())
 
 

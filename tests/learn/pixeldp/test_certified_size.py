@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpcore.errors import ParameterError
@@ -14,12 +15,14 @@ from tests.fixtures import MakeRng
 ATTACKS = 10_000
 
 
-def layer(accounting, scale=1.0, dimension=2):
+def layer(accounting: Accounting, scale: float = 1.0, dimension: int = 2) -> NoiseLayer:
     """Noise in the input, against attacks in its own norm: sensitivity 1."""
     return NoiseLayer(accounting, scale, accounting.norm, dimension)
 
 
-def pairs(generator, count):
+def pairs(
+    generator: np.random.Generator, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds with low > high whose sum is at most 1."""
     high = 0.5 * generator.random(count)
     return high + (1 - 2 * high) * generator.random(count), high
@@ -43,13 +46,13 @@ def test_the_size_is_the_root_of_the_best_margin(
     low, high = pairs(rng(), 4)
     found = certified_size(layer(accounting), low, high, condition)
 
-    def delta(e, size):
+    def delta(e: float, size: float) -> float:
         if accounting is Accounting.ANALYTIC:
             return math.exp(float(gaussian_log_delta(e, 1.0, size)))
         return 1.25 * math.exp(-0.5 * (e / size) ** 2)  # σ = L·√(2 ln(1.25/δ))/e solved for δ
 
-    def margin(size, a, b):
-        def minus(e):
+    def margin(size: float, a: float, b: float) -> float:
+        def minus(e: float) -> float:
             return -(a - math.exp(2 * e) * b - float(condition.factor(e)) * delta(e, size))
 
         most = min(0.5 * math.log(a / b), 1.0 if accounting is Accounting.CLASSICAL else math.inf)
@@ -84,7 +87,7 @@ def test_a_half_line_attains_the_tight_size(rng: MakeRng, accounting: Accounting
     low, high = pairs(rng(), 50)
     size = tight_size(layer(accounting), low, high)
 
-    def ahead(shift):
+    def ahead(shift: float) -> float:
         return law.cdf(law.ppf(low) - shift) - law.sf(law.isf(high) - shift)
 
     assert (ahead(0.999 * size) > 0).all()
@@ -120,7 +123,7 @@ def test_ten_thousand_attacks_within_the_size_change_nothing(
     noise = layer(accounting, scale=0.8)
     slopes, shifts = generator.standard_normal((3, 2)), generator.standard_normal(3)
 
-    def expected(centres, count=20):
+    def expected(centres: NDArray[np.float64], count: int = 20) -> NDArray[np.float64]:
         nodes, weights = quadrature(accounting, count)
         points = noise.scale * np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
         logits = (centres[:, None] + points) @ slopes.T + shifts
@@ -147,7 +150,9 @@ def test_ten_thousand_attacks_within_the_size_change_nothing(
             assert ahead.min() > -error
 
 
-def quadrature(accounting, count):
+def quadrature(
+    accounting: Accounting, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes and weights for the mean over one coordinate of the noise at scale 1."""
     if accounting is not Accounting.LAPLACE:
         nodes, weights = np.polynomial.hermite_e.hermegauss(count)

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.convolution import unrolled
 from tests.fixtures import MakeRng
 
 
-def plainly(kernel, picture):
+def plainly(kernel: NDArray[np.float64], picture: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of its definition, one output after the other."""
     outputs, channels, rows, columns = kernel.shape
     _, height, width = picture.shape

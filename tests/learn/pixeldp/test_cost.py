@@ -27,7 +27,7 @@ def test_a_step_that_takes_longer_is_seen(rng: MakeRng, monkeypatch: pytest.Monk
     """Noise that is drawn 40 times makes the step with the layer, and no other, longer."""
     once = module.added_noise
 
-    def often(layer, clean, generator):
+    def often(layer: Any, clean: Any, generator: np.random.Generator) -> Any:
         for _ in range(40):
             once(layer, clean, generator)
         return once(layer, clean, generator)
@@ -47,7 +47,7 @@ def test_networks_that_are_timed_learn_alike(rng: MakeRng, monkeypatch: pytest.M
     kept = []
     adam = torch.optim.Adam
 
-    def watched(parameters, **settings: Any):
+    def watched(parameters: Any, **settings: Any) -> Any:
         parameters = list(parameters)
         kept.append((parameters, [p.detach().clone() for p in parameters]))
         return adam(parameters, **settings)

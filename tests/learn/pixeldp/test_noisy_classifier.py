@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.pixeldp.noise_layer import Accounting
@@ -7,7 +8,7 @@ from dpcore.learn.pixeldp.noisy_classifier import layer_of, train_noisy
 from tests.fixtures import MakeRng
 
 
-def clouds(generator):
+def clouds(generator: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Two clouds of points, of classes 3 and 8."""
     labels = np.where(np.arange(60) % 2, 8, 3)
     return generator.standard_normal((60, 3)) + 2.0 * (labels == 8)[:, None], labels

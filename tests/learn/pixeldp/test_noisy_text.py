@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import ParameterError
@@ -19,7 +20,9 @@ from tests.fixtures import MakeRng
 WORDS, SIGMA = 50, 0.4
 
 
-def corpus(generator, documents=60, size=30):
+def corpus(
+    generator: np.random.Generator, documents: int = 60, size: int = 30
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32]]:
     """Texts whose words lean to one side of the first coordinate."""
     vectors = generator.standard_normal((WORDS, 3)).astype(np.float32)
     sides = np.flatnonzero(vectors[:, 0] > 0), np.flatnonzero(vectors[:, 0] <= 0)

@@ -12,14 +12,14 @@ from tests.fixtures import MakeRng
 SHAPES = [(3, 5), (6, 2), (1, 4), (4, 1), (4, 4)]
 
 
-def corners(dimension, norm):
+def corners(dimension: int, norm: float) -> NDArray[np.float64]:
     """Extreme points of the unit ball of norm 1 or infinity."""
     if norm == 1:
         return np.eye(dimension)
     return np.array(list(itertools.product((-1.0, 1.0), repeat=dimension)))
 
 
-def by_corners(matrix, p, q):
+def by_corners(matrix: NDArray[np.float64], p: float, q: float) -> float:
     """A convex function is largest at an extreme point; the ball of p = 2 by duality."""
     if p == 2:
         dual = {1.0: math.inf, 2.0: 2.0, math.inf: 1.0}[q]

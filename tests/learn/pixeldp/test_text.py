@@ -1,9 +1,18 @@
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
 from dpcore.learn.bags import Bags
-from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, certify, score_bounds
+from dpcore.learn.pixeldp.certified_prediction import (
+    ABSTAINED,
+    Bound,
+    Scores,
+    certify,
+    score_bounds,
+)
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.text import replaced_words, train_text_network
 from tests.fixtures import MakeRng, Uninstall
@@ -11,7 +20,9 @@ from tests.fixtures import MakeRng, Uninstall
 WORDS = 50
 
 
-def corpus(generator, documents=80):
+def corpus(
+    generator: np.random.Generator, documents: int = 80
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32]]:
     """Texts of 3 to 9 words that lean to one side of the first coordinate; unknown words too."""
     vectors = generator.standard_normal((WORDS, 3)).astype(np.float32)
     sides = np.flatnonzero(vectors[:, 0] > 0), np.flatnonzero(vectors[:, 0] <= 0)
@@ -24,7 +35,9 @@ def corpus(generator, documents=80):
     return Bags(np.concatenate(texts), offsets, WORDS), labels, vectors
 
 
-def trained(rng, scale=0.6, accounting=Accounting.ANALYTIC, key=1):
+def trained(
+    rng: MakeRng, scale: float = 0.6, accounting: Accounting = Accounting.ANALYTIC, key: int = 1
+) -> tuple[Any, Bags, NDArray[np.int64]]:
     bags, labels, vectors = corpus(rng())
     model = train_text_network(accounting, scale, bags, labels, vectors, rng(key), epochs=60)
     return model, bags, labels
@@ -88,7 +101,7 @@ def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> N
     assert again.min() < 0.9  # attacks that do something
 
 
-def margin(scores, classes):
+def margin(scores: Scores, classes: NDArray[np.int64]) -> NDArray[np.float64]:
     shares = scores.votes / scores.draws
     rows = np.arange(len(shares))
     own = shares[rows, classes]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from tests.learn.pictures import only
 QUICK = {"channels": 3, "epochs": 12}
 
 
-def certified(model, data, rng, draws=100):
+def certified(model: Any, data: Digits, rng: np.random.Generator, draws: int = 100) -> Any:
     scores = draw_scores(model.scores, model.layer, data.test, draws, rng)
     return certify(model.layer, score_bounds(scores, 0.01, Bound.CLOPPER_PEARSON))
 

@@ -1,9 +1,11 @@
 """Text networks: what they read, what they certify, and what no attack may break."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
@@ -24,11 +26,11 @@ from tests.learn.networks import (
 torch = needs.torch()
 
 
-def plain_scores(model, text, premise=None):
+def plain_scores(model: Any, text: Any, premise: Any = None) -> NDArray[np.float64]:
     """One text, layer by layer, with numpy and loops."""
     tensors = {name: x.numpy() for name, x in model.tensors.items()}
 
-    def words(some):
+    def words(some: Any) -> NDArray[np.float64]:
         known = model.vectors[[w for w in some if w >= 0]].astype(np.float64)
         return np.maximum(known @ tensors["words.weight"].T + tensors["words.bias"], 0)
 

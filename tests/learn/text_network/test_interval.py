@@ -1,6 +1,7 @@
 """Bounds hold every outcome, exhaustively; their gradients are those of finite differences."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ torch = needs.torch()
 SLACK = 1e-9  # float64 rounding of sums of a few dozen terms of size up to about 100
 
 
-def box(rng, *shape: Any):
+def box(rng: np.random.Generator, *shape: Any) -> Any:
     low = torch.from_numpy(rng.normal(size=shape))
     high = low + torch.from_numpy(rng.exponential(size=shape))
     return Bounded(low + 0.3 * (high - low), low, high)
 
 
-def corners(x):
+def corners(x: Any) -> Iterator[Any]:
     """Random points of the box, half of them corners."""
     rng = np.random.default_rng(1)
     for i in range(200):
@@ -143,7 +144,7 @@ def test_gradients_of_the_bounds_are_those_of_finite_differences(kind: Kind) -> 
     texts, labels = bag([0, 3, 7], [8, 2]), torch.tensor([0, 2])
     tensors = {name: x.clone().requires_grad_() for name, x in model.tensors.items()}
 
-    def objective(values):
+    def objective(values: dict[str, Any]) -> Any:
         own = type(model)(model.shape, values, model.vectors, model.premises)
         box = own.last(texts, substitutions, 0.7)
         margins = least_margins(box, values["scores.weight"], values["scores.bias"], labels)

@@ -29,17 +29,17 @@ def examples(count: int, seed: int = 0) -> Examples:
     return Examples(bag(*(rng.permutation(text).tolist() for text in texts)), labels)
 
 
-def trained(settings: Training = SETTINGS, **more: Any):
+def trained(settings: Training = SETTINGS, **more: Any) -> Any:
     shape = Shape(Kind.CNN, 5, 2, hidden=8, layers=1, dropout=0.1)
     vectors = small_lexicon().vectors
     return train_network(shape, settings, examples(120), examples(40, 1), vectors, **more)
 
 
-def certified(**more: Any):
+def certified(**more: Any) -> Any:
     return trained(certified=Certified(), substitutions=small_substitutions(), **more)
 
 
-def bits(model):
+def bits(model: Any) -> bytes:
     return b"".join(array(model.tensors[name]).tobytes() for name in sorted(model.tensors))
 
 
