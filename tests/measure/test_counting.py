@@ -3,7 +3,9 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tests.fixtures import MakeRng
 LAW = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
 
 
-def enumerated(runs, of):
+def enumerated(runs: int, of: Callable[[tuple[int, ...]], float]) -> float:
     """Exact expectation of a function of `runs` independent outputs under LAW."""
     return sum(
         math.prod(LAW[y] for y in outputs) * of(outputs)
@@ -22,7 +24,7 @@ def enumerated(runs, of):
     )
 
 
-def counts(outputs, word=0):
+def counts(outputs: Any, word: int = 0) -> Counts:
     return Counts.of(np.array(outputs, dtype=np.int64)[:, None], word)
 
 
@@ -66,7 +68,7 @@ def test_the_share_of_agreeing_pairs_is_unbiased_and_its_variance_fits() -> None
     runs = 6
     truth = sum(p * p for p in LAW)
 
-    def share(outputs):
+    def share(outputs: Any) -> float:
         return counts(outputs).agreement()[0][0]
 
     assert enumerated(runs, share) == pytest.approx(float(truth), rel=1e-12)

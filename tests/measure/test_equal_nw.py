@@ -1,6 +1,7 @@
 """Mechanisms at equal mean Nw, read from measured curves."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dpcore.measure.words import Selection, named
 from dpcore.mechanisms.registry import create
 
 
-def curve(nw, error=0.0, effective=None):
+def curve(nw: Any, error: float = 0.0, effective: Any = None) -> Deniability:
     """A measurement of one word at ε = 1, e, e², … with this Nw and Sw = 10·place."""
     values = np.array([nw], dtype=float)
     count = values.shape[1]

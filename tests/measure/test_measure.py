@@ -1,9 +1,11 @@
 """The three ways of measuring agree with each other, and with laws known by hand."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
@@ -16,6 +18,7 @@ from dpcore.measure.reaching import output_mass
 from dpcore.measure.words import named, sample
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.radial import radii
 from dpcore.noise.streams import generator
@@ -29,12 +32,12 @@ RUNS = 1000
 POINTS = np.array([-3.0, -2.5, -1.0, 0.0, 0.2, 1.7, 4.0])
 
 
-def epsilons_of(mechanism, count=4):
+def epsilons_of(mechanism: Mechanism, count: int = 4) -> NDArray[np.float64]:
     allowed = mechanism.admissible
     return np.geomspace(max(1.1 * allowed.low, 0.5), min(300.0, 0.9 * allowed.high), count)
 
 
-def line_law(word, epsilons):
+def line_law(word: int, epsilons: Sequence[float]) -> NDArray[np.float64]:
     """Madlib on a line: a Laplace variable of scale 1/ε falls between two midpoints."""
     edges = np.concatenate(([-np.inf], (POINTS[1:] + POINTS[:-1]) / 2, [np.inf]))
     return np.stack(
@@ -42,13 +45,13 @@ def line_law(word, epsilons):
     )
 
 
-def assert_share(share, law, runs, tests) -> None:
+def assert_share(share: float, law: float, runs: int, tests: int) -> None:
     """A share of `runs` independent runs fits a probability; one of `tests` such checks."""
     count = round(share * runs)
     assert stats.binomtest(count, runs, min(max(law, 0.0), 1.0)).pvalue >= FALSE_ALARM / tests
 
 
-def assert_sw(found, law, runs, tests) -> None:
+def assert_sw(found: float, law: NDArray[np.float64], runs: int, tests: int) -> None:
     """Sw fits a law. Its indicators are negatively associated, so Bernstein's bound holds."""
     missed = np.exp(runs * np.log1p(-np.minimum(law, 1 - 1e-16)))
     variance = (missed * (1 - missed)).sum()

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
@@ -14,6 +15,7 @@ from dpcore.measure.words import named
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.radial import radii
 from tests.chance import FALSE_ALARM
@@ -38,7 +40,7 @@ def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: floa
     assert high <= 6 * low  # the interval says something
 
 
-def lengths(mechanism):
+def lengths(mechanism: Mechanism) -> NDArray[np.float64]:
     """ε of ten magnitudes of the noise, from a thousandth of what matters to far beyond."""
     if not isinstance(mechanism, RadialMechanism):
         grid = mechanism.default_grid()

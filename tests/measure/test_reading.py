@@ -1,5 +1,7 @@
 """Where a measured curve meets a target."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from dpcore.measure.words import Selection
 GRID = [1.0, 2.0, 4.0, 8.0]
 
 
-def counted(effective, error, runs=200):
+def counted(effective: Any, error: Any, runs: int = 200) -> Deniability:
     """A counted measurement of the effective number of some words at the ε of `GRID`."""
     values = np.array(effective, dtype=float)
     nothing = np.zeros(values.shape)

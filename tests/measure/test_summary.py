@@ -1,30 +1,31 @@
 """The distribution over words in a few numbers."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.deniability import measure
+from dpcore.measure.deniability import Deniability, measure
 from dpcore.measure.summary import BANDS, summarise, summary_rows
 from dpcore.measure.words import Selection, named
 from dpcore.mechanisms.registry import create
 
 
 @pytest.fixture(scope="module")
-def found(small: Lexicon):
+def found(small: Lexicon) -> Deniability:
     return measure(create("tem", small), named(small, small.words[:9]), [0.5, 2.0, 4.0], runs=50)
 
 
-def weighted(found, weights):
+def weighted(found: Any, weights: Any) -> Any:
     old = found.selection
     chosen = Selection(old.words, old.names, np.asarray(weights, float), old.description)
     return dataclasses.replace(found, selection=chosen)
 
 
-def test_weights_are_repetitions(found) -> None:
+def test_weights_are_repetitions(found: Deniability) -> None:
     times = np.array([1, 2, 1, 5, 1, 1, 3, 1, 4])
     for quantity in ("nw", "sw", "effective"):
         s = summarise(weighted(found, times), quantity)
@@ -36,7 +37,7 @@ def test_weights_are_repetitions(found) -> None:
         assert (s.bands == wanted[1:]).all()
 
 
-def test_the_worst_word_is_the_least_deniable(found) -> None:
+def test_the_worst_word_is_the_least_deniable(found: Deniability) -> None:
     figures = found.figures
     nw, sw = summarise(found, "nw"), summarise(found, "sw")
     assert (nw.worst == figures.nw.max(axis=0)).all()
@@ -47,7 +48,7 @@ def test_the_worst_word_is_the_least_deniable(found) -> None:
         assert row["worst"] == getattr(figures, row["quantity"])[place, e]
 
 
-def test_it_is_computed_once_and_never_for_another_measurement(found) -> None:
+def test_it_is_computed_once_and_never_for_another_measurement(found: Deniability) -> None:
     once = summarise(found, "nw")
     assert summarise(found, "nw") is once
     with pytest.raises(ValueError, match="read-only"):
@@ -70,6 +71,6 @@ def test_one_word_has_no_deviation_and_infinity_is_none(small: Lexicon) -> None:
     assert one.rows()[0]["effective"] is None
 
 
-def test_an_unknown_quantity_is_refused(found) -> None:
+def test_an_unknown_quantity_is_refused(found: Deniability) -> None:
     with pytest.raises(ParameterError, match="quantity must be one of nw, sw, effective"):
         summarise(found, "mean")

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +18,19 @@ WORDS = "the doctor of weather terrible is a good friend he said n't do it's".sp
 
 
 @pytest.fixture(scope="module")
-def english():
+def english() -> Lexicon:
     rows = np.random.default_rng(0).standard_normal((len(WORDS), 3))
     return Lexicon("english", tuple(WORDS), rows.astype(np.float32))
 
 
-def test_named_words_keep_their_order_and_stand_once(english) -> None:
+def test_named_words_keep_their_order_and_stand_once(english: Lexicon) -> None:
     found = named(english, [" weather", "doctor", "weather ", ""])
     assert found.names == ("weather", "doctor")
     assert [english.words[i] for i in found.words] == ["weather", "doctor"]
     assert found.weights.tolist() == [1.0, 1.0]
 
 
-def test_unknown_words_are_all_named(english) -> None:
+def test_unknown_words_are_all_named(english: Lexicon) -> None:
     with pytest.raises(UnknownWordError, match="did you mean 'doctor'"):
         named(english, ["doctr", "weather"])
     with pytest.raises(UnknownWordError, match=r"'x1', 'x2', 'x3', 'x4', 'x5' and 2 more are not"):
@@ -76,7 +77,7 @@ def test_a_sample_of_an_impossible_size_is_refused(
         sample(small, count, rng())
 
 
-def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english) -> None:
+def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english: Lexicon) -> None:
     text = "The doctor said: the weather is terrible, Qwertz! He said don't. Qwertz?"
     found = corpus(english, text)
     counts = dict(zip(found.names, found.weights.tolist(), strict=True))
@@ -85,7 +86,7 @@ def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english) -> None:
     assert (found.tokens, found.unknown) == (13, 2)
 
 
-def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path: Path) -> None:
+def test_a_corpus_file_that_cannot_be_measured_is_refused(english: Lexicon, tmp_path: Path) -> None:
     files = {
         "latin1": ("die Straße".encode("latin-1"), "not UTF-8"),
         "utf16": ("weather".encode("utf-16"), "UTF-16"),
@@ -105,7 +106,7 @@ def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path: Pat
     assert set(corpus_file(english, tmp_path / "good").names) == {"good", "weather"}
 
 
-def weighted(weights):
+def weighted(weights: Sequence[float]) -> Selection:
     k = len(weights)
     names = tuple(f"w{i}" for i in range(k))
     return Selection(np.arange(k), names, np.array(weights, dtype=float), "tokens of a corpus")
@@ -156,7 +157,7 @@ def test_a_corpus_is_reduced_reproducibly_and_says_so(rng: MakeRng) -> None:
         reduced(whole, 0, rng(1))
 
 
-def test_a_text_beyond_the_limit_of_its_caller_is_refused(english) -> None:
+def test_a_text_beyond_the_limit_of_its_caller_is_refused(english: Lexicon) -> None:
     assert len(corpus(english, "good weather", max_characters=12)) == 2
     with pytest.raises(TextError, match="at most 11 are allowed"):
         corpus(english, "good weather", max_characters=11)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -17,7 +18,7 @@ from dpcore.measure.density.density import (
 from tests.mechanisms import lexicons
 
 
-def brute(lexicon):
+def brute(lexicon: Lexicon) -> NDArray[np.float64]:
     vectors = lexicon.vectors.astype(np.float64)
     distances = np.linalg.norm(vectors[:, None] - vectors, axis=2)
     np.fill_diagonal(distances, np.inf)

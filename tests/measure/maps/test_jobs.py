@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ RUNNING = map_jobs._MAPS.running
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     yield tmp_path / "cache"
     for run in list(RUNNING.values()):
@@ -45,18 +46,18 @@ def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return replace
 
 
-def until(condition) -> None:
+def until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + LONG
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def prepares(job) -> None:
+def prepares(job: Any) -> None:
     until(lambda: job.progress()[1].startswith("Preparing"))
 
 
-def gone(pid):
+def gone(pid: int) -> bool:
     """Whether a process has ended, or waits only to be noticed by its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -64,7 +65,7 @@ def gone(pid):
         return True
 
 
-def test_a_job_builds_the_map_in_another_process(cache, middle: Lexicon) -> None:
+def test_a_job_builds_the_map_in_another_process(cache: Path, middle: Lexicon) -> None:
     job = map_jobs.start(middle, "pca")
     assert job.wait(LONG)
     assert (job.done, job.error) == (True, None)
@@ -75,7 +76,7 @@ def test_a_job_builds_the_map_in_another_process(cache, middle: Lexicon) -> None
 
 
 def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
-    cache, small: Lexicon, instead: Callable[[str], None]
+    cache: Path, small: Lexicon, instead: Callable[[str], None]
 ) -> None:
     instead("note")
     assert map_jobs.start(small, "umap", [4, 2], 20, seed=7).wait(LONG)
@@ -90,13 +91,13 @@ def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
     assert json.loads((cache / "asked").read_text())["lexicon"] == "mine"
 
 
-def test_a_map_around_words_is_built_as_it_was_asked_for(cache, middle: Lexicon) -> None:
+def test_a_map_around_words_is_built_as_it_was_asked_for(cache: Path, middle: Lexicon) -> None:
     assert map_jobs.start(middle, "umap", [7, 3], 40, seed=2).wait(LONG)
     assert maps.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)
 
 
 def test_sessions_share_one_process_that_stops_when_all_have_stopped(
-    cache, small: Lexicon, instead: Callable[[str], None]
+    cache: Path, small: Lexicon, instead: Callable[[str], None]
 ) -> None:
     instead("wait")
     jobs = [map_jobs.start(small, "umap") for _ in range(3)]
@@ -134,7 +135,7 @@ def test_a_stopped_map_can_be_asked_for_again(
 
 
 def test_only_one_map_is_built_at_a_time(
-    cache, small: Lexicon, middle: Lexicon, instead: Callable[[str], None]
+    cache: Path, small: Lexicon, middle: Lexicon, instead: Callable[[str], None]
 ) -> None:
     instead("wait")
     first = map_jobs.start(small, "umap")
@@ -158,7 +159,7 @@ def test_progress_grows_and_says_the_time_left(
     job = map_jobs.start(small, "umap")
     seen = []
 
-    def told():
+    def told() -> bool:
         now = job.progress()
         if not seen or seen[-1] != now:
             seen.append(now)
@@ -192,7 +193,7 @@ def test_a_failure_is_one_sentence(
 
 
 def test_what_could_not_be_kept_is_refused_before_or_after(
-    small: Lexicon, cache, monkeypatch: pytest.MonkeyPatch
+    small: Lexicon, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.write_text("a file, where a folder should be", encoding="utf-8")
     job = map_jobs.start(small, "umap")
@@ -227,7 +228,7 @@ def test_what_cannot_be_built_is_refused_at_once(small: Lexicon) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == BACKGROUND]
 
 
-def test_nothing_runs_on_when_the_server_ends(cache) -> None:
+def test_nothing_runs_on_when_the_server_ends(cache: Path) -> None:
     """At the end of the process its children are stopped."""
     program = (
         "import os, pathlib, time\n"

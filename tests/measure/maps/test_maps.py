@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import MapMissingError, ParameterError
 from dpcore.lexicon import catalogue
@@ -18,13 +19,13 @@ from tests.mechanisms import lexicons
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of this test alone."""
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def by_covariance(vectors):
+def by_covariance(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     """The two principal axes as eigenvectors of the covariance: another way to the same plane."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     values, axes = np.linalg.eigh(centred.T @ centred)
@@ -51,7 +52,7 @@ def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name: str) -> None
     assert (shown <= true * (1 + 1e-6) + 1e-6 * true.max()).all()
 
 
-def test_a_map_shows_pca_to_a_step_and_centred(cache, middle: Lexicon) -> None:
+def test_a_map_shows_pca_to_a_step_and_centred(cache: Path, middle: Lexicon) -> None:
     shown = maps.build_vocabulary_map(middle, "pca")
     points, _ = pca_plane(middle.vectors)
     points -= (points.min(axis=0) + points.max(axis=0)) / 2
@@ -93,7 +94,7 @@ def test_every_neighbour_may_be_on_a_local_map() -> None:
 
 
 def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
-    cache, middle: Lexicon, monkeypatch: pytest.MonkeyPatch
+    cache: Path, middle: Lexicon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("maps", "model"):
         monkeypatch.setattr(f"dpcore.measure.maps.{module}.MAX_MAP_WORDS", 200)
@@ -106,7 +107,7 @@ def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
     assert (maps.vocabulary_map(middle, "pca").points == shown.points).all()
 
 
-def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache) -> None:
+def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     """The one fit of umap-learn in this suite: compiling it takes most of the time."""
     lexicon = lexicons.cloud(40, 6)
     said = []
@@ -130,7 +131,7 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache) -> None:
         maps.local_map(lexicon, [0, 5], 30, "umap", seed=4)
 
 
-def test_a_missing_map_names_the_command_that_builds_it(cache, small: Lexicon) -> None:
+def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexicon) -> None:
     with pytest.raises(MapMissingError, match="there is no densmap map of lexicon 'test' yet"):
         maps.vocabulary_map(small, "densmap")
     with pytest.raises(
@@ -145,7 +146,7 @@ def test_a_missing_map_names_the_command_that_builds_it(cache, small: Lexicon) -
 
 
 @pytest.mark.parametrize("projection", list(maps.Projection))
-def test_too_few_words_for_a_map_are_refused(cache, projection: Projection) -> None:
+def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection) -> None:
     least = LEAST[projection]
     few = lexicons.cloud(least - 1, 4)
     message = f"a {projection} map needs at least {least} words, got {least - 1}"
@@ -216,7 +217,7 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
     assert near[0] < 0.6 * median < 1.2 * median < near[1]
 
 
-def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache) -> None:
+def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
     assert maps.available_maps(lexicon) == list(maps.Projection)
     centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.measure.maps.quality import (
     density_kept,
@@ -14,7 +15,7 @@ from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 
-def brute(points, k):
+def brute(points: NDArray[np.floating], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The k nearest other rows: by distance, then index."""
     exact = points.astype(np.float64)
     distances = np.linalg.norm(exact[:, None] - exact, axis=2)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +19,12 @@ from tests.mechanisms import lexicons
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def same(one, other):
+def same(one: Any, other: Any) -> bool:
     return (
         one.points.tobytes() == other.points.tobytes()
         and one.kept.tobytes() == other.kept.tobytes()
@@ -47,7 +48,7 @@ def test_a_map_comes_back_to_the_bit(name: str) -> None:
     assert found.words.tolist() == local.words.tolist()
 
 
-def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small: Lexicon) -> None:
+def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: Lexicon) -> None:
     built = maps.build_vocabulary_map(small, "pca")
     (path,) = cache.rglob("map-*.bin")
     whole = path.read_bytes()
@@ -100,7 +101,7 @@ def test_builders_that_race_leave_a_whole_map(middle: Lexicon) -> None:
     assert same(maps.vocabulary_map(middle, "pca"), found[0])
 
 
-def test_without_a_cache_folder_a_map_is_still_built(cache, small: Lexicon) -> None:
+def test_without_a_cache_folder_a_map_is_still_built(cache: Path, small: Lexicon) -> None:
     cache.parent.mkdir(exist_ok=True)
     cache.write_text("a file where the folder should be")
     assert len(maps.build_vocabulary_map(small, "pca")) == 60
