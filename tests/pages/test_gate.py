@@ -2,15 +2,17 @@
 
 import asyncio
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pages.shared.gate import BrowserRules, OwnHosts, OwnOrigins, browser_rules
 
 
-def answer(guard, **scope: object) -> tuple[int, dict]:
+def answer(guard: Callable[..., Any], **scope: object) -> tuple[int, dict]:
     """Status of an answer, and the scope that got through (empty: none did)."""
     passed, messages = {}, []
 
@@ -52,7 +54,7 @@ def answer(guard, **scope: object) -> tuple[int, dict]:
 def test_only_named_hosts_are_answered_and_health_on_the_machine_itself(
     host: str, path: str, status: int, kind: str
 ) -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnHosts(app, ["lab.example.org", "*.course.example"])
 
     if kind == "websocket" and path.endswith("health"):
@@ -96,7 +98,7 @@ FOREIGN = {
 def test_an_own_origin_passes_and_nobody_else_judges_it(
     origin: str, host: str, scope: dict
 ) -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, ["https://front.example"])
 
     got, passed = answer(guard, headers={"Origin": origin, "Host": host}, **scope)
@@ -107,7 +109,7 @@ def test_an_own_origin_passes_and_nobody_else_judges_it(
 @pytest.mark.parametrize(("origin", "host"), sorted(FOREIGN))
 @pytest.mark.parametrize("scope", [{"type": "websocket"}, {"method": "PUT"}, {"method": "DELETE"}])
 def test_a_foreign_origin_is_refused(origin: str, host: str, scope: dict) -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, ["https://front.example"])
 
     got, passed = answer(guard, headers={"Origin": origin, "Host": host}, **scope)
@@ -116,7 +118,7 @@ def test_a_foreign_origin_is_refused(origin: str, host: str, scope: dict) -> Non
 
 
 def test_programs_without_an_origin_and_plain_requests_pass() -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, [])
 
     assert answer(guard, type="websocket", headers={"Host": "a"})[0] == 200

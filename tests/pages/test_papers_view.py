@@ -75,7 +75,7 @@ def test_it_opens_with_the_first_paper_and_its_gap(opened: Callable[..., AppTest
 def test_a_damaged_record_is_said(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged(name) -> None:
+    def damaged(name: str) -> None:
         raise StudyError("it is damaged: record it again")
 
     monkeypatch.setattr(papers, "read_recorded", damaged)
