@@ -32,11 +32,11 @@ SETTINGS = AuditSettings(words=4, draws=2000)
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> dict[str, Verdict]:
     return {one.key: one for one in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
 
 
-def test_every_claim_has_its_known_outcome(table) -> None:
+def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     assert list(table) == list(CLAIMS)
     assert {key for key, one in table.items() if one.outcome is Outcome.REFUTED} == REFUTED
     conditional = {key for key, one in table.items() if one.outcome is Outcome.CONDITIONAL}
@@ -45,7 +45,7 @@ def test_every_claim_has_its_known_outcome(table) -> None:
     assert others <= {Outcome.PROVED, Outcome.CHECKED}
 
 
-def test_every_verdict_says_what_a_reader_needs(table) -> None:
+def test_every_verdict_says_what_a_reader_needs(table: dict[str, Verdict]) -> None:
     shorts = {kind.short for kind in MECHANISMS.values()}
     for one in table.values():
         assert all((one.title, one.claim, one.source, one.computed, one.numbers, one.repair))
@@ -75,7 +75,7 @@ def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(
     assert (found.numbers["n·exp(−e^(2Δ/b))"] > 1) == impossible
 
 
-def test_a_file_keeps_them(table) -> None:
+def test_a_file_keeps_them(table: dict[str, Verdict]) -> None:
     found = list(table.values())
     assert from_json(to_json(found)) == found
 
@@ -275,7 +275,7 @@ def test_theorem_1_on_real_words(data_dir: Path) -> None:
     assert audit.found.epsilon_effective >= found.epsilon - audit.error
 
 
-def test_lemma_1_fails_for_two_candidates(table) -> None:
+def test_lemma_1_fails_for_two_candidates(table: dict[str, Verdict]) -> None:
     numbers = table["xu-lemma-1"].numbers
     claimed = numbers["claimed share modified, at least"]
     assert numbers["share modified, k = 1"] < claimed
@@ -300,7 +300,7 @@ def test_deviations_of_theorem_4_at_300_dimensions() -> None:
         assert numbers[name] == pytest.approx(value, abs=6e-3 if value > 1 else 6e-4)
 
 
-def test_adept_is_private_at_the_root_of_n_times_epsilon(table) -> None:
+def test_adept_is_private_at_the_root_of_n_times_epsilon(table: dict[str, Verdict]) -> None:
     numbers = table["adept-published"].numbers
     assert numbers["true epsilon"] == pytest.approx(math.sqrt(32))
     assert numbers["true delta at the claimed epsilon, at least"] > 0.1
@@ -311,7 +311,9 @@ def test_adept_is_private_at_the_root_of_n_times_epsilon(table) -> None:
         assert table[key].numbers["delta at 0 (total variation), at least"] > 0.01
 
 
-def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(table) -> None:
+def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(
+    table: dict[str, Verdict],
+) -> None:
     one = verdict(
         "huang-theorem-3", lexicons.line(-1.0, -0.2, 0.5, 1.0), AuditSettings(epsilon=0.2)
     )

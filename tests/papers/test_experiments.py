@@ -41,7 +41,7 @@ OPTIONS = {
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     toy_corpus.write(tmp_path / "toy.parquet")
     lexicon = toy_corpus.lexicon()
     counted = CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
@@ -49,13 +49,15 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return tmp_path
 
 
-def toy(task, arms=ARMS):
+def toy(task: str, arms: tuple[Arm, ...] = ARMS) -> Study:
     plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0, 1), OPTIONS[task], True)
     return Study("A toy", "", plan, "few")
 
 
 @pytest.mark.parametrize("task", OPTIONS)
-def test_an_experiment_is_recorded_with_what_is_true_of_it(task: str, data, tmp_path: Path) -> None:
+def test_an_experiment_is_recorded_with_what_is_true_of_it(
+    task: str, data: Path, tmp_path: Path
+) -> None:
     entry, table = record(toy(task), data, work=tmp_path / "work")
     written = write_recorded(entry, table, tmp_path / "out")
     found = read_recorded("toy", tmp_path / "out")
@@ -79,7 +81,7 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(task: str, data, tmp_
 
 
 def test_a_run_that_was_stopped_goes_on(
-    data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     entry, table = record(toy(task), data, work=tmp_path / "work")
@@ -90,7 +92,7 @@ def test_a_run_that_was_stopped_goes_on(
 
 
 def test_the_command_line(
-    data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))

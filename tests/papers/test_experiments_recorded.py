@@ -30,7 +30,7 @@ ENTRIES = {entry.name: entry for entry in read_manifest(FOLDER)}
 PAPERS = [name for name, experiment in EXPERIMENTS.items() if experiment.source]
 
 
-def _version(text):
+def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
 

@@ -1,5 +1,7 @@
 """The studies are what the registry and the vocabularies can measure."""
 
+from typing import Any
+
 import pytest
 
 from dpcore.errors import StudyError
@@ -8,10 +10,11 @@ from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.papers.huang2024.printed import DELTA, EPSILONS, TOTALS, figure_nw
 from dpcore.papers.studies import STUDIES, study_of
 from dpcore.study.definition import Study
+from dpcore.study.plan import Arm
 from dpcore.study.vocabularies import BUNDLED, CORPORA
 
 
-def option(arm, name):
+def option(arm: Arm, name: str) -> Any:
     return dict(arm.options)[name]
 
 

@@ -10,6 +10,7 @@ import pytest
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
 from dpcore.papers.verdicts import bundled_file, keep, read_recorded
@@ -78,7 +79,7 @@ def test_a_damaged_file_is_refused_with_the_way_out(
 class _Asked(AuditSettings):
     """Settings that remember which of them a claim says it uses."""
 
-    def options(self, lexicon, *names: Any):
+    def options(self: Any, lexicon: Lexicon, *names: Any) -> Any:
         object.__setattr__(self, "names", names)
         return super().options(lexicon, *names)
 

@@ -15,7 +15,7 @@ from dpcore.papers.studies import STUDIES
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.recorded import MANIFEST, bundled_results, read_manifest, read_recorded
 from dpcore.study.recording import Options, choose_words
-from dpcore.study.vocabularies import load_vocabulary
+from dpcore.study.vocabularies import CountedLexicon, load_vocabulary
 from tests.chance import FALSE_ALARM, deviation
 
 MOST_BYTES = 1_500_000
@@ -23,7 +23,7 @@ FOLDER = bundled_results()
 ENTRIES = {entry.name: entry for entry in read_manifest(FOLDER)}
 
 
-def _version(text):
+def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
 
@@ -78,11 +78,11 @@ def test_exact_means_on_the_bundled_lexicon_come_out_again() -> None:
 
 
 @pytest.fixture(scope="module")
-def snli(data_dir: Path):
+def snli(data_dir: Path) -> CountedLexicon:
     return load_vocabulary("snli", data_dir)
 
 
-def test_the_vocabulary_of_snli_is_that_of_the_record(snli, data_dir: Path) -> None:
+def test_the_vocabulary_of_snli_is_that_of_the_record(snli: CountedLexicon, data_dir: Path) -> None:
     entry = ENTRIES["xu2021-figure-1-snli"]
     assert snli.lexicon.fingerprint == entry.vocabulary["fingerprint"]
     assert snli.lexicon.extent.separation == pytest.approx(entry.vocabulary["separation"])
@@ -90,7 +90,7 @@ def test_the_vocabulary_of_snli_is_that_of_the_record(snli, data_dir: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["madlib", "truncated-gumbel"])
-def test_words_measured_again_agree_within_their_errors(snli, kind: str) -> None:
+def test_words_measured_again_agree_within_their_errors(snli: CountedLexicon, kind: str) -> None:
     """With other noise: Bernstein's bound on both means of R numbers in [0, 1]."""
     found = read_recorded("xu2021-figure-1-snli")
     table = found.table[(found.table["series"] == f"{kind}, words")]

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcore.audit.settings import AuditSettings
@@ -20,7 +21,7 @@ TABLE = RECORDED.table
 DATA = ("atis.parquet", "snips.parquet")
 
 
-def rows(quantity, label, data, **where: Any):
+def rows(quantity: str, label: str, data: str, **where: Any) -> pd.DataFrame:
     return chosen(TABLE, quantity, label=label, data=data, **where)
 
 

@@ -4,8 +4,10 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -25,11 +27,11 @@ PAIRS = 4_000
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> pd.DataFrame:
     return exceeding_pairs(np.random.default_rng(1), (1, 2, 4, 8, 16, 24, 32, 178, 200), PAIRS)
 
 
-def share(table, name, n, clipping="L2"):
+def share(table: pd.DataFrame, name: str, n: int, clipping: str = "L2") -> Any:
     rows = table[(table["distribution"] == name) & (table["clipping"] == clipping)]
     return rows[rows["dimension"] == n].iloc[0]
 
@@ -45,7 +47,7 @@ def test_distances_equal_plain_clipping(order: int, scale: float, rng: MakeRng) 
             assert found[i] == pytest.approx(np.abs(a - b).sum(), rel=1e-12)
 
 
-def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table) -> None:
+def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table: pd.DataFrame) -> None:
     assert tuple(table.columns) == COLUMNS
     control = table[table["clipping"] == "L1"]
     assert not control["exceeding"].any()
@@ -56,7 +58,7 @@ def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table) -> N
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS[1:])
-def test_normal_vectors_agree_with_the_formula(table, kind: Coordinates) -> None:
+def test_normal_vectors_agree_with_the_formula(table: pd.DataFrame, kind: Coordinates) -> None:
     """Within chance, and the error of the expansion: of order 1/n, here below 0.005."""
     compared = 0
     for n in (1, 16, 24, 32, 178, 200):
@@ -77,7 +79,7 @@ def test_half_of_the_normal_pairs_exceed_at_root_pi_over_sigma() -> None:
         assert kind.expected(math.floor(crossing) - 1) < 0.5 < kind.expected(math.ceil(crossing))
 
 
-def test_uniform_vectors_in_two_dimensions(table) -> None:
+def test_uniform_vectors_in_two_dimensions(table: pd.DataFrame) -> None:
     """Half a million other pairs, clipped plainly: the share is 0.138, standard error 0.0005."""
     x, y = np.random.default_rng(5).uniform(-1, 1, (2, 500_000, 2))
     x, y = (v / np.maximum(1.0, np.linalg.norm(v, axis=1))[:, None] for v in (x, y))
@@ -88,7 +90,7 @@ def test_uniform_vectors_in_two_dimensions(table) -> None:
     assert abs(found - expected) <= stats.norm.isf(1e-6 / 2) * deviation
 
 
-def test_uniform_vectors_in_one_dimension_are_covered(table) -> None:
+def test_uniform_vectors_in_one_dimension_are_covered(table: pd.DataFrame) -> None:
     assert share(table, DISTRIBUTIONS[0].name, 1)["exceeding"] == 0
     assert share(table, DISTRIBUTIONS[0].name, 1)["expected"] == 0
 

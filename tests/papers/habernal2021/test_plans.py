@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
 from dpcore.papers.habernal2021.corpus import read_corpus
 from dpcore.papers.habernal2021.measures import compared, unprotected
 from dpcore.papers.habernal2021.plans import NO_NOISE, STUDY, measure, trained
-from dpcore.study.plan import Arm, canonical
-from dpcore.study.sources import gather
+from dpcore.study.plan import Arm, Plan, canonical
+from dpcore.study.rows import Row
+from dpcore.study.sources import Sources, gather
 from dpcore.study.tables import check_trials, tidy
 from tests.fixtures import MakeRng
 
@@ -39,13 +41,13 @@ OPTIONS = {
 EPSILONS = (1.0, 1e6)
 
 
-def utterances():
+def utterances() -> list[tuple[str, str]]:
     both = ((FARE, "fare"), (TRIP, "trip"))
     return [(kind.format(c, d), label) for c in CITIES for d in DAYS for kind, label in both]
 
 
 @pytest.fixture(scope="module")
-def corpus_file(tmp_path_factory: pytest.TempPathFactory):
+def corpus_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = utterances()
     extra = [
         ("Show flights to Lima today!", "trip", "train"),  # one that stands there already
@@ -63,7 +65,7 @@ def corpus_file(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def toy(corpus_file, tmp_path_factory: pytest.TempPathFactory):
+def toy(corpus_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Sources]:
     words = tuple(sorted({word for text, _ in utterances() for word in text.split()}))
     vectors = np.random.default_rng(1).standard_normal((len(words), 5)).astype(np.float32)
     lexicon = Lexicon("toy", words, vectors)
@@ -79,12 +81,12 @@ def toy(corpus_file, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def rows(toy):
+def rows(toy: tuple[Plan, Sources]) -> dict[str, list[Row]]:
     plan, sources = toy
     return {cell.label: measure(cell, sources) for cell in plan.cells()}
 
 
-def of(rows, quantity, **where: Any):
+def of(rows: list[Row], quantity: str, **where: Any) -> list[Any]:
     return [
         row["value"]
         for row in rows
@@ -92,7 +94,9 @@ def of(rows, quantity, **where: Any):
     ]
 
 
-def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(corpus_file) -> None:
+def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(
+    corpus_file: Path,
+) -> None:
     corpus = read_corpus(corpus_file, OPTIONS, 0)
     parts = [corpus.public.texts, corpus.private.texts, corpus.testing.texts]
     assert len(set(corpus.all_texts)) == sum(len(part) for part in parts)
@@ -107,7 +111,7 @@ def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(corpus
     assert model.facts["texts"] == 30
 
 
-def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file) -> None:
+def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file: Path) -> None:
     corpus = read_corpus(corpus_file, OPTIONS | {"private": 50}, 0)
     names, private, testing = corpus.intents()
     assert names == ("fare", "trip")
@@ -121,7 +125,7 @@ def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file) -> None
         read_corpus(corpus_file, OPTIONS | {"private": 61}, 0)
 
 
-def test_every_noise_is_measured_at_every_epsilon(rows) -> None:
+def test_every_noise_is_measured_at_every_epsilon(rows: dict[str, list[Row]]) -> None:
     for label, found in rows.items():
         check_trials(tidy(found))
         if label == "baseline":
@@ -140,7 +144,9 @@ def test_every_noise_is_measured_at_every_epsilon(rows) -> None:
                 assert of(found, "first_bound", variant=variant, **at) == [pytest.approx(bound)]
 
 
-def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(rows) -> None:
+def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(
+    rows: dict[str, list[Row]],
+) -> None:
     base, same = rows["baseline"], {"variant": NO_NOISE}
     for label in ("adept", "laplace", "l2-laplace"):  # (a) clips by another norm
         found = rows[label]
@@ -152,7 +158,9 @@ def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(r
     assert len(of(base, "unprotected")) == len(of(base, "widest_pair")) == 1
 
 
-def test_a_cell_comes_out_again_whatever_was_measured_before(rows, toy) -> None:
+def test_a_cell_comes_out_again_whatever_was_measured_before(
+    rows: dict[str, list[Row]], toy: tuple[Plan, Sources]
+) -> None:
     plan, sources = toy
     trained.cache_clear()
     last = plan.cells()[-1]

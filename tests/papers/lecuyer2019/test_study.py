@@ -8,19 +8,20 @@ import pytest
 
 from dpcore.papers.lecuyer2019.plans import DIGITS, REGIMES, TEXTS
 from dpcore.papers.lecuyer2019.study import ACCOUNTINGS, measure, measure_text
-from dpcore.study.plan import Plan
+from dpcore.study.plan import Cell, Plan
+from dpcore.study.rows import Row
 from dpcore.study.sources import Sources, gather
 
 SMALL = (("epochs", 1), ("draws", 20), ("error", 0.01), ("sizes", (0.0, 0.1)))
 
 
-def cell_of(plan, label, *options: Any):
+def cell_of(plan: Plan, label: str, *options: Any) -> Cell:
     """A cell of a plan that is done in a moment."""
     cell = next(one for one in plan.cells() if one.label == label)
     return dataclasses.replace(cell, options=(*cell.options, *SMALL, *options))
 
 
-def values(rows, quantity):
+def values(rows: list[Row], quantity: str) -> dict[tuple[Any, Any], Any]:
     return {
         (row["variant"], row["at"]): row["value"] for row in rows if row["quantity"] == quantity
     }

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from dpcore.errors import ParameterError
@@ -44,14 +45,14 @@ def small() -> Lexicon:
 
 
 @pytest.fixture(scope="module")
-def glove(data_dir: Path):
+def glove(data_dir: Path) -> Lexicon:
     """The first 2,000 rows of GloVe 6B in 50 dimensions."""
     names = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8").split("\n")
     vectors = np.load(data_dir / "glove6b_50d_partial.npy", allow_pickle=False)[:2000]
     return Lexicon("glove", tuple(names[:2000]), vectors.astype(np.float32))
 
 
-def nearest_of(lexicon):
+def nearest_of(lexicon: Lexicon) -> NDArray[np.float64]:
     gaps = distances(lexicon.vectors, lexicon.vectors)
     np.fill_diagonal(gaps, np.inf)
     return gaps.min(axis=1)
@@ -106,7 +107,7 @@ def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None
         assert row["low"] - slack <= row["truth"] <= row["high"] + slack
 
 
-def test_the_laplace_formula_is_several_times_too_large_on_glove(glove) -> None:
+def test_the_laplace_formula_is_several_times_too_large_on_glove(glove: Lexicon) -> None:
     nearest = nearest_of(glove)
     assert laplace_formula(1.0, nearest).mean() == pytest.approx(0.466, abs=1e-3)
     chosen = named(glove, glove.words[::40])
@@ -149,7 +150,7 @@ def test_the_proved_bound_is_reached_by_equal_distances_without_truncation() -> 
 def test_the_upper_bound_is_the_law_of_the_difference_of_two() -> None:
     for b in (5.0, 1.0, 0.2):
 
-        def meets(t, scale=b):
+        def meets(t: float, scale: float = b) -> float:
             survival, _ = survival_and_density(np.array(t - 0.8), scale, 3.0)
             _, density = survival_and_density(np.array(t), scale, 3.0)
             return float(density * (survival if t > -2.2 else 1.0))
@@ -182,7 +183,7 @@ def test_what_is_certain_is_the_mean_of_one_over_the_candidates(n: int, share: f
     assert certain_share(n) < gumbel_limit(n)
 
 
-def test_words_of_glove_contradict_the_inequality_and_the_floor(glove) -> None:
+def test_words_of_glove_contradict_the_inequality_and_the_floor(glove: Lexicon) -> None:
     gumbel = create("truncated-gumbel", glove)
     nearest = nearest_of(glove)
     dense, sparse = glove.words[nearest.argmin()], glove.words[nearest.argmax()]

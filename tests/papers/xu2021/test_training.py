@@ -22,7 +22,8 @@ from dpcore.papers.xu2021.plans import TRAININGS
 from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, measure
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
-from dpcore.study.sources import gather
+from dpcore.study.rows import Row
+from dpcore.study.sources import Sources, gather
 from tests import needs
 
 needs.torch()
@@ -32,7 +33,7 @@ WORDS = tuple(f"word{i}" for i in range(30))
 GRID = (2.0, 1e6)
 
 
-def small(folder, pairs: bool):
+def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
     """A corpus whose label is said by its last word, lists of substitutions, and their plan."""
     rng = np.random.default_rng(0)
     lexicon = Lexicon("small", WORDS, rng.normal(size=(30, 6)).astype(np.float32))
@@ -70,7 +71,7 @@ def forget() -> Iterator[None]:
     private_text.cache_clear()
 
 
-def found(rows, quantity, **where: Any):
+def found(rows: list[Row], quantity: str, **where: Any) -> list[Row]:
     return [
         row
         for row in rows
