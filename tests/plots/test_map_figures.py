@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,7 @@ NOISE = pd.DataFrame(
 TITLES = ("madlib at ε = 15",)
 
 
-def traces(figure):
+def traces(figure: Any) -> dict[str, Any]:
     return {trace.name: trace for trace in figure.data if trace.name}
 
 
@@ -205,7 +206,7 @@ def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism() -> None:
     assert list(alone.figure.layout.xaxis.range) == pytest.approx([0, 1.04 * 6])
 
 
-def shares(html):
+def shares(html: str) -> tuple[list[float], float]:
     """Places along the axis in an overlay, and the width of its bar."""
     places = [float(x) for x in re.findall(r"left:calc\([^;]*?([\d.]+) \* \(100%", html)]
     return places, float(re.findall(r"width:calc\(([\d.]+) \*", html)[0])
