@@ -30,14 +30,17 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dpcore.errors import DpcoreError
 from dpcore.jobs import executors, worker
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import run as privatizing
 from dpcore.privatize.files import format_of
+from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import order, write
@@ -67,12 +70,12 @@ UNCHANGED = {
 class Clock:
     """Counts this process's operations below a folder, and kills before the k-th."""
 
-    def __init__(self, folder, stop, kill) -> None:
+    def __init__(self, folder: Path, stop: Any, kill: Any) -> None:
         self.folder, self.stop, self.kill, self.count = str(folder), stop, kill, 0
         sys.addaudithook(self)
         os.fsync = lambda handle: self.tick()  # it is the process that dies here, not the machine
 
-    def __call__(self, event, arguments) -> None:
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in WATCHED:
             return
         path = arguments[0] if arguments else None
@@ -101,7 +104,7 @@ def kill_all() -> None:
 class Spare:
     """A worker that was forked before it is needed, with the handles of a `Popen`."""
 
-    def __init__(self, others, start) -> None:
+    def __init__(self, others: Any, start: Any) -> None:
         requests, self.pipes = os.pipe(), []
         answers = os.pipe()
         self.pid = os.fork()
@@ -129,7 +132,7 @@ class Spare:
         os.waitpid(self.pid, 0)
 
 
-def pool(count, start=lambda number: None):
+def pool(count: int, start: Callable[[int], object] = lambda number: None) -> Any:
     """An executor whose workers are forks; `start` is called in each with its number."""
     if count == 1:
         return executors.of(1)
@@ -137,7 +140,7 @@ def pool(count, start=lambda number: None):
     for number in range(2 * count):  # the second half takes over from those that are killed
         spares.append(Spare(spares, lambda number=number: start(number)))
 
-    def started(self):
+    def started(self: Any) -> Any:
         with self._lock:
             if self._process is None and not self._stopped:
                 self._process = spares.pop(0)
@@ -147,7 +150,7 @@ def pool(count, start=lambda number: None):
     return executors.of(count)
 
 
-def orders(base, kind, folder):
+def orders(base: Path, kind: str, folder: Path) -> dict[str, Order]:
     """The orders, by name, of one output."""
     return {
         name: order(
@@ -161,7 +164,7 @@ def orders(base, kind, folder):
     }
 
 
-def forked(work):
+def forked(work: Callable[[], Any]) -> Any:
     """What `work` returns in a fork of this process, as JSON; None if it was killed."""
     ends = os.pipe()
     pid = os.fork()
@@ -187,7 +190,7 @@ def forked(work):
     return found
 
 
-def published(asked):
+def published(asked: Order) -> list[Any]:
     """The output and the record, as text; the run's id is of no run else."""
     output = asked.out.read_bytes().hex() if asked.out.exists() else ""
     if output and ORDERS == REVEALING:
@@ -199,13 +202,13 @@ def published(asked):
     return [output, record]
 
 
-def tidy(asked):
+def tidy(asked: Order) -> bool:
     return sorted(path.name for path in asked.out.parent.iterdir()) == [
         asked.out.name, asked.record.name,
     ]  # fmt: skip
 
 
-def wrong(asked, expected, before, workers, same):
+def wrong(asked: Order, expected: Any, before: Any, workers: int, same: Any) -> str:
     """Give an order on what a kill has left; what is wrong with what comes of it, if anything."""
     over = asked.out.exists()
     for _ in range(4):
@@ -232,7 +235,9 @@ def wrong(asked, expected, before, workers, same):
     return "refused again and again"
 
 
-def aftermath(base, kind, folder, expected, workers):
+def aftermath(
+    base: Path, kind: str, folder: Path, expected: dict[str, Any], workers: int
+) -> list[str]:
     """All failures of later orders on what a kill has left."""
     failures = []
     left = orders(base, kind, folder)["same"]
@@ -258,7 +263,9 @@ def aftermath(base, kind, folder, expected, workers):
     return failures
 
 
-def disturbed(base, kind, folder, workers, stop, job, kill):
+def disturbed(
+    base: Path, kind: str, folder: Path, workers: int, stop: int, job: Any, kill: Any
+) -> tuple[Any, bool]:
     """A run that is killed at an operation: of this process, or of whoever does a job."""
     hit = mmap.mmap(-1, 1)
 
@@ -266,13 +273,13 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
         hit[0] = 1
         kill()
 
-    def start(number) -> None:
+    def start(number: int) -> None:
         if job is None or number >= workers:  # who takes over lives
             return
         perform = worker.perform
         clock = Clock(folder, 0, killed)
 
-        def watched(request, tell=None):
+        def watched(request: dict[str, Any], tell: Any = None) -> Any:
             function = request["function"].rpartition(":")[2]
             if (function, request["payload"]["number"]) == job:
                 clock.count, clock.stop = 0, stop
@@ -282,7 +289,7 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
 
         worker.perform = watched
 
-    def run():
+    def run() -> list[Any]:
         executor = pool(workers, start)
         if job is None:
             Clock(folder, stop, killed)
@@ -295,7 +302,7 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
     return answer, bool(hit[0])
 
 
-def state(folder):
+def state(folder: Path) -> tuple[Any, ...]:
     """What a kill has left: names without what is random in them, modes, and bytes."""
     return tuple(
         sorted(
@@ -309,7 +316,9 @@ def state(folder):
     )
 
 
-def tried(base, kind, workers, expected, spans):
+def tried(
+    base: Path, kind: str, workers: int, expected: dict[str, Any], spans: int
+) -> dict[str, Any]:
     """Every point: how many there are of each kind, the different states, and all failures."""
     points, failures = {"run": 0, "worker": 0, "worker with all": 0}, []
     jobs, seen = [None], set()
@@ -334,7 +343,7 @@ def tried(base, kind, workers, expected, spans):
     return {"points": points, "states": len(seen), "failures": failures}
 
 
-def undisturbed(base, kind):
+def undisturbed(base: Path, kind: str) -> tuple[dict[str, Any], int]:
     """What every order gives when nothing happens, and the number of spans."""
     for name, asked in (("in", "same"), ("other", "input")):
         path = write(base / f"{name}.{kind}", ORDERS[asked][1])
@@ -354,7 +363,7 @@ def undisturbed(base, kind):
     return expected, len(list(format_of(source).spans(source, SPAN_BYTES)))
 
 
-def main(kind, workers, release="") -> None:
+def main(kind: str, workers: int, release: str = "") -> None:
     numbers = itertools.count()
     if release:
         ORDERS.update(REVEALING)

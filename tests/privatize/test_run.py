@@ -23,14 +23,14 @@ from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, wr
 
 
 @pytest.fixture(scope="module")
-def expected():
+def expected() -> list[str]:
     return twin()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("span_bytes", [150, 10**6])
 def test_every_format_and_span_gives_the_same_texts(
-    tmp_path: Path, kind: str, span_bytes: int, expected
+    tmp_path: Path, kind: str, span_bytes: int, expected: list[str]
 ) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     spans = list(format_of(source).spans(source, span_bytes))
@@ -65,7 +65,7 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) ->
 
 
 def test_laws_that_workers_share_change_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: list[str]
 ) -> None:
     """Computed in parts of 512 words by two workers; here a part is the whole lexicon."""
     monkeypatch.setattr("dpcore.privatize.run.SHARED_BYTES", 0)
@@ -113,7 +113,7 @@ def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path: Path) -> None:
     asked = order(source, out, seed=None)
     said = []
 
-    def stop(stage, done, total) -> None:
+    def stop(stage: str, done: int, total: int) -> None:
         said.append(done)
         if stage.startswith("rewriting") and done > total / 3:
             raise KeyboardInterrupt
@@ -143,7 +143,7 @@ def test_no_noise_serves_twice(tmp_path: Path) -> None:
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
 
-    def stop(stage, done, total) -> None:
+    def stop(stage: str, done: int, total: int) -> None:
         if stage.startswith("rewriting") and done:
             raise KeyboardInterrupt
 
@@ -184,12 +184,12 @@ def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["txt", "parquet"])
 def test_a_full_disk_is_one_sentence_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected: list[str]
 ) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     real, left = os.replace, [2]
 
-    def full(first, second, **more: Any):
+    def full(first: Any, second: Any, **more: Any) -> Any:
         left[0] -= str(second).endswith(".part")
         if left[0] < 0:
             raise OSError(errno.ENOSPC, "No space left on device")

@@ -47,7 +47,7 @@ def test_parquet_without_rows(tmp_path: Path) -> None:
     assert pq.read_table(out).schema.names == ["text", "n"]
 
 
-def latin(path) -> None:
+def latin(path: Path) -> None:
     path.write_bytes(b"w1 w2\n" * 50 + "w3 caf\u00e9\n".encode("latin-1") + b"w4\n")
 
 
@@ -128,7 +128,7 @@ def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
     asked = order(source, out, unknown_words=UnknownWordPolicy.REJECT)
     begun = []
 
-    def look(stage, done, total) -> None:
+    def look(stage: str, done: int, total: int) -> None:
         begun.extend(asked.folder.glob("*/spans/*.json"))
 
     with (
@@ -149,7 +149,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path: Path, kin
     whole = source.read_bytes()
     for stages in (("checking",), ("rewriting in",)):
 
-        def change(stage, done, total, stages=stages) -> None:
+        def change(stage: str, done: int, total: int, stages: str = stages) -> None:
             if stage.startswith(stages) and 0 < done < total:
                 write(source, ["other w1", *TEXTS])
 
