@@ -1,13 +1,16 @@
 """Many documents: each is what `release` gives with the document's own generator."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
 from dpcore.mechanisms.bulk.documents import bulk
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.casing import CasePolicy
@@ -31,7 +34,7 @@ TEXTS = [
 ]
 
 
-def plain(mechanism, epsilon, ids, **options: Any):
+def plain(mechanism: Mechanism, epsilon: float, ids: Sequence[str], **options: Any) -> list[str]:
     """The twin: one document after the other."""
     found = []
     for text, name in zip(TEXTS, ids, strict=True):
@@ -56,7 +59,9 @@ def test_documents_are_what_release_gives(name: str) -> None:
 def test_every_document_has_a_cipher_of_its_own() -> None:
     documents, used = encode_all(TEXTS, LEXICON), []
 
-    def sampler(rngs, words, offsets):
+    def sampler(
+        rngs: Any, words: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         used.extend(rngs)
         return words
 
