@@ -16,7 +16,7 @@ NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == NETWORK_T
 CLEAN = [name for name in NAMES if "-noise-" not in name]
 
 
-def lexicon_of(name):
+def lexicon_of(name: str) -> str:
     return EXPERIMENTS[name].plan.lexicons[0]
 
 

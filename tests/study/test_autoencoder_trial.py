@@ -21,6 +21,7 @@ from dpcore.study.autoencoder_trial import (
     sentences_of,
 )
 from dpcore.study.plan import Arm, Plan
+from dpcore.study.rows import Row
 from dpcore.study.sources import gather
 from tests import needs
 from tests.study import toy_corpus
@@ -55,7 +56,7 @@ def rows_of(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     return rows
 
 
-def value(rows, quantity, learner, epsilon=None):
+def value(rows: list[Row], quantity: str, learner: str, epsilon: float | None = None) -> float:
     found = [
         row["value"]
         for row in rows
@@ -110,7 +111,7 @@ def test_one_network_serves_every_arm(
     trained = []
     real = autoencoder_training.train
 
-    def counted(*arguments: Any, **more: Any):
+    def counted(*arguments: Any, **more: Any) -> Any:
         trained.append(more["noise"])
         return real(*arguments, **more)
 

@@ -8,10 +8,17 @@ import pytest
 from dpcore.learn.bags import bags_of
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.mechanisms.registry import create
-from dpcore.study.labelled_trial import ATTACKS, Wanted, halves, labelled_trial, read_material
+from dpcore.study.labelled_trial import (
+    ATTACKS,
+    Material,
+    Wanted,
+    halves,
+    labelled_trial,
+    read_material,
+)
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.rows import COLUMNS, PRIVATE, Prepared
+from dpcore.study.rows import COLUMNS, PRIVATE, Prepared, Row
 from dpcore.study.utility import baseline, trial
 from tests.fixtures import MakeRng
 from tests.study import toy_corpus
@@ -25,14 +32,14 @@ def lexicon() -> Any:
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory):
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelledTexts, ...]:
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
     return tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
 
 
 @pytest.fixture(scope="module")
-def material(parts, lexicon: Any):
+def material(parts: tuple[LabelledTexts, ...], lexicon: Any) -> Material:
     reversed_names = tuple(
         LabelledTexts.of(part.texts, [1 - label for label in part.labels.tolist()])
         for part in parts
@@ -40,7 +47,7 @@ def material(parts, lexicon: Any):
     return read_material({"mine": parts, "turned": reversed_names}, lexicon)
 
 
-def values(rows, quantity, **where: Any):
+def values(rows: list[Row], quantity: str, **where: Any) -> dict[Any, Any]:
     return {
         (row["epsilon"], row.get("data", ""), row["learner"], row["tested_on"]): row["value"]
         for row in rows
@@ -48,7 +55,9 @@ def values(rows, quantity, **where: Any):
     }
 
 
-def test_it_agrees_with_a_trial_of_one_labelling(material, parts, lexicon: Any) -> None:
+def test_it_agrees_with_a_trial_of_one_labelling(
+    material: Material, parts: tuple[LabelledTexts, ...], lexicon: Any
+) -> None:
     mechanism = create("madlib", lexicon)
     found = list(labelled_trial(material, mechanism, (1.0, 9.0), 3, Wanted(NAMES)))
     prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
@@ -63,7 +72,9 @@ def test_it_agrees_with_a_trial_of_one_labelling(material, parts, lexicon: Any) 
         assert turned[epsilon, "turned", learner, where] == pytest.approx(share, abs=0.02)
 
 
-def test_the_baseline_is_the_plain_one(material, parts, lexicon: Any) -> None:
+def test_the_baseline_is_the_plain_one(
+    material: Material, parts: tuple[LabelledTexts, ...], lexicon: Any
+) -> None:
     found = list(labelled_trial(material, None, (), 3, Wanted(NAMES, compared=5)))
     prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
     plain = [row | {"data": "mine"} for row in baseline(*prepared, lexicon, NAMES, 3)]
@@ -73,7 +84,7 @@ def test_the_baseline_is_the_plain_one(material, parts, lexicon: Any) -> None:
     assert all(row["epsilon"] is None and set(row) <= set(COLUMNS) for row in found)
 
 
-def test_membership_is_inferred_where_it_is_wanted(material, lexicon: Any) -> None:
+def test_membership_is_inferred_where_it_is_wanted(material: Material, lexicon: Any) -> None:
     mechanism = create("madlib", lexicon)
     wanted = Wanted(NAMES, attacked=("tf-idf",))
     clean = list(labelled_trial(material, None, (), 0, wanted))
@@ -91,10 +102,10 @@ def test_membership_is_inferred_where_it_is_wanted(material, lexicon: Any) -> No
     assert sum(row["quantity"] == "accuracy" for row in clean) == 4  # those of quarters left out
 
 
-def test_every_classifier_can_be_watched(material, lexicon: Any) -> None:
+def test_every_classifier_can_be_watched(material: Material, lexicon: Any) -> None:
     seen = []
 
-    def watch(name, learner, epsilon, model, tests) -> None:
+    def watch(name: str, learner: str, epsilon: float, model: Any, tests: Any) -> None:
         seen.append((name, learner, epsilon, model.accuracy(tests, material.labels[name][1])))
 
     mechanism = create("tem", lexicon)

@@ -16,7 +16,7 @@ ARMS = (
 )
 
 
-def plan(**changed: Any):
+def plan(**changed: Any) -> Plan:
     fields = {"name": "p", "task": "dpcore.study.x:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"data": ("a", "b"), "options": (("trees", 3), ("cut", "x"))} | changed)
 

@@ -31,27 +31,27 @@ OWN = {"label": "tem", "mechanism": "tem", "lexicon": "l", "data": "d", "seed": 
 KINDS = ("runs", "experiments")
 
 
-def trials():
+def trials() -> pd.DataFrame:
     return tidy([OWN | row("accuracy", 0.7, epsilon=1.0, learner="a"), OWN | row("bleu", 55.0)])
 
 
 @pytest.fixture(scope="module")
-def words(record_tiny: Callable[..., Any]):
+def words(record_tiny: Callable[..., Any]) -> Any:
     return record_tiny()
 
 
 @pytest.fixture(params=KINDS)
-def made(request: pytest.FixtureRequest, words):
+def made(request: pytest.FixtureRequest, words: Any) -> Any:
     return words if request.param == "runs" else (ENTRY, trials())
 
 
 @pytest.fixture
-def folder(tmp_path: Path, made):
+def folder(tmp_path: Path, made: Any) -> Path:
     write_recorded(*made, tmp_path / "out")
     return tmp_path / "out"
 
 
-def test_what_is_written_is_read(folder, made: str) -> None:
+def test_what_is_written_is_read(folder: Path, made: str) -> None:
     entry, table = made
     found = read_recorded(entry.name, folder)
     pd.testing.assert_frame_equal(found.table, table, check_exact=True, check_dtype=False)
@@ -63,7 +63,7 @@ def test_what_is_written_is_read(folder, made: str) -> None:
     assert files == [MANIFEST, f"{entry.name}.parquet"]
 
 
-def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words) -> None:
+def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path / "trials")
     found = read_recorded("toy", tmp_path / "trials")
     assert tuple(found.table.columns) == COLUMNS
@@ -76,7 +76,7 @@ def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words) -
     assert set(measured.rows("nw", word="w3")["series"]) == {"madlib, words"}
 
 
-def test_a_second_study_joins_and_the_same_one_replaces(folder, made: str) -> None:
+def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: str) -> None:
     entry, table = made
     write_recorded(dataclasses.replace(entry, name="another"), table, folder)
     write_recorded(dataclasses.replace(entry, seconds=7.0), table, folder)
@@ -84,7 +84,7 @@ def test_a_second_study_joins_and_the_same_one_replaces(folder, made: str) -> No
     assert read_recorded(entry.name, folder).entry.seconds == 7.0
 
 
-def test_one_folder_holds_one_kind(tmp_path: Path, words) -> None:
+def test_one_folder_holds_one_kind(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path)
     with pytest.raises(StudyError, match="of another kind"):
         write_recorded(*words, tmp_path)
@@ -102,7 +102,7 @@ def test_examples_are_kept_beside_the_numbers(tmp_path: Path) -> None:
     assert read_recorded("toy", tmp_path).examples is None
 
 
-def test_a_changed_table_is_refused(folder, made: str) -> None:
+def test_a_changed_table_is_refused(folder: Path, made: str) -> None:
     name = made[0].name
     path = folder / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -113,7 +113,7 @@ def test_a_changed_table_is_refused(folder, made: str) -> None:
         read_recorded(name, folder)
 
 
-def _edit(folder, change) -> None:
+def _edit(folder: Path, change: Callable[..., Any]) -> None:
     path = folder / MANIFEST
     facts = json.loads(path.read_text(encoding="utf-8"))
     change(facts, next(name for name in KINDS if name in facts))
@@ -132,7 +132,7 @@ def _edit(folder, change) -> None:
         (lambda m, kind: m.update({kind: {}}), "lists no results"),
     ],
 )
-def test_a_damaged_manifest_is_refused(folder, change: Callable[..., Any], said: str) -> None:
+def test_a_damaged_manifest_is_refused(folder: Path, change: Callable[..., Any], said: str) -> None:
     _edit(folder, change)
     with pytest.raises(StudyError, match=said):
         read_manifest(folder)
@@ -163,7 +163,7 @@ def test_an_entry_of_an_experiment_has_the_fields_of_one(
     ],
 )
 def test_an_entry_of_words_has_the_fields_of_one(
-    tmp_path: Path, words, change: Callable[..., Any], said: str
+    tmp_path: Path, words: Any, change: Callable[..., Any], said: str
 ) -> None:
     write_recorded(*words, tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
@@ -171,7 +171,7 @@ def test_an_entry_of_words_has_the_fields_of_one(
         read_manifest(tmp_path)
 
 
-def test_what_is_no_manifest_is_refused(tmp_path: Path, folder) -> None:
+def test_what_is_no_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StudyError, match="no recorded results"):
         read_manifest(tmp_path / "nowhere")
     (folder / MANIFEST).write_text("{", encoding="utf-8")
@@ -179,7 +179,7 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, folder) -> None:
         read_manifest(folder)
 
 
-def test_an_unknown_study_names_the_recorded_ones(folder, made: str) -> None:
+def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: str) -> None:
     with pytest.raises(StudyError, match=f"recorded are: {made[0].name}"):
         read_recorded("nothing", folder)
 
@@ -196,7 +196,9 @@ def test_an_unknown_study_names_the_recorded_ones(folder, made: str) -> None:
         (lambda t: t[:0], "needs rows"),
     ],
 )
-def test_a_wrong_table_of_words_is_refused(words, change: Callable[..., Any], said: str) -> None:
+def test_a_wrong_table_of_words_is_refused(
+    words: Any, change: Callable[..., Any], said: str
+) -> None:
     with pytest.raises(StudyError, match=said):
         check_words(change(words[1]), 50)
 

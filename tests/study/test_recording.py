@@ -24,12 +24,12 @@ RUNS = 50
 
 
 @pytest.fixture(scope="module")
-def made(record_tiny: Callable[..., Any]):
+def made(record_tiny: Callable[..., Any]) -> Any:
     return record_tiny(Options(seed=3))
 
 
 def test_the_same_seed_gives_the_same_table_and_another_does_not(
-    record_tiny: Callable[..., Any], made
+    record_tiny: Callable[..., Any], made: Any
 ) -> None:
     again = record_tiny(Options(seed=3))
     pd.testing.assert_frame_equal(made[1], again[1], check_exact=True)
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_table_and_another_does_not(
 
 
 def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
-    tiny: Study, record_tiny: Callable[..., Any], made, tmp_path: Path
+    tiny: Study, record_tiny: Callable[..., Any], made: Any, tmp_path: Path
 ) -> None:
     facts, table = record_tiny(Options(seed=3), workers=2, work=tmp_path)
     pd.testing.assert_frame_equal(made[1], table, check_exact=True)
@@ -52,7 +52,9 @@ def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
     assert said == [(0, 1), (1, 1)]
 
 
-def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny: Study, made) -> None:
+def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(
+    tiny: Study, made: Any
+) -> None:
     entry, table = made
     assert tuple(check_words(table, RUNS).columns) == WORD_COLUMNS
     for series in tiny.plan.arms:
@@ -65,7 +67,9 @@ def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny: St
     assert entry.words == 12
 
 
-def test_a_mean_is_that_of_the_measurement(tiny: Study, vocabulary: CountedLexicon, made) -> None:
+def test_a_mean_is_that_of_the_measurement(
+    tiny: Study, vocabulary: CountedLexicon, made: Any
+) -> None:
     mechanism = create("truncated-gumbel", vocabulary.lexicon)
     selection = choose_words(tiny, vocabulary, Options(seed=3))
     found = summarise(measure(mechanism, selection, [1e3], runs=RUNS), "nw")
@@ -79,7 +83,7 @@ def test_a_mean_is_that_of_the_measurement(tiny: Study, vocabulary: CountedLexic
     assert row["mean_low"] == row["mean"] == row["mean_high"]
 
 
-def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made) -> None:
+def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made: Any) -> None:
     table = made[1]
     rows = table[(table["series"] == "truncated-gumbel") & (table["epsilon"] == 1e-3)]
     assert set(rows["status"]) == {UNDEFINED}
@@ -87,14 +91,14 @@ def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made
     assert set(table.loc[table["epsilon"] != 1e-3, "status"]) == {MEASURED}
 
 
-def test_named_words_are_recorded_one_by_one(made) -> None:
+def test_named_words_are_recorded_one_by_one(made: Any) -> None:
     rows = made[1][made[1]["series"] == "madlib, words"]
     assert set(rows["word"]) == {"w3", "w7"}
     assert set(rows["words"]) == {1}
 
 
 def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(
-    vocabulary: CountedLexicon, made
+    vocabulary: CountedLexicon, made: Any
 ) -> None:
     table = made[1]
     assert table.loc[table["series"] != "trlaplace", "true_delta"].isna().all()
@@ -122,7 +126,7 @@ def test_an_impossible_number_of_words_is_refused(
         choose_words(tiny, vocabulary, Options(words=words))
 
 
-def test_the_command_makes_the_result_again(made) -> None:
+def test_the_command_makes_the_result_again(made: Any) -> None:
     assert made[0].command == "python -m dpcore study run tiny --data ../shared/data --seed 3"
 
 

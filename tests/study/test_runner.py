@@ -15,6 +15,7 @@ import pytest
 from dpcore.errors import LexiconError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.study.plan import BASELINE, Arm, Plan
+from dpcore.study.rows import Row
 from dpcore.study.runner import COLUMNS, collected, left, run
 from dpcore.study.sources import Sources, gather
 from tests.mechanisms import lexicons
@@ -24,16 +25,16 @@ ARMS = (Arm("tem", (1.0, 2.0, 3.0)), Arm(BASELINE))
 LEXICON = lexicons.cloud(40, 5)
 
 
-def plan(**changed: Any):
+def plan(**changed: Any) -> Plan:
     fields = {"name": "p", "task": "tests.study.tasks:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"lexicons": ("small",)} | changed)
 
 
-def sources(made, folder, **files: Any):
+def sources(made: Plan, folder: Path, **files: Any) -> Sources:
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
-def noise(rows):
+def noise(rows: list[Row]) -> list[Row]:
     return [{k: row[k] for k in (*COLUMNS, "noise", "shared")} for row in rows]
 
 

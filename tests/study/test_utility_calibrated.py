@@ -10,7 +10,13 @@ from dpcore.study.rows import COLUMNS, row
 from dpcore.study.utility_calibrated import EQUAL_COLUMNS, LOSS, at_equal, loss_sentence, losses
 
 
-def rows(label, quantity, values, seeds=(0, 1), **more: Any):
+def rows(
+    label: str,
+    quantity: str,
+    values: dict[float, float],
+    seeds: tuple[int, ...] = (0, 1),
+    **more: Any,
+) -> list[dict[str, Any]]:
     return [
         row(quantity, value + 0.01 * seed, epsilon=epsilon, **more)
         | {"label": label, "mechanism": label, "lexicon": "toy", "data": "", "seed": seed}
@@ -20,7 +26,7 @@ def rows(label, quantity, values, seeds=(0, 1), **more: Any):
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> pd.DataFrame:
     tested = {"learner": "averaged", "tested_on": "private"}
     proved = {"seeds": (0,), "variant": str(Status.PROVED)}
     refuted = proved | {"variant": str(Status.REFUTED)}
@@ -43,7 +49,7 @@ def table():
 ACCURACY = ("accuracy", {"learner": "averaged", "tested_on": "private"})
 
 
-def test_two_quantities_are_joined_at_the_same_epsilon(table) -> None:
+def test_two_quantities_are_joined_at_the_same_epsilon(table: pd.DataFrame) -> None:
     found = at_equal(table, ("nw", {}), ACCURACY)
     assert tuple(found.columns) == EQUAL_COLUMNS
     points = {(r.curve, r.epsilon): (r.x, r.mean) for r in found.itertuples()}
@@ -55,7 +61,9 @@ def test_two_quantities_are_joined_at_the_same_epsilon(table) -> None:
     assert found["trials"].tolist() == [2, 2, 2]
 
 
-def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(table) -> None:
+def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(
+    table: pd.DataFrame,
+) -> None:
     known = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
     assert known["madlib", 9.0] == 90.0
     assert known["tem", 1.0] == pytest.approx(6.0)  # 0.6 / 1 of the claimed 10
@@ -66,7 +74,7 @@ def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(t
     assert set(drawn["curve"]) == {"madlib", "tem", "gaussian"}
 
 
-def test_it_is_said_what_is_unknown_and_what_has_a_delta(table) -> None:
+def test_it_is_said_what_is_unknown_and_what_has_a_delta(table: pd.DataFrame) -> None:
     said = loss_sentence(table)
     assert "(the guarantee is refuted): trlaplace." in said
     assert "Together with a δ: gaussian." in said
@@ -74,6 +82,6 @@ def test_it_is_said_what_is_unknown_and_what_has_a_delta(table) -> None:
     assert loss_sentence(without) == ""
 
 
-def test_no_measure_of_privacy_gives_no_points(table) -> None:
+def test_no_measure_of_privacy_gives_no_points(table: pd.DataFrame) -> None:
     assert not len(at_equal(table, ("auc", {}), ACCURACY))
     assert not len(at_equal(table[table["quantity"] == "accuracy"], (LOSS, {}), ACCURACY))

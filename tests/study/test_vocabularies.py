@@ -25,11 +25,11 @@ TEXTS = ["The dog barks.", "A dog; the dog!", "In London a well-known<br />cat 4
 
 
 @pytest.fixture
-def lexicon():
+def lexicon() -> Lexicon:
     return Lexicon("few", WORDS, lexicons.cloud(len(WORDS), 3).vectors)
 
 
-def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon) -> None:
+def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon: Lexicon) -> None:
     counts, unknown = count_words((text.replace("<br />", " ") for text in TEXTS), lexicon)
     plain = Counter("the dog barks a dog the dog London a well-known cat".split())
     assert dict(zip(WORDS, counts.tolist(), strict=True)) == {w: plain[w] for w in WORDS}
@@ -37,7 +37,7 @@ def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, lexicon, monkeypatch: pytest.MonkeyPatch):
+def folder(tmp_path: Path, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save(tmp_path / "v.npy", lexicon.vectors)
     (tmp_path / "v.vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     table = {"text": [*TEXTS, TEXTS[0], "cat cat cat"], "split": ["train"] * 4 + ["test"]}
@@ -48,7 +48,7 @@ def folder(tmp_path: Path, lexicon, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_most_frequent_words_in_the_order_of_the_vectors(
-    folder, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = load_vocabulary("toy", folder)
     assert found.lexicon.words == ("the", "dog", "barks", "a")
@@ -59,7 +59,7 @@ def test_the_most_frequent_words_in_the_order_of_the_vectors(
     assert load_vocabulary("toy", folder).lexicon.fingerprint == found.lexicon.fingerprint
 
 
-def test_what_is_missing_is_said(folder, tmp_path: Path) -> None:
+def test_what_is_missing_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"does not hold imdb.parquet and glove840b"):
         load_vocabulary("imdb", tmp_path)
     with pytest.raises(StudyError, match=r"give their folder"):
