@@ -3,8 +3,10 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -24,11 +26,11 @@ GUARANTEE = {"kind", "epsilon", "status", "reason", "source", "statement"}
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
-def admissible(name: str, vectors):
+def admissible(name: str, vectors: str) -> str:
     allowed = create(name, load(vectors)).admissible
     return str(min(max(2.0 * allowed.low, 3.0), 0.5 * allowed.high))
 
@@ -45,7 +47,7 @@ def test_mechanisms_lists_every_key_with_its_parameters(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("name", SHORT)
 def test_distribution_sums_to_one_and_says_whether_it_is_exact(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     found = result(
         capsys, "distribution", "--mechanism", name, "--epsilon", admissible(name, vectors),
@@ -61,7 +63,7 @@ def test_distribution_sums_to_one_and_says_whether_it_is_exact(
 
 @pytest.mark.parametrize("name", SHORT)
 def test_path_covers_a_range_of_epsilon_without_gaps(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     found = result(
         capsys, "path", "--mechanism", name, "--word", "doctor", "--seed", "3",
@@ -79,7 +81,7 @@ def test_path_covers_a_range_of_epsilon_without_gaps(
 
 @pytest.mark.parametrize("name", SHORT)
 def test_rewrite_says_what_became_of_each_token(
-    capsys: pytest.CaptureFixture[str], vectors, name: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
     found = result(
         capsys, "rewrite", "--mechanism", name, "--epsilon", admissible(name, vectors),
@@ -95,7 +97,7 @@ def test_rewrite_says_what_became_of_each_token(
 
 
 def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     options = (
         "rewrite", "--mechanism", "tem", "--epsilon", "0.1", "--lexicon", vectors,
@@ -111,13 +113,13 @@ def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(
 
 
 def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
-    capsys: pytest.CaptureFixture[str], vectors, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], vectors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the command hands to the mechanism, without and with a seed."""
     used = []
     sample, paths = TruncatedExponential.sample, TruncatedExponential.paths
 
-    def watched(method):
+    def watched(method: Callable[..., Any]) -> Callable[..., Any]:
         return lambda self, rng, *a, **k: (
             used.append(rng.bit_generator) or method(self, rng, *a, **k)
         )
@@ -131,7 +133,10 @@ def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
 
 
 def test_rewrite_reads_a_file_and_standard_input(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    vectors: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / "text.txt"
     file.write_text("weather\nterrible weather\n", encoding="utf-8")
@@ -145,7 +150,7 @@ def test_rewrite_reads_a_file_and_standard_input(
 
 
 def test_an_approximate_search_is_for_noise_added_first(
-    capsys: pytest.CaptureFixture[str], vectors
+    capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     options = ("rewrite", "--lexicon", vectors, "--text", "weather", "--approximate-search")
     for name, epsilon in (("madlib", "1000"), ("trlaplace", "0.1"), ("gaussian", "1e6")):
@@ -159,7 +164,7 @@ def test_an_approximate_search_is_for_noise_added_first(
     assert (code, "--seed" in err) == (2, True)
 
 
-def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors) -> None:
+def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     base = ("distribution", "--epsilon", "5", "--word", "doctor", "--lexicon", vectors)
     found = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")
     assert found["parameters"]["beta"] == 0.25
@@ -172,7 +177,7 @@ def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors)
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("epsilon", ["0", "nan", "-1", "1e400", "inf", "lots", ""])
 def test_a_wrong_epsilon_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, name: str, epsilon: str
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str, epsilon: str
 ) -> None:
     code, out, err = run(
         capsys, "rewrite", "--mechanism", name, f"--epsilon={epsilon}", "--text", "weather",
@@ -257,7 +262,7 @@ def test_a_file_that_is_missing_binary_or_empty_is_one_sentence(
 
 
 def test_a_vector_file_cut_in_the_middle_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
 ) -> None:
     cut = tmp_path / "cut.vec"
     cut.write_bytes(Path(vectors).read_bytes()[:5000])

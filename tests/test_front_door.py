@@ -17,13 +17,15 @@ from dpcore.errors import DpcoreError, EpsilonError, UnknownMechanismError, Unkn
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.words import named
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.rewrite.sentence import Sentence
 from tests.mechanisms.contract import SMALL, every_mechanism, make, typical
 
 PACKAGE = Path(dpcore.__file__).parent
 
 
-def front_door():
+def front_door() -> tuple[Lexicon, TruncatedExponential, Sentence]:
     lexicon = Lexicon("<small>", ("the", "<b>bold</b>", "doctor", "nurse", "rain"), np.eye(5))
     tem = dpcore.mechanism("tem", lexicon)
     text = dpcore.read("The doctor, <i>the</i> nurse & rain.", lexicon)
@@ -295,12 +297,12 @@ class _Tags(HTMLParser):
         self.open: list[str] = []
         self.seen: set[str] = set()
 
-    def handle_starttag(self, tag, attrs) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str]]) -> None:
         assert {name for name, _ in attrs} <= {"style"}
         self.open.append(tag)
         self.seen.add(tag)
 
-    def handle_endtag(self, tag) -> None:
+    def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
 

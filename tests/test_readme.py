@@ -129,7 +129,7 @@ def test_the_changelog_begins_with_this_version() -> None:
     assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__
 
 
-def _headings(page):
+def _headings(page: Path) -> set[str]:
     """The addresses of a page's headings, as a reader of Markdown makes them."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

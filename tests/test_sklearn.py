@@ -25,7 +25,7 @@ KEEPS = 90.0  # of 7 words at distance 9·√2, each stays but with probability 
 MIXES = 1e-6  # every word is nearly equally likely
 
 
-def words(texts: list[str]):
+def words(texts: list[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
