@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from dpcore.learn.bags import Bags
 from dpcore.learn.linear.linear import LinearModel
@@ -31,6 +31,6 @@ def case(
     return linear, bags(texts), table
 
 
-def bags(texts: Sequence[NDArray[np.int64]]) -> Bags:
-    offsets = np.concatenate(([0], np.cumsum([len(t) for t in texts])))
-    return Bags(np.concatenate(texts).astype(np.int64), offsets, WORDS)
+def bags(texts: Sequence[ArrayLike]) -> Bags:
+    offsets = np.concatenate(([0], np.cumsum([np.size(t) for t in texts])))
+    return Bags(np.concatenate([np.asarray(t) for t in texts]).astype(np.int64), offsets, WORDS)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,7 +9,7 @@ from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
-from dpcore.learn.classifiers import Learner, train
+from dpcore.learn.classifiers import Kind, Learner, train
 from dpcore.learn.linear.certificate import certify_linear, changes_allowed
 from dpcore.learn.linear.linear import LinearModel
 from dpcore.learn.substitutions import Substitutions
@@ -134,7 +136,7 @@ def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
     linear, documents, table = case(generator, documents=40)
     labels = np.arange(40) % 2
     for kind in ("averaged", "tf-idf"):
-        victim = train(Learner(kind), documents, labels, linear.vectors, generator)
+        victim = train(Learner(Kind(kind)), documents, labels, linear.vectors, generator)
         label = int(victim.predict(documents.part([1]))[0])
         found = attack(
             victim,
@@ -158,7 +160,7 @@ def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
         ({"share": np.nan}, "share of words"),
     ],
 )
-def test_bad_settings_are_refused(changed: dict[str, float], said: str) -> None:
+def test_bad_settings_are_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         Genetic(**changed)
 

@@ -30,7 +30,7 @@ LEXICON = Lexicon("small", WORDS, np.eye(7, dtype=np.float32))
 TEXT = ["The cat sat on the mat. The zebra sat!", "e-mail the cat", "zebra", "cat cat cat"]
 
 
-def counted(least: int = 1, weight: float = 1) -> Any:
+def counted(least: int = 1, weight: int = 1) -> Any:
     return count(LEXICON, [([sentences(TEXT)], weight)], CountPlan(1, least))
 
 

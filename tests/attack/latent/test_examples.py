@@ -31,6 +31,7 @@ def test_the_bundled_examples_are_whole() -> None:
         assert one.text in found.texts
         assert (one.output == "") <= (one.in_corpus or one.mechanism != "")
         if one.mechanism:
+            assert one.epsilon is not None
             form = FORMS[one.mechanism]
             assert one.true_epsilon == pytest.approx(true_epsilon(form, one.epsilon, dimension))
     assert {one.mechanism for one in found.rewrites} == {"", *FORMS}

@@ -39,7 +39,7 @@ def density(
 def drawn(
     rng: np.random.Generator,
     form: LatentForm,
-    true: int,
+    true: Any,
     epsilon: float,
     norm: float = 1.0,
     candidates: NDArray[np.float64] = POINTS,
@@ -63,7 +63,7 @@ def test_the_posterior_is_bayes_rule_by_enumeration(
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("true", [0, 1, 2])
-def test_the_ranks_have_their_exact_law(form: LatentForm, true: int, rng: MakeRng) -> None:
+def test_the_ranks_have_their_exact_law(form: LatentForm, true: Any, rng: MakeRng) -> None:
     """One coordinate, three candidates: the law of the rank by quadrature over the noisy vector."""
     epsilon, scale = 1.7, noise_scale(form, 1.7, 1.0, 1)
     edges = np.linspace(-40.0, 40.0, 1_600_001)

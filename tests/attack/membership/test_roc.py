@@ -26,7 +26,7 @@ def labelled(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return truth, np.concatenate((scores.inside, scores.outside))
 
 
-def test_auc_counts_pairs(scores: str) -> None:
+def test_auc_counts_pairs(scores: Scores) -> None:
     pairs = scores.inside[:, None] - scores.outside
     plain = (pairs > 0).mean() + 0.5 * (pairs == 0).mean()
     assert auc(scores) == pytest.approx(plain, abs=1e-12)
@@ -34,7 +34,7 @@ def test_auc_counts_pairs(scores: str) -> None:
     assert auc(Scores(scores.outside.copy(), scores.outside.copy())) == pytest.approx(0.5)
 
 
-def test_roc_goes_through_every_threshold(scores: str) -> None:
+def test_roc_goes_through_every_threshold(scores: Scores) -> None:
     false, true, _ = roc_curve(*labelled(scores), drop_intermediate=False)
     grid = np.unique(false)
     last = [true[false == f].max() for f in grid[1:]]
@@ -48,7 +48,7 @@ def test_roc_goes_through_every_threshold(scores: str) -> None:
 
 
 @pytest.mark.parametrize("rate", [*FEW, 0.1])
-def test_a_rate_keeps_its_false_positives(scores: str, rate: float) -> None:
+def test_a_rate_keeps_its_false_positives(scores: Scores, rate: float) -> None:
     found = rate_at(scores, rate)
     assert (scores.outside > found.threshold).mean() <= rate
     assert found.true_positives == (scores.inside > found.threshold).mean()

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from dpcore.measure.outputs import Outputs, outputs_of
 from dpcore.measure.pair import Pair, output_distance, spread_on_map
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation
 from tests.fixtures import MakeRng
@@ -78,8 +76,10 @@ def test_the_bracket_of_draws_holds_the_truth_on_average(rng: MakeRng) -> None:
     many, ends = 1200, np.empty((1200, 2))
     random = rng(1)
     for i in range(many):
-        pair = [drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))]
-        found = success(*pair, random.random(12) < 0.5)
+        first, second = (
+            drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))
+        )
+        found = success(first, second, random.random(12) < 0.5)
         ends[i] = found.low[0], found.high[0]
     slack = deviation(many, ends.var(axis=0))
     assert ends[:, 0].mean() - slack[0] <= truth <= ends[:, 1].mean() + slack[1]
@@ -109,11 +109,11 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
     epsilons = np.array([2.0]) if mechanism.meaning.name == "METRIC" else np.array([12.0])
     values, errors = [], []
     for seed in range(30):
-        outputs = [
+        first, second = (
             _outputs_with_seed(mechanism, word, epsilons, pair, seed, 300) for word in pair.words
-        ]
+        )
         nearer = pair.distances(pair.words[0]) < pair.distances(pair.words[1])
-        found = success(*outputs, nearer)
+        found = success(first, second, nearer)
         values.append(found.low[0])
         errors.append(found.low_error[0])
     spread = np.var(values, ddof=1)
@@ -122,7 +122,7 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
 
 
 def _outputs_with_seed(
-    mechanism: Mechanism, word: int, epsilons: Sequence[float], pair: Any, seed: int, count: int
+    mechanism: Any, word: int, epsilons: NDArray[np.float64], pair: Any, seed: int, count: int
 ) -> Outputs:
     """As `outputs_of`, with other directions at every call."""
     shared = SharedDirections(Effort(count))

@@ -1,6 +1,7 @@
 """Likelihoods of one output under all words against the laws themselves, one word after another."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_a_column_of_the_published_gumbel_mechanism() -> None:
 
 
 def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
-    mechanism = create("truncated-gumbel", LEXICON)
+    mechanism: Any = create("truncated-gumbel", LEXICON)
     channel = open_channel(mechanism)
     epsilon = 40.0 * mechanism.admissible.low
     b = mechanism.noise_scale(epsilon)

@@ -1,7 +1,7 @@
 """Posteriors, odds and success against Bayes' rule written out on a small vocabulary."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ EPSILON = 2.0
 
 @pytest.fixture(scope="module")
 def tem() -> TruncatedExponential:
-    return create("tem", LEXICON)
+    return cast("TruncatedExponential", create("tem", LEXICON))
 
 
 @pytest.fixture(scope="module")

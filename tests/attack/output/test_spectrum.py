@@ -53,8 +53,8 @@ def test_crafted_vocabularies_are_within_it_too(name: str) -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     scale = float(distances(lexicon.vectors, lexicon.vectors[:1]).max())
     for times in (0.1, 5.0, 100.0):
-        found, errors = spectrum.sums(lambda d, times=times: np.exp(-times * d / scale))
-        true = brute(lexicon, Metric.EUCLIDEAN, lambda d, t=times: np.exp(-t * d / scale))
+        found, errors = spectrum.sums(lambda d: np.exp(-times * d / scale))  # noqa: B023, called at once
+        true = brute(lexicon, Metric.EUCLIDEAN, lambda d: np.exp(-times * d / scale))  # noqa: B023, called at once
         assert np.all(np.abs(found - true) <= errors)
 
 
@@ -74,7 +74,7 @@ def test_several_functions_at_a_time_are_each_alone() -> None:
     rates = np.array([0.5, 2.0, 9.0])
     both, errors = spectrum.sums(lambda d: np.exp(-d[:, None] * rates))
     for i, rate in enumerate(rates):
-        one, error = spectrum.sums(lambda d, rate=rate: np.exp(-d * rate))
+        one, error = spectrum.sums(lambda d: np.exp(-d * rate))  # noqa: B023, called at once
         assert np.allclose(both[:, i], one, rtol=1e-12, atol=1e-15)
         assert np.allclose(errors[:, i], error, rtol=1e-9)
 
@@ -122,7 +122,7 @@ def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng: MakeRng) -> None:
         cells = np.bincount((others / spectrum.width).astype(int), minlength=40)
         assert np.array_equal(cells, spectrum.counts[word])
     for strength in (0.2, 1.0, 2.5, 10.0):
-        sums, errors = spectrum.sums(lambda d, s=strength: np.exp(-np.minimum(s * d, 17.0)))
+        sums, errors = spectrum.sums(lambda d: np.exp(-np.minimum(strength * d, 17.0)))  # noqa: B023, called at once
         true = np.exp(-np.minimum(strength * found, 17.0)).sum(axis=1) - 1.0
         assert np.all(np.abs(sums[words] - true) <= errors[words])
         assert np.all(errors <= 3e-4 * (1.0 + sums))
