@@ -72,6 +72,7 @@ def test_equal_to_the_definition(
     worst = found.worst
     assert worst.loss / worst.distance == pytest.approx(best, rel=1e-12)
     assert worst.log_probability == pytest.approx(logs[worst.word, worst.output], rel=1e-15)
+    assert found.delta_pair is not None
     w, v = found.delta_pair
     assert hockey_stick(logs[w], logs[v], 0.7 * distance[w, v]) == pytest.approx(delta, rel=1e-9)
 

@@ -36,7 +36,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
     missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
-    mechanism = create("truncated-gumbel", lexicons.cloud(30, 5))
+    mechanism: Any = create("truncated-gumbel", lexicons.cloud(30, 5))
     epsilon = 1.5 * mechanism.admissible.low
     right = laws.audit_mechanism(mechanism, epsilon).found
     whole = TruncatedGumbel.log_law

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,14 +62,14 @@ def test_what_is_proved_holds_for_any_inputs(name: str, dimension: int) -> None:
 
 
 def _plane(
-    alpha: float, cut: float, shift: Sequence[float], epsilon: float, points: int = 1200
+    alpha: float, cut: float, shift: NDArray[np.float64], epsilon: float, points: int = 1200
 ) -> float:
     """∫ (p − e^ε·q)₊ over the plane by midpoints, p and q (truncated) Laplace at 0 and `shift`."""
     reach = cut if cut < math.inf else 40.0 / alpha
     middle = (np.arange(points) + 0.5) * (2 * reach / points) - reach
     mass = -math.expm1(-alpha * reach)
 
-    def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def density(x: NDArray[np.floating]) -> NDArray[np.float64]:
         inside = np.abs(x) <= reach
         return np.where(inside, 0.5 * alpha * np.exp(-alpha * np.abs(x)) / mass, 0.0)
 

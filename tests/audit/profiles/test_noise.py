@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_madlib_needs_two_words() -> None:
 def test_a_pair_loses_at_most_epsilon_times_its_distance(name: str, rng: MakeRng) -> None:
     """And at most that: the profile ends at the distance in the noise's own metric."""
     settings = {"dimensions": 3} if name == "random-projection" else {}
-    mechanism = create(name, lexicons.cloud(40, 4), settings)
+    mechanism: Any = create(name, lexicons.cloud(40, 4), settings)
     guarantee = mechanism.guarantee(0.7)
     profile = noise.pair_profile(mechanism, 0.7, 3, 8)
     length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
@@ -94,7 +95,7 @@ def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name: str) -> None:
 
 
 def test_the_worst_pair_under_laplace_noise_is_farthest_in_l1() -> None:
-    mechanism = create("laplace", lexicons.cloud(15, 6))
+    mechanism: Any = create("laplace", lexicons.cloud(15, 6))
     found = noise.worst_pair(mechanism, 0.3)
     apart = np.abs(mechanism.origins[:, None] - mechanism.origins[None]).sum(axis=2)
     assert apart[found.word, found.other] == apart.max()

@@ -1,7 +1,7 @@
 """Privacy profiles against closed forms, brute force and Monte Carlo; every bound on its side."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def _brute(
     laws = []
     for v in shift:
         edges = np.unique(np.concatenate((np.linspace(-cut, cut + v, cells), [-cut, cut, 0, v])))
-        cdf = lambda x: np.clip(  # noqa: E731
+        cdf: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda x: np.clip(  # noqa: E731
             0.5 - 0.5 * np.sign(x) * np.expm1(-alpha * np.abs(np.clip(x, -cut, cut)))
             / np.expm1(-alpha * cut) * -1.0, 0, 1
         )  # fmt: skip
