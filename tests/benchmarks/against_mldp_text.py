@@ -20,6 +20,7 @@ import tempfile
 import venv
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def environment(folder: Path) -> tuple[Path, dict[str, str]]:
     return python, os.environ | {"NLTK_DATA": str(folder / "nltk")}
 
 
-def theirs(folder: Path, given: dict[str, object], vectors: np.ndarray) -> dict[str, list[float]]:
+def theirs(folder: Path, given: dict[str, Any], vectors: np.ndarray) -> dict[str, list[float]]:
     """Seconds to make each of their mechanisms, and seconds a word (median)."""
     python, variables = environment(folder)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")

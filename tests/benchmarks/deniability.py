@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def main(n: int, d: int) -> None:
     vectors *= rng.uniform(0.6, 1.4, (n, 1)).astype(np.float32) * np.float32(6 / np.sqrt(d))
     lexicon = Lexicon("benchmark", tuple(f"w{i}" for i in range(n)), vectors)
     chosen = sample(lexicon, WORDS, rng)
-    madlib = create("madlib", lexicon)
+    madlib: Any = create("madlib", lexicon)
     epsilons = np.geomspace(0.02 * d, 0.4 * d, POINTS)
     print(f"n = {n:,}, d = {d}, {WORDS} words, {RUNS:,} runs, {POINTS} values of ε")
 

@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from dpcore.mechanisms.mechanism import Mechanism
 
@@ -46,7 +47,7 @@ def write(path: Path, documents: int, words: tuple[str, ...]) -> None:
                 end += size
 
 
-def peak(payload: dict) -> dict:
+def peak(payload: dict[str, Any]) -> dict[str, Any]:
     """Peak resident memory of a worker, in megabytes: a job."""
     import resource
 

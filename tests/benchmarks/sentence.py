@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -99,7 +100,7 @@ def main(name: str | None) -> None:
     ranked = timed(lambda: prepare(TEXT, lexicon).rankings(words))
     print(f"  neighbours                 {ranked:8.1f} ms  ×{ranked / product:4.1f}")
     for short, mechanism in mechanisms.items():
-        taken = timed(lambda mechanism=mechanism: draw(sentence, mechanism, 0))
+        taken = timed(partial(draw, sentence, mechanism, 0))
         print(f"  {short:27s}{taken:8.1f} ms  ×{taken / product:4.1f}")
     drawn = draw(sentence, mechanisms["madlib"], 0)
     moved = timed(lambda: drawn.at(10.0))
