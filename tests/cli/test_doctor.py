@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.shell import run
 from tests.test_repository import EXTRAS, PROJECT
 
 
-def by_name() -> dict:
+def by_name() -> dict[str, Any]:
     return {one.name: one for one in examine()}
 
 

@@ -132,7 +132,7 @@ def test_an_unwritable_cache_is_told(run: Callable[..., Any], path: Path, cache:
 def test_fetch_passes_everything_on(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    asked = {}
+    asked: dict[str, Any] = {}
 
     def fake(source: Any, **options: Any) -> Any:
         asked.update(options, source=source)

@@ -127,7 +127,7 @@ def test_dask_workers_give_the_same_bytes_though_one_is_killed(
     vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.txt"
-    killed = []
+    killed: list[int] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
         with Cluster(workers=2) as cluster:
