@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dask.distributed import Client
@@ -121,7 +122,11 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) ->
     place = tmp_path / "scheduler.json"
     dask = [sys.executable, "-W", "ignore", "-m", "dask"]
     options = ("--scheduler-file", str(place), "--no-dashboard")
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {
+        "env": environment,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     host = ("--host", "127.0.0.1", "--port", "0")
     with contextlib.ExitStack() as stack:
         started = []

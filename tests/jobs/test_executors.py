@@ -41,7 +41,7 @@ def test_every_job_is_done_once(workers: int) -> None:
 def test_what_a_job_tells_is_heard_before_its_result(
     kind: Callable[..., Any] | type[Serial],
 ) -> None:
-    heard = []
+    heard: list[Any] = []
     with kind(heard.append) as pool:
         for payload, result in pool.run(f"{TASKS}:tell_of_it", jobs(6)):
             told = [one["half"] for one in heard if one["of"] == payload["x"]]
