@@ -154,7 +154,7 @@ def test_a_loss_that_is_no_number_is_said() -> None:
         {"threads": 0},
     ],
 )
-def test_settings_are_checked(wrong: dict[str, float]) -> None:
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         dataclasses.replace(SETTINGS, **wrong)
 

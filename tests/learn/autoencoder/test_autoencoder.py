@@ -156,6 +156,6 @@ def test_without_clipping_metric_mechanisms_are_read_too() -> None:
     [{"hidden": 0}, {"dropout": 1.0}, {"dropout": float("nan")}, {"norm": 0.0},
      {"norm": float("inf")}],
 )  # fmt: skip
-def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="got"):
         Architecture(**settings)

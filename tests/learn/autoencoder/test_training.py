@@ -92,7 +92,11 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path: Path, noisy: bool) 
 def test_another_run_is_not_gone_on_with(tmp_path: Path, change: dict[str, Any]) -> None:
     state = tmp_path / "state.safetensors"
     train(texts(), LEXICON, ARCHITECTURE, dataclasses.replace(TRAINING, epochs=1), state=state)
-    given = {"texts": texts(), "lexicon": LEXICON, "architecture": ARCHITECTURE} | change
+    given: dict[str, Any] = {
+        "texts": texts(),
+        "lexicon": LEXICON,
+        "architecture": ARCHITECTURE,
+    } | change
     with pytest.raises(ParameterError, match="begun with other settings"):
         train(training=TRAINING, state=state, **given)
 

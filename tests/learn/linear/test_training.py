@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -172,7 +174,7 @@ def test_training_is_deterministic_and_reports(rng: MakeRng) -> None:
         ({"rounds": 0}, "rounds"),
     ],
 )
-def test_bad_settings_are_refused(changed: dict[str, float], said: str) -> None:
+def test_bad_settings_are_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         LinearTraining(**changed)
 

@@ -1,5 +1,7 @@
 """Looking at one picture: the picture, its decoded code, or the units of the first layer."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -36,7 +38,7 @@ def test_the_code_is_decoded_as_principal_components_do() -> None:
 
 def test_the_units_of_the_first_layer_are_rectified() -> None:
     place = Place.FIRST_LAYER
-    layer = layer_at(place)
+    layer: Any = layer_at(place)
     seen = look_at(layer, place, DATA.test[7], np.random.default_rng(1))
     assert seen.clean.shape == (4, 8)
     np.testing.assert_allclose(seen.clean.ravel(), np.maximum(layer.matrix @ DATA.test[7], 0))

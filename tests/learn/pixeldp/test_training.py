@@ -18,7 +18,7 @@ from dpcore.learn.pixeldp.training import Regime, added_noise, train_layer_free,
 from tests.fixtures import MakeRng, Uninstall
 from tests.learn.pictures import only
 
-QUICK = {"channels": 3, "epochs": 12}
+QUICK: dict[str, Any] = {"channels": 3, "epochs": 12}
 
 
 def certified(model: Any, data: Digits, rng: np.random.Generator, draws: int = 100) -> Any:

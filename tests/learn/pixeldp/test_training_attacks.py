@@ -211,7 +211,7 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, pla
 
     generator = rng()
     data = some_digits(10, 30)
-    settings = {"place": place, "data": data, "channels": 4, "epochs": 40}
+    settings: dict[str, Any] = {"place": place, "data": data, "channels": 4, "epochs": 40}
     model = train_pixeldp(Accounting.ANALYTIC, 0.3, 2, generator, **settings)
     layer = model.layer
     matrix = np.eye(64) if layer.matrix is None else layer.matrix

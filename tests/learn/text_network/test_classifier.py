@@ -169,6 +169,6 @@ def test_what_does_not_fit_is_refused() -> None:
         {"dropout": float("nan")},
     ],
 )
-def test_shapes_are_checked(wrong: dict[str, float | str]) -> None:
+def test_shapes_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         Shape(**{"kind": Kind.CNN, "dimension": 5, "classes": 3} | wrong)
