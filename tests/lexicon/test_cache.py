@@ -105,7 +105,7 @@ def test_without_a_writable_folder_everything_works_and_the_status_says_so(
     unwritable: Path, rng: MakeRng
 ) -> None:
     vectors = rng().standard_normal((30, 4)).astype(np.float32)
-    lexicon = Lexicon("some", [f"w{i}" for i in range(30)], vectors)
+    lexicon = Lexicon("some", tuple(f"w{i}" for i in range(30)), vectors)
     assert lexicon.extent.exact
     assert lexicon.neighbours(3).indices.shape == (30, 3)
     assert not keep(PRINT, "thing", sample())
@@ -156,7 +156,7 @@ for _ in range(15):
 def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder: Path) -> None:
     environment = {**os.environ, "DPCORE_CACHE": str(folder), "PYTHONPATH": str(ROOT)}
 
-    def run(_: int) -> CompletedProcess:
+    def run(_: int) -> CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", RACER], env=environment, capture_output=True, text=True
         )

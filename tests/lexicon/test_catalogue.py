@@ -141,7 +141,7 @@ for _ in range(20):
 
 def test_words_of_any_unicode_survive(tmp_path: Path) -> None:
     words = ("a\u00a0b", "\u2028", "\u0085x", "\r", "😀", "é", "e\u0301")
-    lexicon = Lexicon("odd", words, np.arange(14.0).reshape(7, 2))
+    lexicon = Lexicon("odd", words, np.arange(14, dtype=np.float32).reshape(7, 2))
     write_stored(lexicon, tmp_path / "odd", {})
     assert read_stored(tmp_path / "odd").words == words
     assert read_stored(tmp_path / "odd").fingerprint == lexicon.fingerprint
@@ -170,6 +170,6 @@ def test_without_a_bundled_lexicon_the_default_says_what_is_missing(
         load()
     assert available() == []
     beside = tmp_path / "data" / "lexicon"
-    write_stored(Lexicon("b", ("a", "b"), np.eye(2)), beside, {})
+    write_stored(Lexicon("b", ("a", "b"), np.eye(2, dtype=np.float32)), beside, {})
     assert bundled.bundled_folder() == beside
     assert load().name == "b"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon import fetch as fetch_module
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import fetch
 from dpcore.lexicon.sources import SOURCES, Source, source_named
@@ -79,7 +78,7 @@ def test_refusals_come_before_any_byte_is_downloaded(
     with pytest.raises(LexiconError, match="name has 1 to 64"):
         fetch("glove-6b", name="../x", sources=table)
     usage = type("Usage", (), {"free": 10})
-    monkeypatch.setattr(fetch_module.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr("dpcore.lexicon.fetch.shutil.disk_usage", lambda _: usage)
     with pytest.raises(LexiconError, match=r"0\.0 GB free"):
         fetch("glove-6b", sources=table)
     assert behaviour.ranges == []

@@ -23,7 +23,7 @@ def rows(n: int = 4, d: int = 3) -> NDArray[np.float32]:
 
 def test_a_lexicon_answers_and_cannot_be_changed() -> None:
     mine = rows()
-    lexicon = Lexicon("tiny", list(WORDS), mine)
+    lexicon = Lexicon("tiny", list(WORDS), mine)  # type: ignore[arg-type]
     mine[0, 0] = 99
     assert lexicon.vectors[0, 0] == 1
     assert (len(lexicon), lexicon.dimension, lexicon.words) == (4, 3, WORDS)
@@ -36,7 +36,7 @@ def test_a_lexicon_answers_and_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         lexicon.vectors[0, 0] = 5
     with pytest.raises(dataclasses.FrozenInstanceError):
-        lexicon.name = "other"
+        lexicon.name = "other"  # type: ignore[misc]
 
 
 def test_a_read_only_array_is_not_copied() -> None:
@@ -64,7 +64,7 @@ def test_a_read_only_array_is_not_copied() -> None:
     ],
 )
 def test_what_a_lexicon_cannot_hold_is_refused_with_the_reason(
-    words: tuple[str | int, ...], vectors: NDArray[Any], said: str
+    words: tuple[Any, ...], vectors: NDArray[Any], said: str
 ) -> None:
     with pytest.raises(LexiconError, match=said):
         Lexicon("bad", words, vectors)
@@ -94,7 +94,9 @@ def test_build_drops_and_counts() -> None:
 
 
 def test_a_row_of_a_dropped_word_does_not_claim_its_vector() -> None:
-    lexicon, dropped = Lexicon.build("some", ["a", "a", "b"], [[1, 1], [2, 2], [2, 2]])
+    lexicon, dropped = Lexicon.build(
+        "some", ["a", "a", "b"], np.array([[1, 1], [2, 2], [2, 2]], np.float32)
+    )
     assert lexicon.words == ("a", "b")
     assert dropped.duplicate_rows == 0
 
@@ -138,7 +140,7 @@ def test_fingerprint_is_of_words_vectors_and_metric_but_not_of_the_name() -> Non
 
 def test_clipping_at_the_largest_norm_changes_nothing(rng: MakeRng) -> None:
     vectors = (rng().standard_normal((500, 33)) * 7).astype(np.float32)
-    lexicon = Lexicon("norms", [f"w{i}" for i in range(500)], vectors)
+    lexicon = Lexicon("norms", tuple(f"w{i}" for i in range(500)), vectors)
     wide = vectors.astype(np.float64)
     norms = np.linalg.norm(wide, axis=1)
     shuffled = np.sqrt((wide[:, ::-1] ** 2).cumsum(axis=1)[:, -1])

@@ -63,7 +63,7 @@ def test_other_metrics(metric: Metric, rng: MakeRng) -> None:
     queries = rng(1).standard_normal((25, 6))
     expected = distances(vectors, queries, metric).argmin(axis=1)
     assert np.array_equal(nearest(vectors, queries, metric), expected)
-    lexicon = Lexicon("some", [f"w{i}" for i in range(90)], vectors, metric)
+    lexicon = Lexicon("some", tuple(f"w{i}" for i in range(90)), vectors, metric)
     assert np.array_equal(lexicon.nearest(queries), expected)
 
 

@@ -30,7 +30,7 @@ def by_force(
 
 
 def lexicon_of(vectors: NDArray[np.float32]) -> Lexicon:
-    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors)
+    return Lexicon("some", tuple(f"w{i}" for i in range(len(vectors))), vectors)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-4, 1.0, 1e4])
@@ -147,7 +147,8 @@ def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(
     expected, lengths = by_force(vectors, vectors, 128)
     assert np.array_equal(table.indices, expected)
     assert np.array_equal(table.distances, lengths.astype(np.float32))
-    assert (table.indices.dtype, table.distances.dtype) == (np.int32, np.float32)
+    assert table.indices.dtype == np.int32
+    assert table.distances.dtype == np.float32
     for array in (table.indices, table.distances):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1

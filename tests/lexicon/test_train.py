@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from dpcore.lexicon.train import encoder, packages, vocabulary
 from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.run import train
 from dpcore.lexicon.train.sources import Source
-from dpcore.lexicon.train.vocabulary import Selection
 from tests.fixtures import MakeRng
 from tests.lexicon.train.toy import toy_source
 
@@ -36,7 +36,7 @@ def texts(tmp_path: Path, rng: MakeRng) -> tuple[Path, tuple[Source, Source]]:
     return tmp_path, (toy_source(), dictionary)
 
 
-def small_plan(**changes: bool) -> TrainingPlan:
+def small_plan(**changes: Any) -> TrainingPlan:
     plan = TrainingPlan(
         name="toy",
         selection=vocabulary.Selection(words=15),
@@ -53,7 +53,7 @@ def test_a_run_is_complete_scaled_and_the_same_twice(
     texts: tuple[Path, tuple[Source, Source]],
 ) -> None:
     folder, sources = texts
-    stages = Counter()
+    stages: Counter[str] = Counter()
     manifest = train(
         small_plan(),
         folder,
@@ -117,8 +117,6 @@ def test_versions_hold_what_is_installed() -> None:
         ({"encoder": False, "dimensions": 301}, "at most svd_dimensions"),
     ],
 )
-def test_a_plan_out_of_range_is_refused(
-    changes: dict[str, Selection | float], message: str
-) -> None:
+def test_a_plan_out_of_range_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         TrainingPlan(**changes)

@@ -26,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lexicon_of(vectors: NDArray[np.float32], metric: Metric = Metric.EUCLIDEAN) -> Lexicon:
-    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors, metric)
+    return Lexicon("some", tuple(f"w{i}" for i in range(len(vectors))), vectors, metric)
 
 
 def by_force(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """From text to a vocabulary, on texts small enough to work out by hand."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_selection_ranks_admits_and_cuts() -> None:
     found = vocabulary.statistics(corpus, [toy_source()])
     rule = vocabulary.Selection(words=5)
 
-    def chosen(**changes: float) -> list[str]:
+    def chosen(**changes: Any) -> list[str]:
         picked = vocabulary.select(
             corpus, found, wordnet.collect(SYNSETS), dataclasses.replace(rule, **changes)
         )

@@ -9,7 +9,12 @@ from dpcore.lexicon.train.sources import Source
 
 
 def toy_source(**changes: Callable[..., Any] | str | float) -> Source:
-    fields = {"name": "toy", "file": "toy.parquet", "licence": "CC0-1.0", "credit": "nobody"}
+    fields: dict[str, Any] = {
+        "name": "toy",
+        "file": "toy.parquet",
+        "licence": "CC0-1.0",
+        "credit": "nobody",
+    }
     fields |= {"used": "all", "weight": 1.0, "lower_only": False, "read": one_document_a_row}
     return Source(**(fields | changes))
 
