@@ -1,6 +1,7 @@
 """Where outputs fall on a map, and how long the noise is: against plain sums and draws."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
     middle: Lexicon, rng: MakeRng, name: str
 ) -> None:
     """Fresh draws of the noise; all three shares hold at once but for a chance of 10⁻⁶."""
-    mechanism = create(name, middle)
+    mechanism: Any = create(name, middle)
     found = noise_radius(mechanism, 5.0)
     draw, count = rng(), 20_000
     stretch = np.linalg.norm(mechanism.directions(draw, count), axis=1)

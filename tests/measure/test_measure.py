@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_directions_and_protocol_agree(key: str, small: Lexicon) -> None:
 
 
 def test_directions_are_those_of_a_search_at_each_epsilon(small: Lexicon) -> None:
-    madlib = create("madlib", small)
+    madlib: Any = create("madlib", small)
     bundle = madlib.bundle(generator(3, "x"), 300)
     radius = radii(generator(3, "r"), madlib.family, 300, madlib.dimension)
     scales = np.array([0.01, 0.2, 1.0, 5.0, 400.0])

@@ -28,7 +28,7 @@ def selection(small: Lexicon) -> Selection:
 @pytest.mark.parametrize("key", ["tem.v1", "madlib.v1", "trlaplace-corrected.v1"])
 def test_parts_give_what_the_whole_gives(key: str, small: Lexicon, selection: Selection) -> None:
     mechanism = create(key, small)
-    options = {"epsilons": EPSILONS, "runs": 30, "seed": 5}
+    options: dict[str, Any] = {"epsilons": EPSILONS, "runs": 30, "seed": 5}
     whole = measure(mechanism, selection, **options)
     parts = [
         measure(mechanism, part_of(selection, places), **options) for places in ([1, 3], [4, 0, 2])

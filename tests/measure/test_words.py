@@ -113,7 +113,7 @@ def weighted(weights: Sequence[float]) -> Selection:
 
 
 @pytest.mark.parametrize(
-    ("weights", "count"),
+    ("given", "count"),
     [
         ([5, 1, 1, 1, 1, 1], 3),
         ([1, 9, 2, 40, 3, 1, 7], 4),
@@ -123,9 +123,9 @@ def weighted(weights: Sequence[float]) -> Selection:
         ([4, 4, 4, 1], 3),
     ],
 )
-def test_a_word_is_kept_in_proportion_to_its_weight(weights: list[int], count: int) -> None:
+def test_a_word_is_kept_in_proportion_to_its_weight(given: list[int], count: int) -> None:
     """Exact: the draw is constant between the points u at which a word's share ends."""
-    weights = np.array(weights, dtype=float)
+    weights = np.array(given, dtype=float)
     total = np.zeros(weights.size)
     grid = np.linspace(0, 1, 5041)[:-1] + 0.5 / 5040  # 5040 is divided by every denominator here
     for u in grid:

@@ -157,7 +157,7 @@ def test_progress_grows_and_says_the_time_left(
 ) -> None:
     instead("go_through")
     job = map_jobs.start(small, "umap")
-    seen = []
+    seen: list[Any] = []
 
     def told() -> bool:
         now = job.progress()
@@ -187,6 +187,7 @@ def test_a_failure_is_one_sentence(
     instead(name)
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
+    assert job.error is not None
     assert re.match(FAILURES[name], job.error)
     assert "\n" not in job.error
     assert not RUNNING
@@ -198,6 +199,7 @@ def test_what_could_not_be_kept_is_refused_before_or_after(
     cache.write_text("a file, where a folder should be", encoding="utf-8")
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
+    assert job.error is not None
     assert re.match("a map is kept in .* name another folder in DPCORE_CACHE", job.error)
     cache.unlink()
     cache.mkdir()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcore.errors import MapMissingError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
@@ -54,7 +55,7 @@ def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: L
     whole = path.read_bytes()
     for broken in (whole[:-200], whole.replace(b'"k": 10', b'"k": 11'), b"", b"\xff" * 999):
         path.write_bytes(broken)
-        with pytest.raises(maps.MapMissingError):
+        with pytest.raises(MapMissingError):
             maps.vocabulary_map(small, "pca")
         assert maps.available_maps(small) == []
     assert same(maps.build_vocabulary_map(small, "pca"), built)
