@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.mechanisms import all_pairs
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
 from tests.mechanisms import lexicons
@@ -40,7 +40,7 @@ def test_tiles_hold_the_exact_distances_once(
 def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the routine would be right and slow."""
     asked = []
-    direct = all_pairs.paired_distances
+    direct = paired_distances
 
     def counted(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         asked.append(len(left))

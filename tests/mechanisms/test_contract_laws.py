@@ -4,6 +4,7 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_without_noise_the_word_stays(key: str, rng: MakeRng) -> None:
 @every_mechanism
 def test_without_privacy_budget_the_word_does_not_matter(key: str, rng: MakeRng) -> None:
     """ε→0: one law for all words; for additive noise that of argmax ⟨u, τ⟩, for TEM uniform."""
-    mechanism = make(key)
+    mechanism: Any = make(key)
     if mechanism.admissible.low > 0:
         return  # defined only above a bound, where the word still matters
     draws = 20_000

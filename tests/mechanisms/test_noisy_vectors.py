@@ -1,5 +1,7 @@
 """Noisy vectors for a decoder: what `sample` looks up, and refused where there are none."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -52,7 +54,7 @@ def test_a_large_delta_is_calibrated_too() -> None:
     from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta
 
     for delta in (0.6, 0.9, 0.986):
-        mechanism = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
+        mechanism: Any = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
         found = np.exp(gaussian_log_delta(0.05, mechanism.scale(0.05), 2.0))
         assert found == pytest.approx(delta, rel=1e-9)
     with pytest.raises(ParameterError, match="delta"):

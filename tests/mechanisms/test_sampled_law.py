@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from dpcore.mechanisms.bulk import tem as bulk_tem
 from dpcore.mechanisms.bulk.documents import OneByOne, bulk
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise import inversion
 from dpcore.noise.inversion import Weights
@@ -30,7 +30,7 @@ LEXICONS = {
 }
 
 
-def weights_of(mechanism: Mechanism, word: int, epsilon: float) -> Weights:
+def weights_of(mechanism: Any, word: int, epsilon: float) -> Weights:
     """The weights that `sample` draws from."""
     nominal = mechanism.nominal(epsilon) if "tem" in mechanism.short else None
     rows = mechanism.rows(mechanism.strength(epsilon) if nominal is None else nominal)
@@ -41,8 +41,8 @@ def weights_of(mechanism: Mechanism, word: int, epsilon: float) -> Weights:
 def log_sampled(weights: Weights) -> list[Decimal]:
     """ln P of every outcome as it is drawn, from the widths of the parts."""
     logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
-    whole = sum(log.exp() for log in logs).ln()
-    found = [None] * len(logs)
+    whole = sum((log.exp() for log in logs), Decimal(0)).ln()
+    found = [Decimal(0)] * len(logs)
     for outcome, log in zip(weights.outcomes.tolist(), logs, strict=True):
         found[outcome] = log - whole
     return found
@@ -54,22 +54,22 @@ def arctangent(x: Decimal) -> Decimal:
     while x > Decimal("0.01"):
         x, halvings = x / (1 + (1 + x * x).sqrt()), halvings + 1
     terms = [(-1) ** i * x ** (2 * i + 1) / (2 * i + 1) for i in range(25)]
-    return sum(terms) * 2**halvings
+    return sum(terms, Decimal(0)) * 2**halvings
 
 
-def distance(a: NDArray[np.float32], b: NDArray[np.float32], metric: str) -> Decimal:
+def distance(left: NDArray[np.float32], right: NDArray[np.float32], metric: str) -> Decimal:
     """In decimal numbers, from the float32 vectors as they are."""
-    a, b = ([Decimal(float(x)) for x in row] for row in (a, b))
+    a, b = ([Decimal(float(x)) for x in row] for row in (left, right))
     if metric == "angular":
-        lengths = [sum(x * x for x in row).sqrt() for row in (a, b)]
+        lengths = [sum((x * x for x in row), Decimal(0)).sqrt() for row in (a, b)]
         a, b = ([x / length for x in row] for row, length in zip((a, b), lengths, strict=True))
-        chord = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)).sqrt()
-        total = sum((x + y) ** 2 for x, y in zip(a, b, strict=True)).sqrt()
+        chord = sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Decimal(0)).sqrt()
+        total = sum(((x + y) ** 2 for x, y in zip(a, b, strict=True)), Decimal(0)).sqrt()
         return 2 * arctangent(chord / total)
     apart = [abs(x - y) for x, y in zip(a, b, strict=True)]
     if metric == "euclidean":
-        return sum(x * x for x in apart).sqrt()
-    return sum(apart) if metric == "manhattan" else max(apart)
+        return sum((x * x for x in apart), Decimal(0)).sqrt()
+    return sum(apart, Decimal(0)) if metric == "manhattan" else max(apart)
 
 
 def log_tem(mechanism: TruncatedExponential, word: int, epsilon: float) -> list[Decimal]:
@@ -77,7 +77,7 @@ def log_tem(mechanism: TruncatedExponential, word: int, epsilon: float) -> list[
     half, cap = Decimal(mechanism.nominal(epsilon)) / 2, Decimal(mechanism.cap)
     row = [distance(vectors[word], other, mechanism.metric) for other in vectors]
     logs = [-min(half * d, cap) for d in row]
-    whole = sum(log.exp() for log in logs).ln()
+    whole = sum((log.exp() for log in logs), Decimal(0)).ln()
     return [log - whole for log in logs]
 
 
@@ -92,11 +92,11 @@ def log_repaired(mechanism: TruncatedGumbelRepaired, word: int, epsilon: float) 
     for y in order:
         z += logs[y].exp()
         sums.append(z)
-    found, tail = [None] * n, Decimal(0)
+    found, tail = [Decimal(0)] * n, Decimal(0)
     for k in range(n - 1, -1, -1):
         tail += chances[k] / sums[k]
         found[order[k]] = logs[order[k]] + tail.ln()
-    whole = sum(log.exp() for log in found).ln()
+    whole = sum((log.exp() for log in found), Decimal(0)).ln()
     return [log - whole for log in found]
 
 
@@ -118,7 +118,7 @@ def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
     name: str, settings: dict[str, float | str], lexicon: str, epsilon: float
 ) -> None:
     """Against a plain computation in 60 decimal digits."""
-    mechanism = create(name, LEXICONS[lexicon], settings)
+    mechanism: Any = create(name, LEXICONS[lexicon], settings)
     rounding = mechanism.guarantee(epsilon).rounding
     assert 0 < rounding.relative < 1e-5
     assert rounding.total_variation == 0
@@ -142,7 +142,7 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
     name: str, settings: dict[str, float], epsilon: float
 ) -> None:
     """Every word has units of its own, and the digits in the middle of its part lead to it."""
-    mechanism = create(name, load(), settings)
+    mechanism: Any = create(name, load(), settings)
     weights = weights_of(mechanism, 0, epsilon)
     assert np.all(np.diff(weights.steps.astype(object)) > 0)
     vectors = mechanism.lexicon.vectors.astype(np.float64)

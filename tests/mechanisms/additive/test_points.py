@@ -3,6 +3,7 @@
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +27,14 @@ def test_mechanisms_with_one_clipping_norm_share_one_copy() -> None:
     assert laplace.targets is gaussian.origins
     assert laplace.points.search is gaussian.points.search
     assert create("laplace.v1", WORDS, below(0.4)).targets is not laplace.targets
-    other = create("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
+    other: Any = create("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
     assert other.targets is not laplace.targets
 
 
 def test_a_mechanism_without_a_copy_uses_the_vectors_themselves() -> None:
     for key, settings in (("madlib.v1", {}), ("laplace.v1", {}), ("gaussian.v1", below(2.0))):
         assert create(key, WORDS, settings).targets is WORDS.vectors
-    wide = create("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
+    wide: Any = create("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
     assert wide.targets is WORDS.vectors
     assert wide.origins is not WORDS.vectors
 

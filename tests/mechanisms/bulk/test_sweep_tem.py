@@ -1,5 +1,7 @@
 """TEM at several ε by float32 distances: the exact law inverted at the same uniform numbers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -35,7 +37,7 @@ def plain(
 @pytest.mark.parametrize("size", [40, 128, 300])
 def test_it_is_the_exact_law_at_the_same_uniform_numbers(key: str, size: int, rng: MakeRng) -> None:
     """Only a draw within float32 of the edge between two words may fall otherwise."""
-    mechanism = create(key, lexicons.cloud(size, 12))
+    mechanism: Any = create(key, lexicons.cloud(size, 12))
     words = rng(3).integers(size, size=400)
     found = outputs_by_distance(mechanism, rng(), words, EPSILONS)
     twin = plain(mechanism, rng(), words, EPSILONS)
@@ -46,7 +48,7 @@ def test_it_is_the_exact_law_at_the_same_uniform_numbers(key: str, size: int, rn
 
 
 def test_another_metric_takes_the_general_way(rng: MakeRng) -> None:
-    mechanism = create("tem", lexicons.cloud(60, 4), {"metric": "manhattan"})
+    mechanism: Any = create("tem", lexicons.cloud(60, 4), {"metric": "manhattan"})
     words = rng(3).integers(60, size=300)
     found = outputs_at(mechanism, rng(), words, EPSILONS)
     assert (found != plain(mechanism, rng(), words, EPSILONS)).mean() < 2e-3
@@ -65,7 +67,7 @@ def test_distances_are_right_and_nothing_leaves_the_vocabulary(rng: MakeRng) -> 
         def random(self, size: int) -> NDArray[np.float64]:
             return np.full(size, np.nextafter(1.0, 0.0))
 
-    mechanism = create("tem", lexicons.cloud(200, 30))
+    mechanism: Any = create("tem", lexicons.cloud(200, 30))
     outputs = outputs_by_distance(mechanism, Last(), np.arange(200), EPSILONS)
     assert outputs.min() >= 0
     assert outputs.max() <= 199
@@ -73,7 +75,7 @@ def test_distances_are_right_and_nothing_leaves_the_vocabulary(rng: MakeRng) -> 
 
 def test_progress_is_in_distinct_words(rng: MakeRng) -> None:
     seen = []
-    mechanism = create("tem", lexicons.cloud(100, 4))
+    mechanism: Any = create("tem", lexicons.cloud(100, 4))
     words = np.repeat(np.arange(100), 2)
     outputs_by_distance(mechanism, rng(), words, EPSILONS, lambda *step: seen.append(step))
     assert seen == [("tem", 64, 100), ("tem", 100, 100)]

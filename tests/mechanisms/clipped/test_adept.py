@@ -4,6 +4,7 @@ The laws are those of `laplace` at another scale, so they are tested by equality
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_the_claim_is_refuted_with_the_true_epsilon() -> None:
 def test_the_worst_pair_attains_root_d() -> None:
     """±(C/√d, …): the L1 distance over 2C is √d, and the density ratio is e^{√d·ε} far out."""
     rows = np.vstack([np.full(9, 1 / 3), np.full(9, -1 / 3), np.eye(9)]).astype(np.float32)
-    mechanism = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
+    mechanism: Any = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
     ratio, one, other = mechanism.far_pair
     assert ratio == pytest.approx(3, rel=1e-6)
     assert {one, other} == {0, 1}
@@ -66,14 +67,14 @@ def test_clipping_by_the_l1_norm(norm: float) -> None:
 
 
 def test_the_repair_has_the_noise_of_its_own_sensitivity() -> None:
-    repaired = create("adept-l1", LEXICON)
+    repaired: Any = create("adept-l1", LEXICON)
     largest = np.abs(LEXICON.vectors.astype(float)).sum(axis=1).max()
     assert repaired.bound == pytest.approx(largest)
     assert repaired.bound >= largest
     assert repaired.origins is LEXICON.vectors  # nothing is lost by default
     assert repaired.scale(2.0) == repaired.bound
     assert repaired.guarantee(2.0).status is Status.PROVED
-    narrow = create("adept-l1", LEXICON, {"clip_norm": 1.5})
+    narrow: Any = create("adept-l1", LEXICON, {"clip_norm": 1.5})
     apart = np.abs(narrow.origins[:, None].astype(float) - narrow.origins[None]).sum(axis=2)
     assert apart.max() <= narrow.sensitivity == 3.0
     assert math.isclose(narrow.scale(3.0), 1.0)

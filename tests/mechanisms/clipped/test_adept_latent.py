@@ -4,6 +4,7 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def worst_loss(form: LatentForm, epsilon: float, norm: float, dimension: int) ->
         row = clip_rows(1e6 * direction[None], norm, form)[0]
         # Noise far out in the direction of x: the loss is ‖x − y‖/scale in the norm of the noise.
         order = 2 if form is LatentForm.ROUND else 1
-        losses.append(np.linalg.norm(2 * row, ord=order) / scale)
+        losses.append(float(np.linalg.norm(2 * row, ord=order)) / scale)
     return max(losses)
 
 
@@ -126,7 +127,7 @@ def test_every_form_has_the_mechanism_of_words_with_its_noise() -> None:
     lexicon = Lexicon("two words", ("a", "b"), np.eye(2, dtype=np.float32))
     assert set(FORMS_BY_NAME.values()) == set(FORMS)
     for name, form in FORMS_BY_NAME.items():
-        made = create(name, lexicon, {"clip_norm": 1.5})
+        made: Any = create(name, lexicon, {"clip_norm": 1.5})
         true = made.true_epsilon(0.7) if hasattr(made, "true_epsilon") else 0.7
         assert true == pytest.approx(true_epsilon(form, 0.7, 2))
         assert made.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))

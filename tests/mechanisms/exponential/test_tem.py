@@ -201,7 +201,7 @@ def test_an_approximate_index_is_refused(rng: MakeRng, small: Lexicon) -> None:
         exact = False
 
     with pytest.raises(ParameterError, match="approximate index would break"):
-        TruncatedExponential(lexicon=small).sample(rng(), np.array([0]), 1.0, index=Approximate())
+        TruncatedExponential(lexicon=small).sample(rng(), np.array([0]), 1.0, index=Approximate())  # type: ignore[arg-type]
 
 
 def test_no_words_give_no_outputs(rng: MakeRng, small: Lexicon) -> None:

@@ -1,5 +1,7 @@
 """Calibrated TEM is TEM at 2η(ε), and its true ε is what it says, pair by pair."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,13 +31,13 @@ def true_epsilon(
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
 @pytest.mark.parametrize("epsilon", [0.1, 0.37, 2.0, 3.3, 9.0])
 def test_the_true_epsilon_is_below_and_close(metric: Metric, epsilon: float) -> None:
-    mechanism = create("tem-calibrated", LEXICON, {"metric": str(metric)})
-    promise = mechanism.guarantee(epsilon)
+    mechanism: Any = create("tem-calibrated", LEXICON, {"metric": str(metric)})
+    promise: Any = mechanism.guarantee(epsilon)
     assert promise.status is Status.CERTIFIED
     assert promise.metric == str(metric)
     found = true_epsilon(mechanism, epsilon, metric)
     assert found <= promise.epsilon * (1 + 1e-12)
-    plain = create("tem", LEXICON, {"metric": str(metric)})
+    plain: Any = create("tem", LEXICON, {"metric": str(metric)})
     assert true_epsilon(plain, epsilon, metric) < found
     if epsilon in {0.1, 2.0, 9.0}:  # on the table
         assert found >= 0.99 * epsilon or mechanism.strength(epsilon) >= 0.99 * max(
@@ -71,7 +73,7 @@ def test_it_is_tem_at_the_nominal_parameter(rng: MakeRng) -> None:
 
 
 def test_between_two_entries_the_smaller_one_holds() -> None:
-    mechanism = create("tem-calibrated", LEXICON)
+    mechanism: Any = create("tem-calibrated", LEXICON)
     table = mechanism.certificate
     for low, strength in table.to_json():
         if strength > mechanism.proved_strength(1.0001 * low):
@@ -84,7 +86,7 @@ def test_a_large_lexicon_without_certificate_has_the_proved_noise(
 ) -> None:
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 59)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
-    mechanism = create("tem-calibrated", LEXICON)
+    mechanism: Any = create("tem-calibrated", LEXICON)
     assert mechanism.certificate is None
     assert mechanism.nominal(2.0) == 2.0
     promise = mechanism.guarantee(2.0)
@@ -93,7 +95,7 @@ def test_a_large_lexicon_without_certificate_has_the_proved_noise(
 
 
 def test_outside_its_table_the_theorem_holds() -> None:
-    mechanism = create("tem-calibrated", LEXICON)
+    mechanism: Any = create("tem-calibrated", LEXICON)
     assert mechanism.nominal(1e-3) == 1e-3
     assert mechanism.guarantee(1e-3).status is Status.PROVED
     assert mechanism.nominal(1e6) == 1e6

@@ -164,7 +164,7 @@ def test_an_approximate_index_is_refused(rng: MakeRng, small: Lexicon) -> None:
 
     mechanism = TruncatedGumbel(lexicon=small)
     with pytest.raises(ParameterError, match="approximate index would break"):
-        mechanism.sample(rng(), np.array([0]), mechanism.admissible.low * 2, index=Approximate())
+        mechanism.sample(rng(), np.array([0]), mechanism.admissible.low * 2, index=Approximate())  # type: ignore[arg-type]
 
 
 def test_euclidean_extent_is_used_whatever_the_lexicon_names(small: Lexicon) -> None:

@@ -5,6 +5,7 @@ False-alarm probability of each randomised assertion: 1e-6.
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_the_logarithms_do_not_underflow(strength: float) -> None:
         found = log_law_of(near[:29], near, strength)
         np.testing.assert_allclose(found, logs[w][order], rtol=1e-12, atol=1e-12)
     assert (logs.min() < -1e4) == (strength == 1e4)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
     whole = log_laws(lexicon, mechanism.strength(epsilon))[0]
     np.testing.assert_allclose(mechanism.log_law(4, epsilon), whole[4], rtol=1e-11, atol=1e-11)
@@ -90,7 +91,7 @@ def test_the_logarithms_do_not_underflow(strength: float) -> None:
 def test_the_law_is_that_of_the_algorithm(rng: MakeRng) -> None:
     """K, then the smallest distance minus noise among the K nearest."""
     lexicon = lexicons.cloud(30, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = 1.4 * mechanism.admissible.low
     b, draws = mechanism.noise_scale(epsilon), 20_000
     row = distances(lexicon.vectors, lexicon.vectors[[4]])[0]
@@ -105,7 +106,7 @@ def test_the_law_is_that_of_the_algorithm(rng: MakeRng) -> None:
 def test_many_heads_and_a_rest(rng: MakeRng) -> None:
     """More words than the counts tell apart: sampling puts only the heads in order."""
     lexicon = lexicons.cloud(200, 25)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = 1.1 * mechanism.admissible.low
     assert mechanism.heads < 100
     law = mechanism.law(9, [epsilon]).dense(200)[0]
@@ -179,7 +180,7 @@ def test_the_proved_strength_inverts_the_bound(n: int, separation: float) -> Non
 
 def test_what_it_promises_holds(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(60, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     for epsilon in (1.02 * mechanism.admissible.low, 15.0, 37.0, 900.0):
         assert brute(lexicon, mechanism.strength(epsilon)) <= epsilon
     assert mechanism.guarantee(15.0).status is Status.CERTIFIED
@@ -191,7 +192,7 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     low = lowest_proved_epsilon(60, lexicon.extent.separation)
     assert mechanism.admissible.low == pytest.approx(low)
     assert "a certificate allows less" in mechanism.admissible.low_reason
