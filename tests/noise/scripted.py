@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,8 @@ def parts(law: Weights) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
     """Begin, end of its part, and end of its units of each outcome, all over S: fractions."""
     total, begin = int(law.steps[-1]), 0
     for place, end in enumerate(law.steps.tolist()):
-        yield tuple(Fraction(x) / total for x in (begin, begin + width(law, place), end))
+        split = begin + width(law, place)
+        yield Fraction(begin) / total, Fraction(split) / total, Fraction(end) / total
         begin = end
 
 
@@ -67,4 +68,6 @@ def words_of(x: Fraction, count: int) -> list[int]:
 
 def drawn(law: Weights, words: list[int]) -> tuple[int, int]:
     script = Script(words)
-    return int(draws(Digits(script), np.zeros(1, dtype=np.int64), one(law))[0]), script.used
+    return int(
+        draws(Digits(cast("np.random.Generator", script)), np.zeros(1, dtype=np.int64), one(law))[0]
+    ), script.used

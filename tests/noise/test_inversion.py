@@ -24,8 +24,8 @@ LOGS = [
 AROUND = [sign * Fraction(1, 2**power) for sign in (1, -1) for power in (62, 64, 66, 130, 500)]
 
 
-def weights(logs: list[float] = LOGS) -> Weights:
-    logs = np.array(logs)
+def weights(given: list[float] = LOGS) -> Weights:
+    logs = np.array(given)
     return Weights(np.exp(logs), logs.item, 10 * np.arange(logs.size))
 
 
