@@ -1,12 +1,14 @@
 """Parts of the Attacker page by themselves: labels, the preparation in the background, lists."""
 
 import threading
+from typing import Any, cast
 
 import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_PAGE_WORK
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from pages.attacker import channels
 from pages.attacker.channels import Opening
@@ -42,7 +44,7 @@ def test_the_lists_of_the_game_are_words_of_the_bundled_lexicon() -> None:
 def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "open_channel", lambda mechanism, progress: mechanism)
     turns = [turn.WORK.join() for _ in range(MAX_PAGE_WORK)]
-    found = Opening("tem")
+    found: Any = Opening(cast("Mechanism", "tem"))
     assert found.progress() == (0.0, "Waiting: 1 before you")
     assert found.channel is None
     for one in turns:
@@ -63,7 +65,7 @@ def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPat
         return f"channel of {mechanism}"
 
     monkeypatch.setattr(channels, "open_channel", slow)
-    found = Opening("tem")
+    found: Any = Opening(cast("Mechanism", "tem"))
     assert reported.wait(30)
     share, text = found.progress()
     assert share == 0.25

@@ -205,5 +205,5 @@ def test_streamlit_is_as_it_is_taken_to_be() -> None:
     assert list(signature(departure._request_rerun).parameters) == ["self", "client_state"]
     assert {"_lock", "_state", "_rerun_data"} <= vars(ScriptRequests()).keys()
     assert isinstance(AppSession.page_script_hash, property)
-    assert isinstance(ScriptRunContext.has_script_started, property)
+    assert isinstance(vars(ScriptRunContext)["has_script_started"], property)
     assert "_script_thread" in ScriptRunner.__init__.__code__.co_names

@@ -1,6 +1,7 @@
 """The two words in focus on all pages: what follows a choice, and what stays out of the link."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +14,7 @@ FEW = {"metric": ["tem"], "log": [], "local": []}
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
+    def make(**state: Any) -> AppTest:
         test = unopened("rewrite")
         for name, value in (FEW | {"view": "One word: strip and odds"} | state).items():
             test.session_state[name] = value

@@ -20,7 +20,7 @@ VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: object) -> AppTest:
+    def make(**state: Any) -> AppTest:
         test = unopened("rewrite")
         for name, value in state.items():
             test.session_state[name] = value

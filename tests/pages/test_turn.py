@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -43,7 +43,7 @@ class Slot:
 def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     """Every place that is made on the page; nothing counts as short."""
     one = Slot()
-    monkeypatch.setattr(turn.st, "empty", lambda: one)
+    monkeypatch.setattr("pages.shared.turn.st.empty", lambda: one)
     monkeypatch.setattr(turn, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", -1.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", -1.0)
@@ -51,7 +51,7 @@ def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     assert turn.WORK.join(threading.current_thread()).wait(0)  # everybody has left
 
 
-def in_a_thread(work: object) -> threading.Thread:
+def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work)
     thread.start()
     return thread
@@ -109,7 +109,7 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
     with others():
         in_a_thread(interrupted).join(PATIENCE)
         assert ended.is_set()
-    del slot.progress  # type: ignore[attr-defined]
+    del slot.progress
     reporter = Reporter("Attacking")
     reporter.progress("texts", 1, 10)
     reporter.close()

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -110,10 +111,13 @@ def test_nothing_typed_enters_a_shared_cache(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    real = channels.open_channel
-    monkeypatch.setattr(
-        channels, "open_channel", lambda m, *a, **k: (seen.append((a, k)), real(m, *a, **k))[1]
-    )
+    real: Any = vars(channels)["open_channel"]
+
+    def watched(mechanism: Any, *given: Any, **more: Any) -> Any:
+        seen.append((given, more))
+        return real(mechanism, *given, **more)
+
+    monkeypatch.setattr(channels, "open_channel", watched)
     channels._opening.clear()
     test = opened(prior=LIST)
     test.text_area(key="prior_list").set_value("nurse=0.5, patient=0.5").run()

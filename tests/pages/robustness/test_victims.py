@@ -27,6 +27,7 @@ def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
         found = attack_work.trial(lexicon, hunt, 24, lambda *_: None)
         assert found.certified is not None
         assert found.certified <= found.found.accuracy <= found.found.clean
+    assert found.certified is not None
     assert found.certified > 0.25  # the second was trained for it
 
 

@@ -87,9 +87,9 @@ def test_it_leads_into_every_step_and_every_page(fresh: AppTest) -> None:
     links = {link.proto.label: link.proto for link in fresh.get("page_link")}
     for place, one in enumerate(STEPS, start=1):
         assert links[f"{place}. {one.title}"].query_string == f"step={one.key}"
-    for one in CONTENTS[1:]:
-        assert links[one.title].page == one.address
-        assert one.question in [element.value for element in fresh.text]
+    for part in CONTENTS[1:]:
+        assert links[part.title].page == part.address
+        assert part.question in [element.value for element in fresh.text]
 
 
 def test_the_readme_has_the_same_pages_with_the_same_questions() -> None:

@@ -66,7 +66,8 @@ def test_a_stop_keeps_the_parts_that_are_done(
     assert job.stopped
     assert "Stopped after 0 of 4 parts." in said(test)
     test.button(key="use_start").click().run()  # and may be run again
-    job.done, job.stopped, job.error = True, False, "a worker ran out of memory"
+    job.done, job.stopped = True, False
+    job.error = "a worker ran out of memory"
     assert "a worker ran out of memory" in said(test.run())
 
 
