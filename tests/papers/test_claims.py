@@ -4,6 +4,7 @@ import dataclasses
 import math
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_what_is_no_verdict_is_refused(text: str) -> None:
 
 
 def test_a_verdict_must_be_able_to_say_why() -> None:
-    common = {
+    common: dict[str, Any] = {
         "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
     }  # fmt: skip
     with pytest.raises(ParameterError, match="how far"):
@@ -102,7 +103,7 @@ def test_a_verdict_must_be_able_to_say_why() -> None:
 
 
 def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met() -> None:
-    common = {
+    common: dict[str, Any] = {
         "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
     }  # fmt: skip
     unmet = (Condition("the sky is green", False),)
@@ -259,7 +260,7 @@ def test_theorem_1_on_real_words(data_dir: Path) -> None:
     text = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8")
     words = tuple(text.split("\n")[:5403])
     lexicon = Lexicon("glove", words, vectors.astype(np.float32))
-    mechanism = create("truncated-gumbel", lexicon)
+    mechanism: Any = create("truncated-gumbel", lexicon)
     w, other, output = lexicon.indices(["haven", "entire", "hah"])
     rows = []
     for word in (w, other):

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_draw(tasks: dict[str, Exercise]) -> None:
     words = np.full(draws, lexicon.index(lesson.DRAW_WORD))
     stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
     word = named(lexicon, [lesson.DRAW_WORD])
-    much = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
+    much: dict[str, Any] = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
     found = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
     answer = tasks["draw"].answer / 100
     error = math.hypot(
