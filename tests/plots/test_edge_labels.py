@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ PIXELS = 200.0
 
 @pytest.mark.parametrize("logarithm", [False, True])
 def test_all_stand_at_the_edge_and_none_over_another(logarithm: bool) -> None:
-    labels = edge_labels(ENDS, 1.0, logarithm, PIXELS)
+    labels: Any = edge_labels(ENDS, 1.0, logarithm, PIXELS)
     edge = 500.0 if logarithm else math.log10(500.0)
     assert {label["x"] for label in labels} == {edge}
     heights = [label["y"] * PIXELS + label["yshift"] for label in labels]
@@ -28,7 +29,7 @@ def test_all_stand_at_the_edge_and_none_over_another(logarithm: bool) -> None:
 
 
 def test_a_long_name_is_divided_with_its_mark_above() -> None:
-    texts = [label["text"] for label in edge_labels(ENDS, 1.0, False, PIXELS)]
+    texts = [str(label["text"]) for label in edge_labels(ENDS, 1.0, False, PIXELS)]
     below, above = (next(i for i, t in enumerate(texts) if t.endswith(e)) for e in (
         "repaired", "truncated-gumbel-",
     ))  # fmt: skip
