@@ -64,7 +64,7 @@ def read(path: Path) -> list[Any]:
 
 
 def order(source: Path, out: Path, **changed: Any) -> Order:
-    fields = {
+    fields: dict[str, Any] = {
         "source": source,
         "out": out,
         "mechanism": TEM,
