@@ -1,6 +1,7 @@
 """Ten thousand texts through the tokenizer and the rewriter: no traceback, no unknown word."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ FIXED = {*MARKS, "...", MASK, "'s", "-"}
 def test_no_unknown_word_comes_out(
     bundle: list[str], policy: UnknownWordPolicy, case: CasePolicy, keep: bool
 ) -> None:
-    options = {"policy": policy, "keep_stop_words": keep, "case_policy": case}
+    options: dict[str, Any] = {"policy": policy, "keep_stop_words": keep, "case_policy": case}
     allowed = WORDS | FIXED | (STOP_WORDS if keep else set())
     rng = np.random.default_rng(len(bundle[0]))
     for text in bundle:

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def unchanged(encoding: Encoding, lexicon: Words, seed: int = 0) -> str:
     return assemble(encoding, [lexicon.words[word] for word in encoding.draw(rng)])
 
 
-def rewritten(text: str, lexicon: Words = SMALL, **options: object) -> str:
+def rewritten(text: str, lexicon: Words = SMALL, **options: Any) -> str:
     return unchanged(encode(tokenize(text), lexicon, **options), lexicon)
 
 
@@ -168,7 +169,7 @@ def test_a_vocabulary_that_holds_a_word_with_its_symbol_has_it_as_a_word() -> No
 
 
 def test_drop() -> None:
-    drop = {"policy": UnknownWordPolicy.DROP}
+    drop: dict[str, Any] = {"policy": UnknownWordPolicy.DROP}
     assert rewritten("Zorblax met anna, Quux, and the\nZorblax cat (Zorblax).", **drop) == (
         "met anna,, and the\ncat ()."
     )
