@@ -102,7 +102,7 @@ def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(
 ) -> None:
     table = made[1]
     assert table.loc[table["series"] != "trlaplace", "true_delta"].isna().all()
-    mechanism = create("trlaplace", vocabulary.lexicon, {"clip_norm": 1.0})
+    mechanism: Any = create("trlaplace", vocabulary.lexicon, {"clip_norm": 1.0})
     for epsilon in (0.5, 1.0):
         rows = table[(table["series"] == "trlaplace") & (table["epsilon"] == epsilon)]
         expected = worst_delta(mechanism.truncation(epsilon), 1.0, 12)

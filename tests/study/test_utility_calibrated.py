@@ -27,9 +27,9 @@ def rows(
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    tested = {"learner": "averaged", "tested_on": "private"}
-    proved = {"seeds": (0,), "variant": str(Status.PROVED)}
-    refuted = proved | {"variant": str(Status.REFUTED)}
+    tested: dict[str, Any] = {"learner": "averaged", "tested_on": "private"}
+    proved: dict[str, Any] = {"seeds": (0,), "variant": str(Status.PROVED)}
+    refuted: dict[str, Any] = proved | {"variant": str(Status.REFUTED)}
     found = [
         *rows("madlib", "accuracy", {1.0: 0.5, 9.0: 0.8}, **tested),
         *rows("tem", "accuracy", {1.0: 0.6, 2.0: 0.7}, **tested),
