@@ -110,15 +110,16 @@ def forbidden(source: str) -> list[str]:
     tree = ast.parse(source)
     standard = "random" in imports(source)
     for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
         for name in _named(node, "", False):
             if _whole_random(node, name) or (
                 re.fullmatch(r"random\.\w+", name) and name.split(".")[1] not in OWN_RANDOM
             ):
-                found.append((node.lineno, f"global random state {name}"))
+                found.append((line, f"global random state {name}"))
             if name.split(".")[0] in PICKLERS:
-                found.append((node.lineno, f"import of {name.split('.')[0]}"))
+                found.append((line, f"import of {name.split('.')[0]}"))
             elif re.fullmatch(r"numpy\.random\.\w+", name) and not _random_allowed(name):
-                found.append((node.lineno, f"global random state {name}"))
+                found.append((line, f"global random state {name}"))
         if isinstance(node, ast.keyword) and node.arg in FORBIDDEN_TRUE:
             if not (isinstance(node.value, ast.Constant) and node.value.value is False):
                 found.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))
@@ -127,7 +128,7 @@ def forbidden(source: str) -> list[str]:
             numpys = re.fullmatch(r"(np|numpy)\.random\.\w+", name) and not _random_allowed(name)
             own = standard and re.fullmatch(r"random\.\w+", name) and node.attr not in OWN_RANDOM
             if numpys or own:
-                found.append((node.lineno, f"global random state {name}"))
+                found.append((line, f"global random state {name}"))
             elif node.attr in PICKLE_CALLS:
                 found.append((node.lineno, f"pickle by {name}"))
             elif node.attr in HTML_CALLS or re.search(r"components(\.v1)?\.html$", name):

@@ -18,7 +18,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """The JSON object that a command prints; JSON has neither infinities nor NaN."""
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0, err

@@ -1,8 +1,10 @@
 """Bisection: the safe end comes out, exactly, in either direction and for whole arrays."""
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.bisection import safe_end
 
@@ -15,11 +17,17 @@ def test_the_last_float_that_holds_comes_out() -> None:
 
 
 def test_an_early_end_is_on_the_safe_side() -> None:
-    for options in ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0}):
+    settings: tuple[dict[str, Any], ...] = ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0})
+    for options in settings:
         found = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
         assert 0.3 <= found <= 1.0
     asked = []
-    safe_end(lambda x: asked.append(float(x)) or x >= 0.3, 1.0, 0.0, within=0.1)
+
+    def holds(x: NDArray[np.float64]) -> NDArray[np.bool]:
+        asked.append(float(x))
+        return x >= 0.3
+
+    safe_end(holds, 1.0, 0.0, within=0.1)
     assert len(asked) == 5  # the width is 1/32, at most a tenth of the safe end, after five
 
 

@@ -321,7 +321,7 @@ def test_every_command_has_help_and_says_what_it_prints_for_programs(
 ) -> None:
     for name in COMMANDS.names:
         command = COMMANDS.get_command(click.Context(COMMANDS), name)
-        actions = [[]]
+        actions: list[list[Any]] = [[]]
         if isinstance(command, click.Group):
             actions = [[action] for action in command.commands]
         for action in actions:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,15 +15,17 @@ from dpcore.guarantee import (
     Status,
 )
 
+G = TypeVar("G", bound=Guarantee)
 
-def _make(kind: type[Guarantee], epsilon: float = 2.0, **more: object) -> Guarantee:
+
+def _make(kind: type[G], epsilon: float = 2.0, **more: Any) -> G:
     if kind is ApproximateLocalPrivacy:
-        more = {"log_delta": math.log(1e-5)} | more
-    usual = {"status": Status.PROVED, "reason": "why", "source": "where"}
+        more: dict[str, Any] = {"log_delta": math.log(1e-5)} | more
+    usual: dict[str, Any] = {"status": Status.PROVED, "reason": "why", "source": "where"}
     return kind(epsilon=epsilon, **usual | more)
 
 
-KINDS = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
+KINDS: list[type[Guarantee]] = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -59,7 +62,7 @@ def test_equal_promises_are_equal_and_can_be_saved(kind: type[Guarantee]) -> Non
     assert found["status"] == "proved"
     assert found["statement"] == first.statement
     with pytest.raises(AttributeError):
-        first.epsilon = 3.0
+        first.epsilon = 3.0  # type: ignore[misc]
 
 
 def test_kinds_are_told_apart() -> None:

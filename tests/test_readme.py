@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,8 @@ def test_the_readme_has_two_screens() -> None:
 
 def test_every_line_of_the_python_example_gives_something() -> None:
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
-    names, results = {}, []
+    names: dict[str, Any] = {}
+    results: list[Any] = []
     for line in ast.parse(code).body:
         if isinstance(line, ast.Expr):
             results.append(eval(ast.unparse(line), names))

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 def _script() -> ModuleType:
     spec = spec_from_loader("release", SourceFileLoader("release", str(ROOT / ".ci/release")))
+    assert spec is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -26,7 +27,7 @@ def _script() -> ModuleType:
 release = _script()
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
 

@@ -1,5 +1,7 @@
 """Texts where people keep them: the transformer of scikit-learn, pandas, batches of `datasets`."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.columns import map_batch, privatize_column
 from dpcore.sklearn import PrivateText
 
-LEXICON = Lexicon("small", ("the", "film", "was", "good", "bad", "plot", "actor"), np.eye(7) * 9)
+LEXICON = Lexicon(
+    "small", ("the", "film", "was", "good", "bad", "plot", "actor"), np.eye(7, dtype=np.float32) * 9
+)
 TEM = dpcore.mechanism("tem", LEXICON)
 TEXTS = ["The film was good.", "The plot was bad!", "", "Unheard-of actor"] * 5
 LABELS = [1, 0, 1, 0] * 5
@@ -69,7 +73,7 @@ def test_noise_is_never_used_twice() -> None:
     two = privatize_column(column * 2, TEM, MIXES)
     assert two[0] != two[1]
     with pytest.raises(TypeError):
-        PrivateText(MIXES, mechanism=TEM, random_state=1)
+        PrivateText(MIXES, mechanism=TEM, random_state=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="Invalid parameter 'random_state'"):
         transformer.set_params(random_state=1)
 
@@ -125,7 +129,7 @@ def test_transform_refuses() -> None:
     with pytest.raises(TextError, match="got one text"):
         transformer.transform("The film was good.")
     with pytest.raises(TextError, match=r"entry 2 is not a text but of type float"):
-        transformer.transform(["The film", float("nan")])
+        transformer.transform(["The film", float("nan")])  # type: ignore[list-item]
     with pytest.raises(EpsilonError):
         transformer.set_params(epsilon=-1).transform(TEXTS)
 
@@ -142,7 +146,7 @@ def test_a_series_keeps_its_index_and_name() -> None:
 
 
 def test_a_batch_gives_its_column() -> None:
-    batch = {"text": TEXTS[:3], "label": [1, 0, 1]}
+    batch: dict[str, list[Any]] = {"text": TEXTS[:3], "label": [1, 0, 1]}
     assert map_batch(batch, "text", TEM, KEEPS) == {"text": TEXTS[:3]}
     with pytest.raises(TextError, match="no column 'review'; its columns are text, label"):
         map_batch(batch, "review", TEM, KEEPS)
