@@ -72,7 +72,8 @@ def test_information_of_gaussian_and_laplace_noise() -> None:
     """Against the divergence of the worst pair by quadrature, coordinate by coordinate."""
     from scipy.integrate import quad
 
-    gaussian, laplace = (create(name, LEXICON, CLIP) for name in ("gaussian", "laplace"))
+    gaussian: Any = create("gaussian", LEXICON, CLIP)
+    laplace: Any = create("laplace", LEXICON, CLIP)
     sigma = gaussian.scale(3.0)
     assert information(gaussian, 3.0) == pytest.approx(2.0 / sigma**2)
     scale, shift = laplace.scale(3.0), 2.0 / math.sqrt(12)
