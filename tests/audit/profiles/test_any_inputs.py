@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def _plane(
 def test_delta_in_the_plane_by_quadrature(name: str) -> None:
     """The largest over differences of norm 2C."""
     epsilon, norm = 0.6, 1.7
-    mechanism = on_any_inputs(name, 2, {"clip_norm": norm})
+    mechanism: Any = on_any_inputs(name, 2, {"clip_norm": norm})
     found = any_inputs_report(mechanism, epsilon)
     if name == "adept":
         alpha, cut = epsilon / (2 * norm), math.inf
@@ -126,4 +126,4 @@ def test_a_report_whose_figures_are_nan_is_none(field: str) -> None:
     """A comparison with NaN is false, so that it would look as if the claim held."""
     report = any_inputs_report(on_any_inputs("laplace", 3, {}), 1.0)
     with pytest.raises(ComputationError, match="NaN"):
-        dataclasses.replace(report, **{field: math.nan})
+        dataclasses.replace(report, **cast("dict[str, Any]", {field: math.nan}))
