@@ -3,6 +3,10 @@
 Run from the repository root: python -m tests.benchmarks.attacker
 """
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from dpcore.attack.language.context import Place, context_attack
@@ -27,13 +31,17 @@ def main() -> None:
     output = lexicon.index("garage")
     for name, epsilon in SETTINGS:
         mechanism = create(name, lexicon)
-        opened = seconds(lambda m=mechanism: open_channel(m), 1)
+        opened = seconds(partial(open_channel, mechanism), 1)
         channel = open_channel(mechanism)
-        prepared = seconds(lambda c=channel: c.seen(output))
+        prepared = seconds(partial(channel.seen, output))
         seen = channel.seen(output)
         # Another ε each time, as a slider asks for it.
         steps = iter(np.linspace(epsilon, 1.1 * epsilon, 5))
-        step = seconds(lambda s=seen, e=steps: posterior(s.at(float(next(e))), prior), 5)
+
+        def one_step(seen: Any = seen, steps: Iterator[Any] = steps) -> object:
+            return posterior(seen.at(float(next(steps))), prior)
+
+        step = seconds(one_step, 5)
 
         def laws(mechanism: Mechanism = mechanism, epsilon: float = epsilon) -> None:
             for word, ranking in enumerate(rank(lexicon.vectors, lexicon.vectors[:LAWS])):
