@@ -7,6 +7,7 @@ import json
 import re
 import socket
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -31,7 +32,7 @@ ROUTES = [
 
 
 def ask(
-    app: Server, method: str, path: str, headers: dict[str, str] | None = None, body: object = None
+    app: Server, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send one request as it is written here; no library makes its path plain."""
     address = urlsplit(app.url)
