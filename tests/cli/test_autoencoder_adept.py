@@ -66,10 +66,10 @@ def test_it_is_trained_and_rewrites(
     assert (found["status"], found["experiment"]) == ("refuted", True)
     assert found == result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
     assert cli.main(list(rewrite(tmp_path, *noise[:4], "--text", UTTERANCE))) == 0
-    told = capsys.readouterr()
-    assert "√5 times as much, 8.944, is true" in told.err
-    assert "says nothing of the texts" in told.err
-    assert "fixed seed" not in told.err
+    printed = capsys.readouterr()
+    assert "√5 times as much, 8.944, is true" in printed.err
+    assert "says nothing of the texts" in printed.err
+    assert "fixed seed" not in printed.err
 
 
 def test_each_line_is_rewritten_and_empty_ones_stay(
