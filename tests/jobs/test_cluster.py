@@ -83,7 +83,8 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        local: Any = LocalCluster
+        with local(n_workers=0, dashboard_address=None) as empty:
             said = r"has no workers; start some with `dask worker tcp://"
             with pytest.raises(StudyError, match=said):
                 Cluster(empty.scheduler_address).__enter__()
