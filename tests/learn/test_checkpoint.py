@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def lexicon(scale: float = 1.0) -> Lexicon:
 
 
 def example() -> Checkpoint:
-    tensors = {
+    tensors: dict[str, Any] = {
         "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
         "count": np.array([2**40], np.int64),
         "exact": np.array(0.1),

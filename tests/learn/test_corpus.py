@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +61,8 @@ def test_labels_are_balanced_within_each_other_and_within_each_file(corpus: Corp
 
 
 def test_three_tenths_of_each_cell_are_kept_for_the_test(corpus: Corpus) -> None:
-    sizes, kept = Counter(), Counter()
+    sizes: Counter[Any] = Counter()
+    kept: Counter[Any] = Counter()
     rows = zip(corpus.kind, corpus.topic, corpus.sentiment, corpus.split, strict=True)
     for *cell, split in rows:
         sizes[tuple(cell)] += 1
@@ -121,7 +123,8 @@ def test_no_text_is_another_with_other_signs(corpus: Corpus) -> None:
 
 
 def test_phrases_hardly_repeat(corpus: Corpus) -> None:
-    where, openings = defaultdict(set), Counter()
+    where: defaultdict[Any, set[Any]] = defaultdict(set)
+    openings: Counter[Any] = Counter()
     for name, text in zip(corpus.ids, corpus.texts, strict=True):
         words = plain_words(text)
         openings[tuple(words[:3])] += 1
@@ -189,7 +192,7 @@ def test_labels_and_parts_of_other_names_are_refused(corpus: Corpus) -> None:
     with pytest.raises(ParameterError, match="one of test, train, got 'dev'"):
         corpus.part("dev")
     with pytest.raises(FrozenInstanceError):
-        corpus.texts = ()
+        corpus.texts = ()  # type: ignore[misc]
 
 
 # Markup

@@ -31,7 +31,7 @@ class Curve:
             for name, shape in (("first", (3, 8)), ("second", (8,)))
         }
         self.fails_at = fails_at
-        self.rows = []
+        self.rows: list[Any] = []
 
     @property
     def size(self) -> int:
@@ -101,8 +101,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_run() -> None:
         losses = (3.0, 1.0, 2.0, 1.5, 0.1, 0.0)
 
         def held_out(self, step: Step) -> float:
-            self.seen = getattr(self, "seen", ())
-            self.seen += (bits(self),)
+            self.seen: tuple[bytes, ...] = (*getattr(self, "seen", ()), bits(self))
             return self.losses[len(self.seen) - 1]
 
     task = Worse()

@@ -45,7 +45,7 @@ def test_what_is_written_depends_on_the_noisy_vectors_alone(
     first, second = (encode_all([text], LEXICON) for text in ("w1 w2 w3", "w4 w5 w6"))
     noisy = mechanism.noisy_vectors(generator(0, "a"), first.words, epsilon)
 
-    class Replayed(type(mechanism)):
+    class Replayed(type(mechanism)):  # type: ignore[misc]
         def noisy_vectors(
             self: Any, rng: np.random.Generator, words: NDArray[np.int64], epsilon: float
         ) -> Any:
@@ -53,7 +53,7 @@ def test_what_is_written_depends_on_the_noisy_vectors_alone(
 
     replayed = Replayed(lexicon=LEXICON, **mechanism.settings())
     outputs = [made.rewrite(one, replayed, epsilon, generator(0, "b")) for one in (first, second)]
-    assert np.array_equal(*outputs)
+    assert np.array_equal(outputs[0], outputs[1])
     assert np.array_equal(outputs[0], made.decode(noisy, first.offsets))
 
 
@@ -76,7 +76,7 @@ def test_endless_noise_leaves_nothing_of_the_sentence(made: Autoencoder) -> None
             made.rewrite(encode_all([text], LEXICON), mechanism, 1e-12, generator(seed, "n"))
             for text in texts
         ]
-        assert np.array_equal(*outputs)
+        assert np.array_equal(outputs[0], outputs[1])
 
 
 def test_without_noise_it_is_the_reconstruction(made: Autoencoder) -> None:

@@ -101,7 +101,7 @@ def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> N
     def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         return x[:DIMENSION], x[DIMENSION], x[DIMENSION + 1 :].reshape(2, kinds)
 
-    def objective(x: NDArray[np.float64]) -> float:
+    def objective(x: NDArray[np.float64]) -> Any:
         v, bias, low = unpack(x)
         total = 0.25 * v @ v
         for i, s in enumerate(sign):

@@ -1,5 +1,5 @@
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def drawn(generator: np.random.Generator, law: NDArray[np.float64]) -> Scores:
+def drawn(generator: np.random.Generator, law: Sequence[float] | NDArray[np.float64]) -> Scores:
     votes = generator.multinomial(DRAWS, law, size=TRIALS)
     return Scores(votes / DRAWS, votes, DRAWS)
 

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,9 @@ def test_the_size_is_the_root_of_the_best_margin(
 
     def margin(size: float, a: float, b: float) -> float:
         def minus(e: float) -> float:
-            return -(a - math.exp(2 * e) * b - float(condition.factor(e)) * delta(e, size))
+            return -(
+                a - math.exp(2 * e) * b - float(condition.factor(np.asarray(e))) * delta(e, size)
+            )
 
         most = min(0.5 * math.log(a / b), 1.0 if accounting is Accounting.CLASSICAL else math.inf)
         grid = np.linspace(0, most, 202)[1:]
@@ -87,7 +90,7 @@ def test_a_half_line_attains_the_tight_size(rng: MakeRng, accounting: Accounting
     low, high = pairs(rng(), 50)
     size = tight_size(layer(accounting), low, high)
 
-    def ahead(shift: float) -> float:
+    def ahead(shift: Any) -> Any:
         return law.cdf(law.ppf(low) - shift) - law.sf(law.isf(high) - shift)
 
     assert (ahead(0.999 * size) > 0).all()

@@ -55,6 +55,7 @@ def test_training_is_fixed_by_its_generator(few: Digits, rng: MakeRng) -> None:
 def test_first_layers_are_linear_maps_of_pictures(few: Digits, rng: MakeRng) -> None:
     assert first_layer(Place.PICTURE, few, rng()) is None
     encoder = first_layer(Place.AUTO_ENCODER, few, rng())
+    assert encoder is not None
     assert np.allclose(encoder @ encoder.T, np.eye(len(encoder)))  # so that Δ_{2,2} = 1
     assert first_layer(Place.FIRST_LAYER, few, rng()).shape[1] == 64
 

@@ -14,7 +14,7 @@ from dpcore.learn.pixeldp.noisy_classifier import layer_of
 DATA = digits()
 
 
-def layer_at(place: Place) -> object:
+def layer_at(place: Place) -> Any:
     matrix = first_layer(place, DATA, np.random.default_rng(0))
     return layer_of(Accounting.ANALYTIC, 0.25, 2.0, 64, matrix)
 

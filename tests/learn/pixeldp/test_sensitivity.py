@@ -54,10 +54,10 @@ def test_noise_in_the_input_is_the_identity(p: float, q: float, dimension: int) 
 
 def test_what_cannot_be_computed_is_refused(rng: MakeRng) -> None:
     wide = rng().standard_normal((40, 30))
-    for p, q in ((2, 1), (math.inf, 1), (math.inf, 2)):
+    for p, q in ((2.0, 1.0), (math.inf, 1.0), (math.inf, 2.0)):
         with pytest.raises(ParameterError, match=r"vectors of signs"):
             sensitivity(wide, p, q)
-    for p, q in ((1, 1), (1, 2), (2, 2), (2, math.inf), (math.inf, math.inf)):
+    for p, q in ((1.0, 1.0), (1.0, 2.0), (2.0, 2.0), (2.0, math.inf), (math.inf, math.inf)):
         assert sensitivity(wide, p, q) > 0
 
 

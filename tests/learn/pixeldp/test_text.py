@@ -90,12 +90,12 @@ def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> N
             whose.append(i)
     sizes = np.concatenate(([0], np.cumsum([t.size for t in attacked])))
     tried = Bags(np.concatenate(attacked), sizes, WORDS)
-    whose = np.array(whose)
+    owners = np.array(whose)
     assert len(tried) >= 10_000
-    lead = margin(model.scores(tried, 20, rng(5)), found.classes[whose])
+    lead = margin(model.scores(tried, 20, rng(5)), found.classes[owners])
     worst = np.argsort(lead)[:50]
     draws = 3_000
-    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[whose[worst]])
+    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[owners[worst]])
     error = 2 * np.sqrt(np.log(2 * 50 * 1e6) / (2 * draws))
     assert (again > -error).all()
     assert again.min() < 0.9  # attacks that do something

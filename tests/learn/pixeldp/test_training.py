@@ -52,7 +52,7 @@ def test_it_learns_and_its_certificates_are_counted_as_others(few: Digits, rng: 
 @pytest.mark.parametrize("place", [Place.FIRST_LAYER, Place.AUTO_ENCODER])
 def test_the_regimes_differ_in_what_is_kept(few: Digits, rng: MakeRng, place: Place) -> None:
     """Of one start, what precedes the noise is the same without noise, and moves on with it."""
-    kept = [
+    kept: list[Any] = [
         train_pixeldp(
             Accounting.ANALYTIC, scale, 2, rng(), place=place, regime=regime, data=few, **QUICK
         ).layer.matrix
@@ -71,6 +71,9 @@ def test_training_is_fixed_by_its_generator(few: Digits, rng: MakeRng) -> None:
         )
         for key in (0, 0, 1)
     )
+    assert first.layer.matrix is not None
+    assert again.layer.matrix is not None
+    assert other.layer.matrix is not None
     outputs = first.layer.clean(few.test)
     assert np.array_equal(first.layer.matrix, again.layer.matrix)
     assert np.array_equal(first.scores(outputs), again.scores(outputs))
@@ -95,6 +98,7 @@ def test_gradients_pass_through_the_noise_unchanged(rng: MakeRng, accounting: Ac
     x = torch.from_numpy(rng().standard_normal((3, 4))).requires_grad_()
     noisy = added_noise(layer, x, rng(1))
     noisy.pow(3).sum().backward()
+    assert x.grad is not None
     assert np.allclose(x.grad, 3 * noisy.detach() ** 2)
     drawn = layer.noisy(np.zeros((3, 4)), rng(1))
     assert np.allclose(noisy.detach() - x.detach(), drawn)

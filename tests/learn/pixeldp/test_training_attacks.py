@@ -236,8 +236,8 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, pla
             x = torch.from_numpy(middle + attack).requires_grad_()
             outputs = (x @ first.T)[:, None] + held
             logits = model._model.logits(outputs.flatten(0, 1).float())
-            loss = torch.nn.functional.cross_entropy(logits, owners.repeat_interleave(len(held)))
-            loss.backward()
+            entropy: Any = torch.nn.functional.cross_entropy
+            entropy(logits, owners.repeat_interleave(len(held))).backward()
             attack = of_length(attack + of_length(array(x.grad), long, 2), long, 2)
         return np.stack(points, axis=1).reshape(kept.size, starts * steps, 64)
 

@@ -170,5 +170,6 @@ def test_what_does_not_fit_is_refused() -> None:
     ],
 )
 def test_shapes_are_checked(wrong: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"kind": Kind.CNN, "dimension": 5, "classes": 3}
     with pytest.raises(ParameterError):
-        Shape(**{"kind": Kind.CNN, "dimension": 5, "classes": 3} | wrong)
+        Shape(**(usual | wrong))

@@ -1,7 +1,7 @@
 """Bounds hold every outcome, exhaustively; their gradients are those of finite differences."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def corners(x: Any) -> Iterator[Any]:
         yield x.low + share * (x.high - x.low)
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[..., Callable[..., Any]]] = {
     "affine": lambda x, rng: (lambda w, b: lambda y: affine(y, w, b))(
         torch.from_numpy(rng.normal(size=(6, 4))), torch.from_numpy(rng.normal(size=6))
     ),
@@ -119,7 +119,7 @@ def test_every_allowed_text_of_short_texts_is_inside(kind: Kind) -> None:
         for text in random_texts(rng, 8):
             box = model.last(bag(text), substitutions)
             options = [[word, *substitutions.of(word)] if word >= 0 else [word] for word in text]
-            texts = bag(*itertools.product(*options))
+            texts = bag(*map(list, itertools.product(*options)))
             last = model.last(texts).value
             assert (last >= box.low - SLACK).all()
             assert (last <= box.high + SLACK).all()
