@@ -92,6 +92,9 @@ def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:
     (searched,) = calibrate(tem, 1.5, madlib, chosen).crossings
     bound = float(measure(tem, chosen, [1.5]).figures.nw.mean())
     (read,) = crossings(measure(madlib, chosen, grid), bound)
+    assert searched is not None
+    assert read.low is not None
+    assert read.high is not None
     assert read.low < searched < read.high
     ratio = grid[1] / grid[0]
     assert 1 / ratio < read.epsilon / searched < ratio

@@ -59,7 +59,7 @@ def test_the_mass_table_holds_what_can_be_seen(middle: Lexicon) -> None:
         seen = mass.on[1] >= SMALLEST_MASS
         assert rows["mass"].sum() == pytest.approx(mass.on[1][seen].sum())
         for row in rows.itertuples():
-            place = shown.place(int(row.word[1:]))
+            place = shown.place(int(str(row.word)[1:]))
             assert (row.x, row.y) == tuple(shown.points[place])
 
 
@@ -72,7 +72,7 @@ def test_the_distance_table_is_sorted_by_true_distance(middle: Lexicon) -> None:
         assert rows["distance"].is_monotonic_increasing
         assert set(rows["word"]) == {f"w{word}"}
         for row in rows.itertuples():
-            true = np.linalg.norm(vectors[word] - vectors[int(row.neighbour[1:])])
+            true = np.linalg.norm(vectors[word] - vectors[int(str(row.neighbour)[1:])])
             assert row.distance == pytest.approx(true)
 
 

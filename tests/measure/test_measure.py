@@ -1,7 +1,7 @@
 """The three ways of measuring agree with each other, and with laws known by hand."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def epsilons_of(mechanism: Mechanism, count: int = 4) -> NDArray[np.float64]:
     return np.geomspace(max(1.1 * allowed.low, 0.5), min(300.0, 0.9 * allowed.high), count)
 
 
-def line_law(word: int, epsilons: Sequence[float]) -> NDArray[np.float64]:
+def line_law(word: int, epsilons: Iterable[float]) -> NDArray[np.float64]:
     """Madlib on a line: a Laplace variable of scale 1/ε falls between two midpoints."""
     edges = np.concatenate(([-np.inf], (POINTS[1:] + POINTS[:-1]) / 2, [np.inf]))
     return np.stack(
@@ -80,10 +80,10 @@ def test_all_estimates_fit_the_law_on_a_line() -> None:
             slack = deviation(RUNS, along.nw_error[word, e] ** 2 * RUNS, FALSE_ALARM / tests)
             assert abs(along.nw[word, e] - law[e, word]) <= slack
         # One run changes the share of agreeing pairs by at most 2/R: McDiarmid's bound.
-        slack = math.sqrt(2 * math.log(2 * tests / FALSE_ALARM) / RUNS)
+        bound = math.sqrt(2 * math.log(2 * tests / FALSE_ALARM) / RUNS)
         for estimate in (protocol, along):
             agreement = 1 / estimate.effective[word]
-            assert (abs(agreement - np.square(law).sum(axis=1)) <= slack).all()
+            assert (abs(agreement - np.square(law).sum(axis=1)) <= bound).all()
 
 
 @pytest.mark.parametrize("key", EXACT)
@@ -212,7 +212,7 @@ def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
         stated.append(found.nw_mean_error[0])
     # 60 means: their variance over the stated one is about chi-square with 59 degrees of freedom.
     ratio = 59 * np.var(means, ddof=1) / np.mean(np.square(stated))
-    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 59)
+    low, high = (float(stats.chi2.ppf(p, 59)) for p in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))
     assert low < ratio < high
 
 
@@ -233,7 +233,8 @@ def test_only_the_methods_of_a_mechanism_are_accepted(small: Lexicon) -> None:
 
 def test_wrong_arguments_are_refused(small: Lexicon) -> None:
     tem, chosen = create("tem", small), named(small, ["w1"])
-    for runs in (0, 1, -3, MAX_RUNS + 1, 10.5):
+    wrong: list[Any] = [0, 1, -3, MAX_RUNS + 1, 10.5]
+    for runs in wrong:
         with pytest.raises(ParameterError, match="runs must be"):
             measure(tem, chosen, [1.0], runs=runs)
     with pytest.raises(ParameterError, match="at least one"):

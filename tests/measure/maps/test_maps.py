@@ -1,5 +1,6 @@
 """Maps: which words they show and where, against plain calculations."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -150,11 +151,12 @@ def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection
     least = LEAST[projection]
     few = lexicons.cloud(least - 1, 4)
     message = f"a {projection} map needs at least {least} words, got {least - 1}"
-    for refused in (
+    refusals: list[Callable[[], object]] = [
         lambda: maps.vocabulary_map(few, projection),
         lambda: maps.build_vocabulary_map(few, projection),
         lambda: maps.local_map(few, [0], least - 2, projection),
-    ):
+    ]
+    for refused in refusals:
         with pytest.raises(ParameterError, match=message):
             refused()
     if projection is not maps.Projection.PCA:

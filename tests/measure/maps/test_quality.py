@@ -1,5 +1,7 @@
 """What a map keeps, against brute force."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ def brute(points: NDArray[np.floating], k: int) -> tuple[NDArray[np.int64], NDAr
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-PLANES = {
+PLANES: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
     "scattered": lambda rng: rng.standard_normal((300, 2)),
     "a lattice full of ties": lambda rng: np.stack(np.meshgrid(*[np.arange(17.0)] * 2), -1),
     "many at one place": lambda rng: np.repeat(rng.standard_normal((6, 2)), 50, axis=0),
