@@ -19,8 +19,9 @@ from tests.mechanisms.contract import KEYS, every_mechanism, make
 @every_mechanism
 def test_guarantee_is_data(key: str, typicals: dict[str, float]) -> None:
     mechanism = make(key)
-    for epsilon in (typicals[key], str(typicals[key])):
-        found = mechanism.guarantee(epsilon).to_dict()
+    epsilons: list[Any] = [typicals[key], str(typicals[key])]
+    for epsilon in epsilons:
+        found: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()
         assert json.loads(json.dumps(found, allow_nan=False)) == found
         assert found["status"] in set(Status)
         assert found["epsilon"] > 0

@@ -88,7 +88,9 @@ def test_without_noise_the_word_stays(key: str, rng: MakeRng) -> None:
     epsilon = 1e9 if key != "truncated-gumbel.v1" else 1e200
     np.testing.assert_array_equal(mechanism.sample(rng(), words, epsilon), words)
     if mechanism.paths(rng(), words).high == math.inf:
-        np.testing.assert_array_equal(mechanism.paths(rng(), words).at([1e12])[:, 0], words)
+        np.testing.assert_array_equal(
+            mechanism.paths(rng(), words).at(np.array([1e12]))[:, 0], words
+        )
 
 
 @every_mechanism

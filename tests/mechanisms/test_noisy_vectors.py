@@ -31,7 +31,8 @@ def test_both_kinds_are_there() -> None:
 
 @pytest.mark.parametrize("name", NEAREST)
 def test_the_nearest_word_to_them_is_what_sample_gives(name: str) -> None:
-    mechanism, epsilon = create(name, LEXICON), EPSILON.get(name, 3.0)
+    mechanism: Any = create(name, LEXICON)
+    epsilon = EPSILON.get(name, 3.0)
     words = np.tile(np.arange(60), 5)
     noisy = mechanism.noisy_vectors(generator(1, "n"), words, epsilon)
     assert noisy.dtype == np.float64

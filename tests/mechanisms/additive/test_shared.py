@@ -1,5 +1,7 @@
 """Laws from shared directions: shared where they can be, and the laws of the mechanisms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,9 +20,13 @@ def lexicon() -> Lexicon:
 
 def test_directions_are_shared_where_they_can_be(lexicon: Lexicon) -> None:
     shared = SharedDirections()
-    sphere = [create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")]
+    sphere: list[Any] = [
+        create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")
+    ]
     assert len({id(shared.bundle(mechanism)) for mechanism in sphere}) == 1
-    others = [create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")]
+    others: list[Any] = [
+        create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")
+    ]
     others += [create("mahalanobis", lexicon, {"lam": 0.9})]
     others += [create("laplace", lexicon, {"clip_norm": 1.0})]
     assert len({id(shared.bundle(mechanism)) for mechanism in [sphere[0], *others]}) == 6

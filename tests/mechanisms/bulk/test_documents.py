@@ -22,7 +22,7 @@ SHORT = [kind.short for kind in MECHANISMS.values()]
 SMALL = lexicons.cloud(300, 8)
 LARGE = lexicons.cloud(3_000, 8)
 SECRET = bytes(range(32))
-SETTINGS = {
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "tem, angular": ("tem", {"metric": "angular"}),
     "tem, manhattan": ("tem", {"metric": "manhattan", "beta": 0.2}),
     "vickrey, mahalanobis": ("vickrey", {"noise": "mahalanobis", "t": 0.5}),

@@ -1,6 +1,6 @@
 """TEM at several ε by float32 distances: the exact law inverted at the same uniform numbers."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -68,7 +68,9 @@ def test_distances_are_right_and_nothing_leaves_the_vocabulary(rng: MakeRng) -> 
             return np.full(size, np.nextafter(1.0, 0.0))
 
     mechanism: Any = create("tem", lexicons.cloud(200, 30))
-    outputs = outputs_by_distance(mechanism, Last(), np.arange(200), EPSILONS)
+    outputs = outputs_by_distance(
+        mechanism, cast("np.random.Generator", Last()), np.arange(200), EPSILONS
+    )
     assert outputs.min() >= 0
     assert outputs.max() <= 199
 

@@ -19,7 +19,8 @@ LEXICON = lexicons.cloud(40, 9)
 
 
 def test_as_published_it_is_clipped_laplace_at_root_d_times_epsilon(rng: MakeRng) -> None:
-    published, right = create("adept", LEXICON), create("laplace", LEXICON)
+    published: Any = create("adept", LEXICON)
+    right: Any = create("laplace", LEXICON)
     words = np.arange(40)
     for epsilon in (0.5, 7.0, 40.0):
         assert published.true_epsilon(epsilon) == pytest.approx(3 * epsilon)

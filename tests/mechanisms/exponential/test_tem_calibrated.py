@@ -55,7 +55,8 @@ def test_it_keeps_more_words_than_tem_at_the_same_promise() -> None:
 
 
 def test_it_is_tem_at_the_nominal_parameter(rng: MakeRng) -> None:
-    mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
+    mechanism: Any = create("tem-calibrated", LEXICON)
+    plain: Any = create("tem", LEXICON)
     words = np.arange(60)
     for epsilon in (0.03, 0.5, 2.2, 7.0, 400.0):
         nominal = mechanism.nominal(epsilon)

@@ -70,8 +70,10 @@ def test_other_metrics(metric: Metric) -> None:
 
 def parallel() -> Lexicon:
     """Words in five directions, some at several lengths, one of them against another."""
+    rows: list[list[float]]
     rows = [[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [3, 3, 3], [-1, -0.0, 0.0]]
-    return lexicons.lexicon([*rows, [7e-45, 0, 0], [2, 4, 6], [3, 6, 9]])
+    rows += [[7e-45, 0, 0], [2, 4, 6], [3, 6, 9]]
+    return lexicons.lexicon(rows)
 
 
 @pytest.mark.parametrize("tile", [2, 512])
