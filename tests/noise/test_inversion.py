@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ LOGS = [
 ]  # fmt: skip
 
 
-AROUND = [sign * Fraction(1, 2**power) for sign in (1, -1) for power in (62, 64, 66, 130, 500)]
+AROUND: list[Any] = [
+    sign * Fraction(1, 2**power) for sign in (1, -1) for power in (62, 64, 66, 130, 500)
+]
 
 
 def weights(given: list[float] = LOGS) -> Weights:
@@ -70,9 +73,9 @@ def test_digits_lead_where_the_definition_leads(
     law, after = weights(), rng().integers(2**64, size=12, dtype=np.uint64).tolist()
     places = list(parts(law))
     assert all(begin < edge <= end for begin, edge, end in places)
-    numbers = [Fraction(word, 2**64) for word in after]
+    numbers: list[Any] = [Fraction(word, 2**64) for word in after]
     for begin, edge, end in places:
-        numbers += [x + far for x in (begin, edge, end) for far in (0, *AROUND)]
+        numbers += [x + far for x in (begin, edge, end) for far in (Fraction(0), *AROUND)]
         numbers += [(begin + edge) / 2, (edge + end) / 2]
     for x in numbers:
         if 0 <= x < 1:
