@@ -70,11 +70,16 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
     """
     messages: list[ForwardMsg] = []
     parse: Any = vars(local_script_runner)["parse_tree_from_messages"]
+
+    def seen(given: list[ForwardMsg]) -> Any:
+        messages.extend(given)
+        return parse(given)
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             local_script_runner,
             "parse_tree_from_messages",
-            lambda given: (messages.extend(given), parse(given))[1],
+            seen,
         )
         test = run()
     assert not test.exception, test.exception

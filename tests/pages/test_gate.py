@@ -21,7 +21,7 @@ async def nothing() -> Message:
 def answer(guard: Callable[..., Any], **scope: Any) -> tuple[int, dict[str, Any]]:
     """Status of an answer, and the scope that got through (empty: none did)."""
     passed: dict[str, Any] = {}
-    messages: list[dict[str, Any]] = []
+    messages: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         passed.update(scope)

@@ -92,7 +92,7 @@ def test_the_answer_can_be_taken_over_by_one_click(
     test.number_input(key=f"bound_{quantity}").set_value(bound).run()
     test.button(key="take_tem").click().run()
     assert not test.exception
-    at = test.select_slider(key="eps_metric").value
+    at: Any = test.select_slider(key="eps_metric").value
     assert f"at ε = {at:g}." in said(test)
     label = {"nw": "Nw", "sw": "Sw", "effective": "effective number"}[quantity]
     value = row(test, over).loc["tem", label]

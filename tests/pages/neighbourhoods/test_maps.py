@@ -30,7 +30,12 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
 
     job = Job()
     asked: list[Any] = []
-    monkeypatch.setattr(map_jobs, "start", lambda *a, **k: (asked.append(a), job)[1])
+
+    def start(*given: Any, **_: Any) -> Job:
+        asked.append(given)
+        return job
+
+    monkeypatch.setattr(map_jobs, "start", start)
     test = opened(word="doctor", other_word="violin", **FEW)
     assert "PCA of" in said(test)
     test.button(key="build_map").click().run()

@@ -98,7 +98,7 @@ def test_examples_of_a_record_are_those_of_the_chosen_classifier(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = with_curves()
-    found = recorded.recorded(name)
+    found: Any = vars(recorded)["recorded"](name)
     row = found.table[found.table["quantity"] == "accuracy"].iloc[[0]]
     learner = row["learner"].iloc[0]
     texts = {"original": "![x](http://a.b)", "private": "a *b*", "true": "good", "guessed": "bad"}

@@ -46,7 +46,8 @@ def test_a_stop_keeps_the_parts_that_are_done(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Job:
-        done, stopped, error, finished, rows, examples = False, False, None, 0, (), ()
+        done, stopped, finished, rows, examples = False, False, 0, (), ()
+        error: str | None = None
 
         def progress(self) -> tuple[float, str]:
             return 0.25, "1 of 4 parts done after 9 s, about 27 s left"
