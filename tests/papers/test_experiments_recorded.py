@@ -4,6 +4,7 @@ import dataclasses
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
     where = {"learner": "tf-idf", "tested_on": "clean"}
     clean = baseline(table, "accuracy", **where)
     assert clean.low > baseline(table, "majority").mean + 0.1
-    found = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
+    found: Any = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
     assert found.loc[("tem", 4.0), "low"] > found.loc[("madlib", 4.0), "high"]
     assert found.loc[("madlib", 2.0), "high"] < clean.low
     true = table[table["quantity"] == "true_epsilon"]

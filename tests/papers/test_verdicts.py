@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -31,7 +31,8 @@ def test_all_claims_are_recorded_on_the_bundled_lexicon() -> None:
 
 @pytest.mark.parametrize("key", CHEAP)
 def test_a_verdict_is_the_recorded_one_when_computed_again(key: str) -> None:
-    recorded, again = read_recorded().of(key).to_dict(), verdict(key, load()).to_dict()
+    recorded: dict[str, Any] = read_recorded().of(key).to_dict()
+    again: dict[str, Any] = verdict(key, load()).to_dict()
     for name in ("settings", "numbers"):
         kept, found = recorded.pop(name), again.pop(name)
         assert list(found) == list(kept)
@@ -79,7 +80,9 @@ def test_a_damaged_file_is_refused_with_the_way_out(
 class _Asked(AuditSettings):
     """Settings that remember which of them a claim says it uses."""
 
-    def options(self: Any, lexicon: Lexicon, *names: Any) -> Any:
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def options(self, lexicon: Lexicon, *names: Any) -> Any:
         object.__setattr__(self, "names", names)
         return super().options(lexicon, *names)
 

@@ -75,7 +75,7 @@ def test_the_true_epsilon_is_that_of_the_audit() -> None:
         settings = AuditSettings(epsilon=epsilon, latent=32)
         audited = adept_published(lexicon, settings).numbers["true epsilon"]
         values = chosen(TABLE, "true_epsilon", label="adept", epsilon=epsilon)["value"]
-        np.testing.assert_allclose(values, audited, rtol=1e-12)
+        np.testing.assert_allclose(values, float(audited), rtol=1e-12)
 
 
 def test_the_rows_name_both_corpora_and_the_paper_they_are_about() -> None:

@@ -75,6 +75,7 @@ def test_normal_vectors_agree_with_the_formula(table: pd.DataFrame, kind: Coordi
 
 def test_half_of_the_normal_pairs_exceed_at_root_pi_over_sigma() -> None:
     for kind in DISTRIBUTIONS[1:]:
+        assert kind.deviation is not None
         crossing = math.sqrt(math.pi) / kind.deviation
         assert kind.expected(math.floor(crossing) - 1) < 0.5 < kind.expected(math.ceil(crossing))
 

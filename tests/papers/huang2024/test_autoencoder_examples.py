@@ -37,7 +37,7 @@ def test_what_the_examples_show_is_so() -> None:
     rows = read_examples().rows
     clean = [row for row in rows if not row.label]
     assert sum(row.network == row.text for row in clean) >= 0.9 * len(clean)
-    paper = [row for row in rows if row.label and row.epsilon <= 20]
+    paper = [row for row in rows if row.label and row.epsilon is not None and row.epsilon <= 20]
     assert paper
     assert not any(row.network == row.text for row in paper)
     lost = [row for row in rows if row.label == "laplace" and row.epsilon == 1000.0]

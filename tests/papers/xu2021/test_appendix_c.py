@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,13 +109,13 @@ def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None
 
 
 def test_the_laplace_formula_is_several_times_too_large_on_glove(glove: Lexicon) -> None:
-    nearest = nearest_of(glove)
-    assert laplace_formula(1.0, nearest).mean() == pytest.approx(0.466, abs=1e-3)
+    nearest: Any = nearest_of(glove)
+    assert np.mean(laplace_formula(np.asarray(1.0), nearest)) == pytest.approx(0.466, abs=1e-3)
     chosen = named(glove, glove.words[::40])
     rows = appendix_rows(create("madlib", glove), chosen, [1.0], runs=400, seed=1)
     truth = np.array([row["truth"] for row in rows])
     formula = np.array([row["formula"] for row in rows])
-    np.testing.assert_allclose(formula, laplace_formula(1.0, nearest[::40]), rtol=1e-6)
+    np.testing.assert_allclose(formula, laplace_formula(np.asarray(1.0), nearest[::40]), rtol=1e-6)
     # The mean of 400 directions, each a number in [0, 1]; the true mean is about 0.003.
     slack = deviation(400, 400 * np.mean([row["standard_error"] for row in rows]) ** 2)
     assert truth.mean() + slack < formula.mean() / 3
@@ -156,7 +157,8 @@ def test_the_upper_bound_is_the_law_of_the_difference_of_two() -> None:
             return float(density * (survival if t > -2.2 else 1.0))
 
         beats = sum(
-            integrate.quad(meets, *ends, epsabs=1e-12)[0] for ends in ((-3, -2.2), (-2.2, 3))
+            integrate.quad(meets, low, high, epsabs=1e-12)[0]
+            for low, high in ((-3, -2.2), (-2.2, 3))
         )
         share = 1 - math.log(7) / 7  # P(K >= 2)
         found = gumbel_ceiling(np.array([b]), 0.8, 7, 3.0)[0]

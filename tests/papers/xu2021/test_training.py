@@ -116,9 +116,12 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
     arms = (Arm(name, GRID[:1], options=(("grid", GRID[:1]),)) for name in ("madlib", "tem"))
     plan = dataclasses.replace(plan, arms=tuple(arms))
     tried = []
-    monkeypatch.setattr(
-        xu2021_training, "attacked", lambda _, some, candidates, *__: tried.append(candidates) or []
-    )
+
+    def attacked(_: Any, some: Any, candidates: Any, *__: Any) -> list[Any]:
+        tried.append(candidates)
+        return []
+
+    monkeypatch.setattr(xu2021_training, "attacked", attacked)
     for cell in plan.cells():
         measure(cell, sources)
     assert len(tried) == 2 * 3
