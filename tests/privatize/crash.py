@@ -73,7 +73,8 @@ class Clock:
     def __init__(self, folder: Path, stop: Any, kill: Any) -> None:
         self.folder, self.stop, self.kill, self.count = str(folder), stop, kill, 0
         sys.addaudithook(self)
-        os.fsync = lambda handle: self.tick()  # it is the process that dies here, not the machine
+        # It is the process that dies here, not the machine.
+        os.fsync = lambda handle: self.tick()  # type: ignore[assignment]
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in WATCHED:
@@ -136,7 +137,7 @@ def pool(count: int, start: Callable[[int], object] = lambda number: None) -> An
     """An executor whose workers are forks; `start` is called in each with its number."""
     if count == 1:
         return executors.of(1)
-    spares = []
+    spares: list[Any] = []
     for number in range(2 * count):  # the second half takes over from those that are killed
         spares.append(Spare(spares, lambda number=number: start(number)))
 
@@ -146,7 +147,7 @@ def pool(count: int, start: Callable[[int], object] = lambda number: None) -> An
                 self._process = spares.pop(0)
             return self._process
 
-    executors._Worker._started = started
+    executors._Worker._started = started  # type: ignore[method-assign]
     return executors.of(count)
 
 
@@ -320,14 +321,18 @@ def tried(
     base: Path, kind: str, workers: int, expected: dict[str, Any], spans: int
 ) -> dict[str, Any]:
     """Every point: how many there are of each kind, the different states, and all failures."""
-    points, failures = {"run": 0, "worker": 0, "worker with all": 0}, []
-    jobs, seen = [None], set()
+    points = {"run": 0, "worker": 0, "worker with all": 0}
+    failures: list[str] = []
+    jobs: list[tuple[str, int] | None] = [None]
+    seen: set[Any] = set()
     if workers > 1:
         jobs += [("compute_laws", 0), *(("rewrite_span", number) for number in range(spans))]
-    for job, kill in [(None, kill_all), *itertools.product(jobs[1:], (kill_alone, kill_all))]:
+    killed: list[Any] = [(None, kill_all)]
+    killed += itertools.product(jobs[1:], (kill_alone, kill_all))
+    for job, kill in killed:
         who = "run" if job is None else "worker" if kill is kill_alone else "worker with all"
         for stop in itertools.count(1):
-            folder = base / f"{who.replace(' ', '-')}-{job and job[1]}-{stop}"
+            folder = base / f"{who.replace(' ', '-')}-{job[1] if job else job}-{stop}"
             folder.mkdir()
             answer, hit = disturbed(base, kind, folder, workers, stop, job, kill)
             if answer is not None and answer != expected["same"]:
@@ -355,10 +360,10 @@ def undisturbed(base: Path, kind: str) -> tuple[dict[str, Any], int]:
     for name in ORDERS:
         folder = base / f"whole-{name}"
         folder.mkdir()
-        asked = orders(base, kind, folder)[name]
-        privatize(asked, span_bytes=SPAN_BYTES)
-        assert tidy(asked)
-        expected[name] = published(asked)
+        whole = orders(base, kind, folder)[name]
+        privatize(whole, span_bytes=SPAN_BYTES)
+        assert tidy(whole)
+        expected[name] = published(whole)
     source = base / f"in.{kind}"
     return expected, len(list(format_of(source).spans(source, SPAN_BYTES)))
 
@@ -368,16 +373,16 @@ def main(kind: str, workers: int, release: str = "") -> None:
     if release:
         ORDERS.update(REVEALING)
     else:
-        secrets.token_bytes = lambda size: b"\x07" * size
-    secrets.token_hex = lambda size: f"{next(numbers):0{2 * size}x}"
-    os.fsync = lambda handle: None
+        secrets.token_bytes = lambda size: b"\x07" * size  # type: ignore[assignment, misc]
+    secrets.token_hex = lambda size: f"{next(numbers):0{2 * size}x}"  # type: ignore[assignment, misc]
+    os.fsync = lambda handle: None  # type: ignore[assignment]
     privatizing.SHARED_BYTES = 0  # so that laws are shared as well
     with tempfile.TemporaryDirectory() as name:
         base = Path(name).resolve()
         expected, spans = undisturbed(base, kind)
         assert len({json.dumps(answer) for answer in expected.values()}) == len(ORDERS)
-        print(json.dumps(tried(base, kind, int(workers), expected, spans)))
+        print(json.dumps(tried(base, kind, workers, expected, spans)))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -138,7 +138,7 @@ def test_what_waits_to_be_published_is_checked(
 
 def test_a_second_run_is_refused_while_the_first_is_there(asked: Order) -> None:
     """By thread and by process; the first goes on as if nothing had been."""
-    refusals = []
+    refusals: list[str] = []
 
     def second(stage: str, done: int, total: int) -> None:
         if stage.startswith("rewriting") and not refusals:

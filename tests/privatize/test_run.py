@@ -149,7 +149,7 @@ def test_no_noise_serves_twice(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         privatize(asked, span_bytes=300, progress=stop)
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "epsilon": {"epsilon": 3.0},
         "mechanism": {"mechanism": create("madlib", LEXICON)},
         "fingerprint": {"mechanism": create("tem", lexicons.cloud(300, 6, seed=1))},

@@ -13,7 +13,9 @@ from tests.needs import ROOT
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 
 ALWAYS = ("txt", "1")
-CASES = [(kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")]
+CASES: list[tuple[str, ...]] = [
+    (kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")
+]
 CASES.append(("txt", "1", "release"))
 
 

@@ -126,7 +126,7 @@ def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
     source, out = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("w1 w2\n" * 40 + "w3 unheard\n", encoding="utf-8")
     asked = order(source, out, unknown_words=UnknownWordPolicy.REJECT)
-    begun = []
+    begun: list[Path] = []
 
     def look(stage: str, done: int, total: int) -> None:
         begun.extend(asked.folder.glob("*/spans/*.json"))
@@ -149,7 +149,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path: Path, kin
     whole = source.read_bytes()
     for stages in (("checking",), ("rewriting in",)):
 
-        def change(stage: str, done: int, total: int, stages: str = stages) -> None:
+        def change(stage: str, done: int, total: int, stages: tuple[str, ...] = stages) -> None:
             if stage.startswith(stages) and 0 < done < total:
                 write(source, ["other w1", *TEXTS])
 
