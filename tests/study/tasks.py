@@ -24,7 +24,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     time.sleep(pause)
     if cell.option("refuse") == cell.label:
         raise TextError("nothing to read here")
-    row = {"noise": float(cell.generator("noise").random()), "shared": int(
+    row: dict[str, Any] = {"noise": float(cell.generator("noise").random()), "shared": int(
         cell.shared_generator("split").integers(1 << 40)
     )}  # fmt: skip
     if cell.mechanism:

@@ -1,6 +1,7 @@
 """The recorded auto-encoders: what the comparison says in words, as inequalities."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,11 +66,11 @@ def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing
 def test_the_law_of_trlaplace_gives_words_away(name: str) -> None:
     table = read_recorded(name).table
     words = dict(EXPERIMENTS[name].plan.options)["vocabulary"]
-    found = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
+    found: Any = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
     found = found.set_index(["curve", "epsilon"])["mean"]
     assert found["trlaplace", 0.05] > 20 * math.exp(0.05) / words
     assert found["laplace", 0.05] < found["trlaplace", 0.05] / 4
-    near = curves(table, "nw", lexicon=lexicon_of(name), learner=NEAREST)
+    near: Any = curves(table, "nw", lexicon=lexicon_of(name), learner=NEAREST)
     near = near.set_index(["curve", "epsilon"])["mean"]
     for epsilon in EQUAL:  # at equal true privacy Gaussian noise keeps more
         assert near[equal_label(epsilon), epsilon] > 4 * near["trlaplace", epsilon]

@@ -32,19 +32,19 @@ def lexicon() -> Any:
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelledTexts, ...]:
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelledTexts, LabelledTexts]:
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
-    return tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
+    return labelled_rows(path, "train", 200, rng), labelled_rows(path, "test", 200, rng)
 
 
 @pytest.fixture(scope="module")
-def material(parts: tuple[LabelledTexts, ...], lexicon: Any) -> Material:
-    reversed_names = tuple(
+def material(parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any) -> Material:
+    first, second = (
         LabelledTexts.of(part.texts, [1 - label for label in part.labels.tolist()])
         for part in parts
     )
-    return read_material({"mine": parts, "turned": reversed_names}, lexicon)
+    return read_material({"mine": parts, "turned": (first, second)}, lexicon)
 
 
 def values(rows: list[Row], quantity: str, **where: Any) -> dict[Any, Any]:
@@ -56,12 +56,14 @@ def values(rows: list[Row], quantity: str, **where: Any) -> dict[Any, Any]:
 
 
 def test_it_agrees_with_a_trial_of_one_labelling(
-    material: Material, parts: tuple[LabelledTexts, ...], lexicon: Any
+    material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
 ) -> None:
     mechanism = create("madlib", lexicon)
     found = list(labelled_trial(material, mechanism, (1.0, 9.0), 3, Wanted(NAMES)))
-    prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
-    plain = [row | {"data": "mine"} for row in trial(*prepared, mechanism, (1.0, 9.0), NAMES, 3)]
+    first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
+    plain = [
+        row | {"data": "mine"} for row in trial(first, second, mechanism, (1.0, 9.0), NAMES, 3)
+    ]
     mine = values(found, "accuracy", data="mine")
     assert mine == values(plain, "accuracy")
     kept = {row["epsilon"]: row["value"] for row in found if row["quantity"] == "nw"}
@@ -73,11 +75,11 @@ def test_it_agrees_with_a_trial_of_one_labelling(
 
 
 def test_the_baseline_is_the_plain_one(
-    material: Material, parts: tuple[LabelledTexts, ...], lexicon: Any
+    material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
 ) -> None:
     found = list(labelled_trial(material, None, (), 3, Wanted(NAMES, compared=5)))
-    prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
-    plain = [row | {"data": "mine"} for row in baseline(*prepared, lexicon, NAMES, 3)]
+    first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
+    plain = [row | {"data": "mine"} for row in baseline(first, second, lexicon, NAMES, 3)]
     for quantity in ("accuracy", "majority"):
         assert values(found, quantity, data="mine") == values(plain, quantity)
     assert {row["quantity"] for row in found} >= {"rouge1", "bleu", "matching", "nw"}
@@ -105,7 +107,7 @@ def test_membership_is_inferred_where_it_is_wanted(material: Material, lexicon: 
 def test_every_classifier_can_be_watched(material: Material, lexicon: Any) -> None:
     seen = []
 
-    def watch(name: str, learner: str, epsilon: float, model: Any, tests: Any) -> None:
+    def watch(name: str, learner: str, epsilon: float | None, model: Any, tests: Any) -> None:
         seen.append((name, learner, epsilon, model.accuracy(tests, material.labels[name][1])))
 
     mechanism = create("tem", lexicon)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,7 @@ def test_a_job_gives_rows_and_of_the_first_trial_examples(texts: LabelledTexts) 
         assert one["original"] in texts.texts
         assert one["true"] != one["guessed"]
         assert "unheard" not in one["private"]  # a word outside the vocabulary
-    told = []
+    told: list[Any] = []
     assert perform(jobs[1], told.append) == results[1]
     assert {one["stage"] for one in told} == {WORDS, VALUES}
     assert all(0 <= one["done"] <= one["total"] for one in told)

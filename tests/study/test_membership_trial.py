@@ -38,7 +38,7 @@ def quarters() -> dict[str, Prepared]:
 
 
 def found(
-    quarters: dict[str, Prepared], target: float, shadow: float, epsilon: float
+    quarters: dict[str, Prepared], target: Bags, shadow: Bags, epsilon: float | None
 ) -> dict[Any, Any]:
     lexicon = lexicons.cloud(N, 4)
     rows = MembershipTrial(quarters, "tf-idf", 0, lexicon).rows(target, shadow, epsilon)
@@ -65,10 +65,10 @@ def test_a_model_that_remembers_gives_its_texts_away(quarters: dict[str, Prepare
 
 def test_a_model_of_other_texts_does_not(quarters: dict[str, Prepared]) -> None:
     rng = np.random.default_rng(12)
-    other = [
+    target, shadow = (
         quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
-    ]
-    rows = found(quarters, *other, 1.0)
+    )
+    rows = found(quarters, target, shadow, 1.0)
     for variant in (AS_WRITTEN, STRONGER):
         assert abs(rows["auc", variant, "", None]["value"] - 0.5) < SLACK
     assert ("majority", "", "clean", None) not in rows
@@ -81,11 +81,13 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepa
     lexicon = lexicons.cloud(N, 4)
     trial = MembershipTrial(quarters, "tf-idf", 0, lexicon)
     for epsilon in (1.0, 2.0):
-        texts = [
+        texts: Any = [
             quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
         ]
         alone = MembershipTrial(quarters, "tf-idf", 0, lexicon)
-        assert list(trial.rows(*texts, epsilon)) == list(alone.rows(*texts, epsilon))
+        before, after = texts
+        again = list(alone.rows(before, after, epsilon))
+        assert list(trial.rows(before, after, epsilon)) == again
 
         def model(bags: Bags, part: str) -> Any:
             labels = quarters[part].labels
@@ -102,5 +104,5 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepa
             (answers(target, "TR1"), answers(target, "TR2")),
             generator(0, "attack", "tf-idf", AS_WRITTEN),
         )
-        found = {(r["quantity"], r["variant"]): r["value"] for r in alone.rows(*texts, epsilon)}
+        found = {(r["quantity"], r["variant"]): r["value"] for r in again}
         assert found["auc", AS_WRITTEN] == auc(scores)

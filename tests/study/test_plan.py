@@ -59,7 +59,7 @@ def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone() -> None:
     assert other.secret() == cells[0].secret()
 
 
-WRONG = {
+WRONG: dict[str, dict[str, Any]] = {
     "no arms": {"arms": ()},
     "no seeds": {"seeds": ()},
     "a cell twice": {"data": ("a", "a")},

@@ -47,11 +47,11 @@ def made(request: pytest.FixtureRequest, words: Any) -> Any:
 
 @pytest.fixture
 def folder(tmp_path: Path, made: Any) -> Path:
-    write_recorded(*made, tmp_path / "out")
+    write_recorded(made[0], made[1], tmp_path / "out")
     return tmp_path / "out"
 
 
-def test_what_is_written_is_read(folder: Path, made: str) -> None:
+def test_what_is_written_is_read(folder: Path, made: Any) -> None:
     entry, table = made
     found = read_recorded(entry.name, folder)
     pd.testing.assert_frame_equal(found.table, table, check_exact=True, check_dtype=False)
@@ -70,13 +70,13 @@ def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words: A
     assert found.rows("accuracy", learner="a")["value"].tolist() == [0.7]
     assert found.rows("accuracy", learner="b").empty
     assert found.table["epsilon"].isna().tolist() == [False, True]
-    write_recorded(*words, tmp_path / "words")
+    write_recorded(words[0], words[1], tmp_path / "words")
     measured = read_recorded("tiny", tmp_path / "words")
     assert set(measured.rows("nw")["word"]) == {""}
     assert set(measured.rows("nw", word="w3")["series"]) == {"madlib, words"}
 
 
-def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: str) -> None:
+def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: Any) -> None:
     entry, table = made
     write_recorded(dataclasses.replace(entry, name="another"), table, folder)
     write_recorded(dataclasses.replace(entry, seconds=7.0), table, folder)
@@ -87,7 +87,7 @@ def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: str)
 def test_one_folder_holds_one_kind(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path)
     with pytest.raises(StudyError, match="of another kind"):
-        write_recorded(*words, tmp_path)
+        write_recorded(words[0], words[1], tmp_path)
 
 
 def test_examples_are_kept_beside_the_numbers(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_examples_are_kept_beside_the_numbers(tmp_path: Path) -> None:
     assert read_recorded("toy", tmp_path).examples is None
 
 
-def test_a_changed_table_is_refused(folder: Path, made: str) -> None:
+def test_a_changed_table_is_refused(folder: Path, made: Any) -> None:
     name = made[0].name
     path = folder / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -165,7 +165,7 @@ def test_an_entry_of_an_experiment_has_the_fields_of_one(
 def test_an_entry_of_words_has_the_fields_of_one(
     tmp_path: Path, words: Any, change: Callable[..., Any], said: str
 ) -> None:
-    write_recorded(*words, tmp_path)
+    write_recorded(words[0], words[1], tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
     with pytest.raises(StudyError, match=said):
         read_manifest(tmp_path)
@@ -179,7 +179,7 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
         read_manifest(folder)
 
 
-def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: str) -> None:
+def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: Any) -> None:
     with pytest.raises(StudyError, match=f"recorded are: {made[0].name}"):
         read_recorded("nothing", folder)
 
@@ -219,9 +219,9 @@ def test_a_wrong_table_of_trials_is_refused(change: Callable[..., Any], said: st
         check_trials(change(trials()))
 
 
-def test_a_folder_that_is_a_file_cannot_be_written(tmp_path: Path, made: str) -> None:
+def test_a_folder_that_is_a_file_cannot_be_written(tmp_path: Path, made: Any) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    for write in (check_writable, lambda folder: write_recorded(*made, folder)):
+    for write in (check_writable, lambda folder: write_recorded(made[0], made[1], folder)):
         with pytest.raises(StudyError, match="cannot write results"):
             write(tmp_path / "file")
     check_writable(tmp_path / "new")

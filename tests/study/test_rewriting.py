@@ -1,6 +1,7 @@
 """Quality of rewritten text: nothing is lost without noise but what is unknown."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.similarity.encoder import Encoder
 from dpcore.mechanisms.registry import create
 from dpcore.study.rewriting import QUANTITIES, rewriting
 from dpcore.study.rows import Row
@@ -21,7 +23,7 @@ def lexicon() -> Lexicon:
     return toy_corpus.lexicon()
 
 
-def values(rows: list[Row], epsilon: float | None = None) -> dict[str, Any]:
+def values(rows: Iterable[Row], epsilon: float | None = None) -> dict[str, Any]:
     return {one["quantity"]: one["value"] for one in rows if one["epsilon"] == epsilon}
 
 
@@ -60,10 +62,11 @@ class Letters:
 
 
 def test_an_encoder_adds_its_quantities(lexicon: Lexicon) -> None:
-    found = values(rewriting(TEXTS, lexicon, None, (), 0, Letters()))
+    found = values(rewriting(TEXTS, lexicon, None, (), 0, cast("Encoder", Letters())))
     assert found["bert_style"] == pytest.approx(1.0)
     assert found["cosine"] == pytest.approx(1.0)
-    noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, Letters()))
+    letters = cast("Encoder", Letters())
+    noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, letters))
     assert values(noisy, 0.01)["cosine"] < 1.0
 
 

@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from dpcore.study.rows import row
 from dpcore.study.tables import tidy
 
 
-def record(rows: list[dict[str, float | str | None]]) -> SimpleNamespace:
+def record(rows: list[dict[str, float | str | None]]) -> Any:
     table = tidy(rows)
     return SimpleNamespace(table=table, rows=lambda q: table[table["quantity"] == q])
 
@@ -28,7 +29,8 @@ def record(rows: list[dict[str, float | str | None]]) -> SimpleNamespace:
 def placed(
     label: str, epsilon: float | None, *rows: dict[str, float | str | None], seed: int = 0
 ) -> list[dict[str, float | str | None]]:
-    common = {"label": label, "mechanism": label, "lexicon": "l", "data": "d", "seed": seed}
+    common: dict[str, Any] = {"label": label, "mechanism": label, "lexicon": "l"}
+    common |= {"data": "d", "seed": seed}
     return [one | common | {"epsilon": epsilon} for one in rows]
 
 
@@ -43,7 +45,7 @@ def attacked(share: float, learner: str) -> dict[str, float | str | None]:
     )  # fmt: skip
 
 
-RECORD = record(
+RECORD: Any = record(
     [
         *placed("", None, accuracy(0.9, "normal"), accuracy(0.8, "ibp"), row("majority", 0.55)),
         *placed("madlib", 1.0, attacked(0.2, "normal"), attacked(0.6, "ibp")),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def sources(made: Plan, folder: Path, **files: Any) -> Sources:
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
-def noise(rows: list[Row]) -> list[Row]:
+def noise(rows: Iterable[Row]) -> list[Row]:
     return [{k: row[k] for k in (*COLUMNS, "noise", "shared")} for row in rows]
 
 

@@ -31,11 +31,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parts(path: Path, lexicon: Lexicon) -> tuple[Prepared, ...]:
+def parts(path: Path, lexicon: Lexicon) -> tuple[Prepared, Prepared]:
     rng = np.random.default_rng(1)
-    return tuple(
-        prepare(labelled_rows(path, split, 200, rng), lexicon, 8) for split in ("train", "test")
-    )
+    train = prepare(labelled_rows(path, "train", 200, rng), lexicon, 8)
+    return train, prepare(labelled_rows(path, "test", 200, rng), lexicon, 8)
 
 
 def test_rows_have_the_columns_and_no_others() -> None:
@@ -47,7 +46,9 @@ def test_rows_have_the_columns_and_no_others() -> None:
         row("auc", 0.5, colour="red")
 
 
-def test_the_baseline_learns_and_guesses(parts: tuple[Prepared, ...], lexicon: Lexicon) -> None:
+def test_the_baseline_learns_and_guesses(
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
+) -> None:
     found = list(baseline(*parts, lexicon, NAMES, 0))
     values = {(one["quantity"], one["learner"]): one["value"] for one in found}
     assert values["majority", ""] == 0.5
@@ -56,7 +57,7 @@ def test_the_baseline_learns_and_guesses(parts: tuple[Prepared, ...], lexicon: L
 
 
 def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(
-    parts: tuple[Prepared, ...], lexicon: Lexicon
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
 ) -> None:
     found = list(trial(*parts, create("madlib", lexicon), (1e-6, 1e6), NAMES, 0))
     shares = {
@@ -77,7 +78,7 @@ def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(
 
 
 def test_one_draw_holds_for_a_seed_and_parts_share_it(
-    parts: tuple[Prepared, ...], lexicon: Lexicon
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
 ) -> None:
     mechanism = create("tem", lexicon)
     bags = [part.bags for part in parts]
@@ -110,6 +111,6 @@ def test_a_corpus_is_read_by_split_without_repetitions(
         labelled_rows(tmp_path / "few.parquet", "train", 5, rng())
 
 
-def test_bags_are_cut(parts: tuple[Prepared, ...], lexicon: Lexicon) -> None:
+def test_bags_are_cut(parts: tuple[Prepared, Prepared], lexicon: Lexicon) -> None:
     assert parts[0].bags.lengths.max() == 8
     assert bags_of(["w1 w2 w3"], lexicon, 2).words.tolist() == [1, 2]

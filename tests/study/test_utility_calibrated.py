@@ -64,7 +64,7 @@ def test_two_quantities_are_joined_at_the_same_epsilon(table: pd.DataFrame) -> N
 def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(
     table: pd.DataFrame,
 ) -> None:
-    known = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
+    known: Any = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
     assert known["madlib", 9.0] == 90.0
     assert known["tem", 1.0] == pytest.approx(6.0)  # 0.6 / 1 of the claimed 10
     assert known["tem", 2.0] == 20.0

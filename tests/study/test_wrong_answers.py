@@ -22,7 +22,7 @@ MOST = 3
 def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
-    parts = tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
+    parts = labelled_rows(path, "train", 200, rng), labelled_rows(path, "test", 200, rng)
     return read_material({"mine": parts}, toy_corpus.lexicon())
 
 
