@@ -120,9 +120,11 @@ def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
     sample, paths = TruncatedExponential.sample, TruncatedExponential.paths
 
     def watched(method: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, rng, *a, **k: (
-            used.append(rng.bit_generator) or method(self, rng, *a, **k)
-        )
+        def noted(self: Any, rng: np.random.Generator, *given: Any, **more: Any) -> Any:
+            used.append(rng.bit_generator)
+            return method(self, rng, *given, **more)
+
+        return noted
 
     monkeypatch.setattr(TruncatedExponential, "sample", watched(sample))
     monkeypatch.setattr(TruncatedExponential, "paths", watched(paths))

@@ -20,7 +20,7 @@ G = TypeVar("G", bound=Guarantee)
 
 def _make(kind: type[G], epsilon: float = 2.0, **more: Any) -> G:
     if kind is ApproximateLocalPrivacy:
-        more: dict[str, Any] = {"log_delta": math.log(1e-5)} | more
+        more = {"log_delta": math.log(1e-5)} | more
     usual: dict[str, Any] = {"status": Status.PROVED, "reason": "why", "source": "where"}
     return kind(epsilon=epsilon, **usual | more)
 
@@ -67,7 +67,8 @@ def test_equal_promises_are_equal_and_can_be_saved(kind: type[Guarantee]) -> Non
 
 def test_kinds_are_told_apart() -> None:
     assert len({kind.kind for kind in KINDS}) == 3
-    assert _make(MetricPrivacy) != _make(PureLocalPrivacy)
+    promises: list[Guarantee] = [_make(MetricPrivacy), _make(PureLocalPrivacy)]
+    assert promises[0] != promises[1]
 
 
 def test_statements_name_their_numbers() -> None:
