@@ -46,7 +46,7 @@ def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPat
     turns = [turn.WORK.join() for _ in range(MAX_PAGE_WORK)]
     found: Any = Opening(cast("Mechanism", "tem"))
     assert found.progress() == (0.0, "Waiting: 1 before you")
-    assert found.channel is None
+    assert not found.channel
     for one in turns:
         one.leave()
     found.thread.join(30)

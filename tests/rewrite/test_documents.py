@@ -8,7 +8,7 @@ import pytest
 from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.mechanisms.bulk.documents import bulk
+from dpcore.mechanisms.bulk.documents import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
