@@ -12,6 +12,7 @@
     dp.draw(text, tem, seed=1).at(5, 20, 80)            # one noise draw at three ε: for looking
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
     dp.audit(tem, epsilon=5)                            # is the promise true?
+    dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
 
 Importing the package loads numpy and nothing heavier: each name is imported when it is first used.
 """
@@ -32,6 +33,7 @@ _FRONT_DOOR = {
     "lexicon": "dpcore.lexicon",
     "map_batch": "dpcore.rewrite.columns:map_batch",
     "mechanism": "dpcore.front:mechanism",
+    "meter": "dpcore.attack.meter:meter",
     "privatize_column": "dpcore.rewrite.columns:privatize_column",
     "read": "dpcore.rewrite.sentence:prepare",
     "release": "dpcore.front:release",

@@ -1,3 +1,4 @@
+from dpcore.attack.meter import meter
 from dpcore.audit.report import audit_report as audit
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
@@ -14,6 +15,7 @@ __all__ = [
     "lexicon",
     "map_batch",
     "mechanism",
+    "meter",
     "privatize_column",
     "read",
     "release",

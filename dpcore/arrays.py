@@ -1,18 +1,21 @@
-"""Steps over arrays that every room needs."""
+"""Types of arrays and steps over them that every room needs."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.errors import ComputationError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+FloatArray = NDArray[np.float64]
+Float32Array = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
-def largest(values: NDArray[np.float64], what: str) -> tuple[int, float]:
+def largest(values: FloatArray, what: str) -> tuple[int, float]:
     """The place (of the flattened array) and the value of the largest entry; the first of equals.
 
     `values[values.argmax()] > best` is false for NaN, so one NaN would hide all that was computed

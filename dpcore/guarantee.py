@@ -204,7 +204,6 @@ class MetricPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        """The promise in one sentence."""
         return (
             f"Whatever word comes out, any two words at {self.metric} distance d explain it "
             f"within a factor of e^({self.epsilon:.4g}·d)."
@@ -237,7 +236,6 @@ class PureLocalPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        """The promise in one sentence."""
         return (
             "Whatever word comes out, any two words of the vocabulary explain it within a factor "
             f"of e^{self.epsilon:.4g}."
@@ -256,10 +254,11 @@ _LOG_ERROR = 1e-14  # relative, of a sum of two logarithms
 
 def delta_at_most(log_delta: float) -> str:
     """δ in three digits, rounded up, from a bound on its logarithm."""
-    if not log_delta > -690.0:
+    if not log_delta > -690.0:  # below e^−690, about 10^−300, a float64 soon has fewer digits
         tenths = math.floor(log_delta / math.log(10) * 10.0) + 1
         return f"10^{tenths / 10.0:.1f}"
-    value = Decimal(log_delta).exp()  # 28 digits
+    # In 28 digits: a float64 of δ could already be rounded down, and no promise may be.
+    value = Decimal(log_delta).exp()
     last = Decimal(1).scaleb(value.adjusted() - 2)
     return f"{float(value.quantize(last, rounding=ROUND_CEILING)):.3g}"
 
@@ -293,7 +292,6 @@ class ApproximateLocalPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        """The promise in one sentence."""
         return (
             "Any two words of the vocabulary explain any set of outputs within a factor of "
             f"e^{self.epsilon:.4g}, up to a probability of δ = {self.delta_text}."

@@ -79,27 +79,27 @@ def many_damaged(whole: bytes, count: int) -> Iterator[bytes]:
 @st.composite
 def distorted(draw: st.DrawFn, whole: Any) -> Any:
     """JSON with a field or two missing, of another type, beyond its range, or too many."""
-    found = copy.deepcopy(whole)
+    copied = copy.deepcopy(whole)
     for _ in range(draw(st.integers(1, 2))):
-        places = list(_places(found))
+        places = list(_places(copied))
         if not places:
             return draw(st.sampled_from(_VALUES))
-        held, key = places[draw(st.integers(0, len(places) - 1))]
+        container, key = places[draw(st.integers(0, len(places) - 1))]
         kind = draw(st.sampled_from(["leave out", "add", "exchange", "exchange", "exchange"]))
         if kind == "leave out":
-            del held[key]
-        elif kind == "add" and isinstance(held, dict):
-            held["unheard of"] = 1
+            del container[key]
+        elif kind == "add" and isinstance(container, dict):
+            container["unheard of"] = 1
         else:
-            held[key] = copy.deepcopy(draw(st.sampled_from(_VALUES)))
-    return found
+            container[key] = copy.deepcopy(draw(st.sampled_from(_VALUES)))
+    return copied
 
 
-def _places(found: Any) -> Any:
+def _places(node: Any) -> Any:
     """Every field and entry, as what holds it and where."""
-    items: Any = enumerate(found) if isinstance(found, list) else getattr(found, "items", list)()
+    items = enumerate(node) if isinstance(node, list) else getattr(node, "items", list)()
     for key, value in items:
-        yield found, key
+        yield node, key
         yield from _places(value)
 
 
@@ -108,8 +108,8 @@ def answered(work: Callable[..., Any], *given: Any) -> Any:
     try:
         return work(*given)
     except DpcoreError as error:
-        said = str(error)
-        assert said.strip()
-        assert "\n" not in said
-        assert len(said) < LONGEST_SENTENCE, said
+        message = str(error)
+        assert message.strip()
+        assert "\n" not in message
+        assert len(message) < LONGEST_SENTENCE, message
         return None

@@ -98,10 +98,10 @@ def stopped_without_torch() -> Iterator[None]:
 def chromium() -> str:
     """The browser (`DPCORE_CHROMIUM`, or `chromium` on the path); skips or fails where absent."""
     given = os.environ.get("DPCORE_CHROMIUM", "chromium")
-    found = shutil.which(given)
-    if found is None:
+    program = shutil.which(given)
+    if program is None:
         missing(f"no browser {given!r}; install Debian's `chromium` or set DPCORE_CHROMIUM")
-    return str(found)
+    return str(program)
 
 
 def program(name: str) -> str:

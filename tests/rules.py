@@ -97,8 +97,8 @@ def _named(node: ast.AST, module: str, package: bool) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom):
         base = node.module or ""
         if node.level:
-            own = module.split(".")
-            above = own[: len(own) - node.level + package]
+            parts = module.split(".")
+            above = parts[: len(parts) - node.level + package]
             base = ".".join([*above, base] if base else above)
         yield base
         yield from (f"{base}.{alias.name}" for alias in node.names)
@@ -106,7 +106,7 @@ def _named(node: ast.AST, module: str, package: bool) -> Iterator[str]:
 
 def forbidden(source: str) -> list[str]:
     """Pickles, raw HTML and the global random state in a source, as `line: what`."""
-    found: list[tuple[int, str]] = []
+    breaches: list[tuple[int, str]] = []
     tree = ast.parse(source)
     standard = "random" in imports(source)
     for node in ast.walk(tree):
@@ -115,27 +115,27 @@ def forbidden(source: str) -> list[str]:
             if _whole_random(node, name) or (
                 re.fullmatch(r"random\.\w+", name) and name.split(".")[1] not in OWN_RANDOM
             ):
-                found.append((line, f"global random state {name}"))
+                breaches.append((node.lineno, f"global random state {name}"))
             if name.split(".")[0] in PICKLERS:
-                found.append((line, f"import of {name.split('.')[0]}"))
+                breaches.append((node.lineno, f"import of {name.split('.')[0]}"))
             elif re.fullmatch(r"numpy\.random\.\w+", name) and not _random_allowed(name):
-                found.append((line, f"global random state {name}"))
+                breaches.append((node.lineno, f"global random state {name}"))
         if isinstance(node, ast.keyword) and node.arg in FORBIDDEN_TRUE:
             if not (isinstance(node.value, ast.Constant) and node.value.value is False):
-                found.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))
+                breaches.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))
         elif isinstance(node, ast.Attribute):
             name = ast.unparse(node)
             numpys = re.fullmatch(r"(np|numpy)\.random\.\w+", name) and not _random_allowed(name)
-            own = standard and re.fullmatch(r"random\.\w+", name) and node.attr not in OWN_RANDOM
-            if numpys or own:
-                found.append((line, f"global random state {name}"))
+            seeded = standard and re.fullmatch(r"random\.\w+", name) and node.attr not in OWN_RANDOM
+            if numpys or seeded:
+                breaches.append((node.lineno, f"global random state {name}"))
             elif node.attr in PICKLE_CALLS:
-                found.append((node.lineno, f"pickle by {name}"))
+                breaches.append((node.lineno, f"pickle by {name}"))
             elif node.attr in HTML_CALLS or re.search(r"components(\.v1)?\.html$", name):
-                found.append((node.lineno, f"raw HTML by {name}"))
+                breaches.append((node.lineno, f"raw HTML by {name}"))
         elif isinstance(node, ast.Call) and _raw_html(node):
-            found.append((node.lineno, f"raw HTML by {ast.unparse(node.func)}"))
-    return [f"{line}: {what}" for line, what in dict.fromkeys(sorted(found))]
+            breaches.append((node.lineno, f"raw HTML by {ast.unparse(node.func)}"))
+    return [f"{line}: {what}" for line, what in dict.fromkeys(sorted(breaches))]
 
 
 def _whole_random(node: ast.AST, name: str) -> bool:
@@ -187,23 +187,23 @@ def upward(sources: dict[str, str]) -> list[str]:
     Args:
         sources: source texts by their path from the root, all below `dpcore/`.
     """
-    found = []
+    climbing = []
     for path, names in _inner_imports(sources).items():
-        own = room(module_name(path))
-        found += [
-            f"{path} (floor {floor(own)}) imports {name} (floor {floor(room(name))})"
+        importer = room(module_name(path))
+        climbing += [
+            f"{path} (floor {floor(importer)}) imports {name} (floor {floor(room(name))})"
             for name in names
-            if floor(room(name)) > floor(own)
+            if floor(room(name)) > floor(importer)
         ]
-    return found
+    return climbing
 
 
 def room_graph(sources: dict[str, str]) -> dict[str, set[str]]:
     """Which room imports which other room."""
     graph: dict[str, set[str]] = {}
     for path, names in _inner_imports(sources).items():
-        own = room(module_name(path))
-        graph.setdefault(own, set()).update({room(name) for name in names} - {own, ""})
+        importer = room(module_name(path))
+        graph.setdefault(importer, set()).update({room(name) for name in names} - {importer, ""})
     return graph
 
 

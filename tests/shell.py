@@ -35,9 +35,9 @@ def accepted(arguments: list[str]) -> dict[str, Any]:
     names, rest = [], list(arguments)
     while isinstance(command, click.Group):
         names.append(rest.pop(0))
-        found = command.get_command(click.Context(command), names[-1])
-        assert found is not None, names
-        command = found
+        action = command.get_command(click.Context(command), names[-1])
+        assert action is not None, names
+        command = action
     return command.make_context(" ".join(names), rest).params
 
 

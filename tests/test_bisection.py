@@ -1,7 +1,6 @@
 """Bisection: the safe end comes out, exactly, in either direction and for whole arrays."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,9 @@ def test_the_last_float_that_holds_comes_out() -> None:
 
 
 def test_an_early_end_is_on_the_safe_side() -> None:
-    settings: tuple[dict[str, Any], ...] = ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0})
-    for options in settings:
-        found = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
-        assert 0.3 <= found <= 1.0
+    for options in ({"rounds": 5}, {"within": 1e-3}, {"rounds": 0}):
+        end = float(safe_end(lambda x: x >= 0.3, 1.0, 0.0, **options))
+        assert 0.3 <= end <= 1.0
     asked = []
 
     def holds(x: NDArray[np.float64]) -> NDArray[np.bool]:
@@ -33,9 +31,9 @@ def test_an_early_end_is_on_the_safe_side() -> None:
 
 def test_elements_are_searched_each_for_itself() -> None:
     targets = np.array([-3.0, 0.0, 0.25, 7.0])
-    found = safe_end(lambda x: x >= targets, np.full(4, 8.0), -4.0)
-    np.testing.assert_array_equal(found, targets)
-    assert found.shape == (4,)
+    ends = safe_end(lambda x: x >= targets, np.full(4, 8.0), -4.0)
+    np.testing.assert_array_equal(ends, targets)
+    assert ends.shape == (4,)
 
 
 def test_a_condition_that_is_never_met_moves_nothing() -> None:

@@ -49,31 +49,31 @@ def test_mechanisms_lists_every_key_with_its_parameters(capsys: pytest.CaptureFi
 def test_distribution_sums_to_one_and_says_whether_it_is_exact(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "distribution", "--mechanism", name, "--epsilon", admissible(name, vectors),
         "--word", "doctor", "--lexicon", vectors, "--draws", "50",
     )  # fmt: skip
-    assert found["mechanism"].startswith(name + ".v")
-    assert isinstance(found["exact"], bool)
-    assert sum(found["probabilities"]) == pytest.approx(1, abs=1e-6)
-    assert found["probabilities"] == sorted(found["probabilities"], reverse=True)
-    assert len(found["words"]) == len(set(found["words"])) == len(found["probabilities"])
-    assert found["guarantee"].keys() >= GUARANTEE
+    assert answer["mechanism"].startswith(name + ".v")
+    assert isinstance(answer["exact"], bool)
+    assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-6)
+    assert answer["probabilities"] == sorted(answer["probabilities"], reverse=True)
+    assert len(answer["words"]) == len(set(answer["words"])) == len(answer["probabilities"])
+    assert answer["guarantee"].keys() >= GUARANTEE
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_path_covers_a_range_of_epsilon_without_gaps(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "path", "--mechanism", name, "--word", "doctor", "--seed", "3",
         "--lexicon", vectors,
     )  # fmt: skip
-    pieces = found["pieces"]
+    pieces = answer["pieces"]
     for before, after in pairwise(pieces):
         assert before["to_epsilon"] == after["from_epsilon"]
         assert before["output"] != after["output"]
-    if found["exact"]:
+    if answer["exact"]:
         bounded = name == "truncated-gumbel-repaired"  # defined above a positive ε only
         assert (pieces[0]["from_epsilon"] > 0) == bounded
         assert pieces[-1]["to_epsilon"] is None
@@ -83,17 +83,19 @@ def test_path_covers_a_range_of_epsilon_without_gaps(
 def test_rewrite_says_what_became_of_each_token(
     capsys: pytest.CaptureFixture[str], vectors: str, name: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "rewrite", "--mechanism", name, "--epsilon", admissible(name, vectors),
         "--text", "Terrible weather, Qwertz!", "--lexicon", vectors,
     )  # fmt: skip
-    assert [t["input"] for t in found["tokens"]] == ["Terrible", "weather", ",", "Qwertz", "!"]
-    assert [t["in_vocabulary"] for t in found["tokens"]] == [True, True, True, False, True]
-    assert all(t.keys() >= {"input", "output", "changed", "in_vocabulary"} for t in found["tokens"])
-    assert "qwertz" not in found["text"].lower()
-    assert found["guarantee"].keys() >= GUARANTEE
-    assert found["experiment"] is False
-    assert found["released"]
+    assert [t["input"] for t in answer["tokens"]] == ["Terrible", "weather", ",", "Qwertz", "!"]
+    assert [t["in_vocabulary"] for t in answer["tokens"]] == [True, True, True, False, True]
+    assert all(
+        t.keys() >= {"input", "output", "changed", "in_vocabulary"} for t in answer["tokens"]
+    )
+    assert "qwertz" not in answer["text"].lower()
+    assert answer["guarantee"].keys() >= GUARANTEE
+    assert answer["experiment"] is False
+    assert answer["released"]
 
 
 def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(
@@ -156,8 +158,8 @@ def test_an_approximate_search_is_for_noise_added_first(
 ) -> None:
     options = ("rewrite", "--lexicon", vectors, "--text", "weather", "--approximate-search")
     for name, epsilon in (("madlib", "1000"), ("trlaplace", "0.1"), ("gaussian", "1e6")):
-        found = result(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
-        assert found["experiment"] is False
+        answer = result(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
+        assert answer["experiment"] is False
     for name, epsilon in (("tem", "5"), ("truncated-gumbel", "1e4")):
         code, _, err = run(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
         assert code == 2
@@ -168,12 +170,12 @@ def test_an_approximate_search_is_for_noise_added_first(
 
 def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     base = ("distribution", "--epsilon", "5", "--word", "doctor", "--lexicon", vectors)
-    found = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")
-    assert found["parameters"]["beta"] == 0.25
-    found = result(
+    answer = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")
+    assert answer["parameters"]["beta"] == 0.25
+    answer = result(
         capsys, *base, "--mechanism", "vickrey", "--set", "t=1", "--set", "noise=mahalanobis"
     )
-    assert (found["parameters"]["t"], found["parameters"]["noise"]) == (1.0, "mahalanobis")
+    assert (answer["parameters"]["t"], answer["parameters"]["noise"]) == (1.0, "mahalanobis")
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -213,7 +215,7 @@ WRONG = {
     ),
     "a setting without =": (
         ["--mechanism", "tem", "--epsilon", "1", "--set", "beta"],
-        "--set takes NAME=VALUE.*",
+        "Invalid value for '--set': 'beta' is not NAME=VALUE .*",
     ),
     "cosine, which is no metric": (
         ["--mechanism", "tem", "--epsilon", "1", "--set", "metric=cosine"],
@@ -226,7 +228,7 @@ WRONG = {
     "a negative seed": (["--mechanism", "tem", "--epsilon", "1", "--seed", "-4"], ".*seed.*"),
     "a negative draw": (
         ["--mechanism", "tem", "--epsilon", "1", "--seed", "4", "--draw", "-1"],
-        "--draw must be.*",
+        "Invalid value for '--draw': -1 is not in the range .*",
     ),
 }
 
@@ -321,7 +323,9 @@ def test_a_command_line_that_cannot_be_read_is_one_sentence_with_where_to_look(
 def test_every_command_has_help_and_says_what_it_prints_for_programs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    listing = run(capsys, "--help")[1]
     for name in COMMANDS.names:
+        assert re.search(rf"^  {name} +\w", listing, re.MULTILINE)
         command = COMMANDS.get_command(click.Context(COMMANDS), name)
         actions: list[list[Any]] = [[]]
         if isinstance(command, click.Group):
@@ -368,7 +372,7 @@ def test_a_reader_that_goes_away_hears_no_complaint() -> None:
 def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     program = (
         "import runpy, sys; sys.modules['numpy'] = None; "
-        "sys.argv = ['dpcore', 'doctor']; runpy.run_module('dpcore', run_name='__main__')"
+        "sys.argv = ['dpcore', 'mechanisms']; runpy.run_module('dpcore', run_name='__main__')"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False

@@ -118,7 +118,7 @@ def test_a_draw_at_several_epsilons_is_the_draw_at_each() -> None:
     several = draw.at(0.5, 3, 90)
     assert list(several.epsilons) == [0.5, 3, 90]
     assert len(several) == 3
-    assert [one.text for one in several] == [draw.at(e).text for e in (0.5, 3, 90)]
+    assert [reading.text for reading in several] == [draw.at(e).text for e in (0.5, 3, 90)]
     assert several[2] == draw.at(90)
     assert str(several).splitlines()[1] == f"ε = 3: {draw.at(3).text}"
     for wrong in (0, -1, np.nan, np.inf):
@@ -130,7 +130,7 @@ def test_a_release_is_bare_text_with_fresh_noise() -> None:
     lexicon, tem, _ = front_door()
     text = dpcore.read("doctor nurse rain the " * 20, lexicon)
     released = {dpcore.release(text, tem, epsilon=0.01) for _ in range(5)}
-    assert all(type(one) is str for one in released)
+    assert all(type(output) is str for output in released)
     assert len(released) == 5  # two of 80 nearly uniform words agree with probability 5^−80
 
 

@@ -56,11 +56,11 @@ def test_equal_promises_are_equal_and_can_be_saved(kind: type[Guarantee]) -> Non
     assert first == second
     assert hash(first) == hash(second)
     assert first != other
-    found = first.to_dict()
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["kind"] == kind.kind
-    assert found["status"] == "proved"
-    assert found["statement"] == first.statement
+    saved = first.to_dict()
+    assert json.loads(json.dumps(saved, allow_nan=False)) == saved
+    assert saved["kind"] == kind.kind
+    assert saved["status"] == "proved"
+    assert saved["statement"] == first.statement
     with pytest.raises(AttributeError):
         first.epsilon = 3.0  # type: ignore[misc]
 
@@ -110,7 +110,7 @@ def test_a_text_adds_up_its_tokens() -> None:
 def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind: type[Guarantee]) -> None:
     """Whoever reads the sentence alone must not take it for true."""
     kept = [_make(kind, status=status) for status in (Status.PROVED, Status.CERTIFIED)]
-    assert len({one.statement for one in kept}) == 1
+    assert len({promise.statement for promise in kept}) == 1
     refuted, conditional = (
         _make(kind, status=status) for status in (Status.REFUTED, Status.CONDITIONAL)
     )

@@ -160,7 +160,7 @@ def test_the_readme_leads_to_every_page_of_the_documents() -> None:
 
 def test_the_tour_is_the_list_of_pages() -> None:
     rows = re.findall(r"^\| ([A-Z]\w+) \| (.*) \|$", README, re.MULTILINE)
-    assert rows[: len(CONTENTS)] == [(one.title, one.question) for one in CONTENTS]
+    assert rows[: len(CONTENTS)] == [(content.title, content.question) for content in CONTENTS]
 
 
 def test_every_mechanism_has_a_cost_beside_the_first() -> None:

@@ -69,7 +69,7 @@ def test_nothing_is_said_of_a_house_in_order(house: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "said"),
+    ("file", "content", "message"),
     [
         ("dpcore/__init__.py", '__version__ = "1.2"\n', "'1.2' of dpcore is not of the form"),
         ("dpcore/__init__.py", '__version__ = "1.2.1"\n', "made by version 1.2.2, later than"),
@@ -90,9 +90,9 @@ def test_nothing_is_said_of_a_house_in_order(house: Path) -> None:
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
 )
-def test_what_disagrees_is_said(house: Path, file: str, content: str, said: str) -> None:
+def test_what_disagrees_is_said(house: Path, file: str, content: str, message) -> None:
     write(house / file, content)
-    assert any(said in line for line in everything(house))
+    assert any(message in line for line in everything(house))
 
 
 def test_a_tag_of_this_version_on_another_commit_is_said(house: Path) -> None:

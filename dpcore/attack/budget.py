@@ -84,15 +84,15 @@ class Budget:
         names = mechanism.lexicon.words
         return [
             {
-                "word": names[one.word],
-                "places": one.places,
-                "releases": one.releases,
-                "nearest": names[one.nearest],
-                "nearest_loss": one.nearest_loss,
-                "other": names[one.other],
-                "other_loss": one.other_loss,
+                "word": names[entry.word],
+                "places": entry.places,
+                "releases": entry.releases,
+                "nearest": names[entry.nearest],
+                "nearest_loss": entry.nearest_loss,
+                "other": names[entry.other],
+                "other_loss": entry.other_loss,
             }
-            for one in self.words
+            for entry in self.words
         ]
 
 
@@ -130,30 +130,30 @@ def budget(
             f"the other text must have {entries.size} words as well, got {len(others)}"
         )
     second = None if others is None else mechanism.check_words(list(others))
-    found = []
+    budgets = []
     for word in dict.fromkeys(entries.tolist()):
-        at = np.flatnonzero(entries == word)
+        places = np.flatnonzero(entries == word)
         allowed = promised_losses(mechanism.lexicon, guarantee, word)
-        away = np.where(np.arange(allowed.size) == word, math.inf, allowed)
+        away = np.where(np.arange(allowed.size) == word, math.inf, allowed)  # itself is no other
         nearest = int(away.argmin())
-        count = int(at.size) * releases
+        count = int(places.size) * releases
         if second is None:
             other = int(allowed.argmax())
             total = count * float(allowed[other])
         else:
-            other = int(second[at[0]])
-            total = releases * float(allowed[second[at]].sum())
-        found.append(
+            other = int(second[places[0]])
+            total = releases * float(allowed[second[places]].sum())
+        budgets.append(
             WordBudget(
-                word, int(at.size), count, nearest, count * float(away[nearest]), other, total
+                word, int(places.size), count, nearest, count * float(away[nearest]), other, total
             )
         )
     return Budget(
-        words=tuple(found),
+        words=tuple(budgets),
         tokens=int(entries.size),
         releases=releases,
-        nearest_loss=math.fsum(one.nearest_loss for one in found),
-        other_loss=math.fsum(one.other_loss for one in found),
+        nearest_loss=math.fsum(entry.nearest_loss for entry in budgets),
+        other_loss=math.fsum(entry.other_loss for entry in budgets),
         log_delta=_log_delta(guarantee, int(entries.size) * releases),
         statement=guarantee.for_tokens(int(entries.size) * releases),
         status=str(guarantee.status),

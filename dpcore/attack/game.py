@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 
@@ -106,8 +106,8 @@ class Game:
         if not seen.size:
             raise ParameterError("the attacker needs at least one output")
         vectors = self.mechanism.lexicon.vectors
-        own = vectors[list(self.candidates)]
-        away = distances(own, vectors[seen], Metric.EUCLIDEAN).mean(axis=0)
+        listed = vectors[list(self.candidates)]
+        away = distances(listed, vectors[seen], Metric.EUCLIDEAN).mean(axis=0)
         if not self.mechanism.exact_law:
             return Judgement(int(away.argmin()), None, away)
         posterior = _normalised(self._log_laws[:, seen].sum(axis=1))
@@ -126,6 +126,7 @@ class Game:
     def _log_laws(self) -> FloatArray:
         """ln P(y|w) of every candidate, shape (k, n); −∞ where P is 0."""
         rows = Rows(self.mechanism, np.array(self.candidates))
+        # Rows are in the order of the lexicon, candidates in that of the list.
         places = np.searchsorted(rows.words, self.candidates)
         return np.asarray(rows.laws(self.epsilon)[0][places])
 

@@ -63,18 +63,19 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
     for i, words in enumerate(sets):
         for word in words:
             holders.setdefault(word, []).append(i)
+    # One bit a text and word: the texts that hold a set are the `and` of its words' bits.
     marks = {word: _marked(rows, len(sets)) for word, rows in holders.items()}
     alone, fitting = [], []
     choices: dict[int, np.ndarray] = {}
     for i in long:
-        own = np.stack([marks[word] for word in sets[i]])
-        holding = np.unpackbits(own, axis=1)
+        bits = np.stack([marks[word] for word in sets[i]])
+        holding = np.unpackbits(bits, axis=1)
         # Only a text that shares k words can hold k of them: mostly a few dozen of thousands.
-        own = np.packbits(holding[:, holding.sum(axis=0, dtype=np.int64) >= known], axis=1)
-        if len(own) not in choices:
-            choices[len(own)] = np.array(list(combinations(range(len(own)), known)))
-        chosen = choices[len(own)]
-        both = np.bitwise_and.reduce(own[chosen], axis=1)
+        bits = np.packbits(holding[:, holding.sum(axis=0, dtype=np.int64) >= known], axis=1)
+        if len(bits) not in choices:
+            choices[len(bits)] = np.array(list(combinations(range(len(bits)), known)))
+        chosen = choices[len(bits)]
+        both = np.bitwise_and.reduce(bits[chosen], axis=1)
         counts = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
         alone.append(float((counts == 1).mean()))
         fitting.append(float(counts.mean()))
@@ -85,9 +86,9 @@ def linking(texts: Sequence[Collection[int]], known: int) -> Linking:
 
 def _marked(rows: list[int], count: int) -> np.ndarray:
     """One bit a text, set for those in `rows`."""
-    found = np.zeros(count, dtype=bool)
-    found[rows] = True
-    return np.packbits(found)
+    marked = np.zeros(count, dtype=bool)
+    marked[rows] = True
+    return np.packbits(marked)
 
 
 def ordinary_words_of(corpus: Corpus, lexicon: Lexicon) -> list[frozenset[int]]:

@@ -50,6 +50,7 @@ def resolution(draws: int, error: float = DEFAULT_ERROR, delta: float = 0.0) -> 
 
     ln[(lo(N) − δ)/hi(0)]; −∞ where even that is not positive.
     """
+    # Two bounds, one on each probability, wrong with at most half of the error each (union bound).
     best = clopper_pearson(draws, draws, 0.5 * error)[0] - delta
     return math.log(best / clopper_pearson(0, draws, 0.5 * error)[1]) if best > 0 else -math.inf
 
@@ -118,6 +119,8 @@ def epsilon_lower_bound(
         [np.bincount(x[part], minlength=size) for x in (a, b)]
         for part in (slice(None, half), slice(half, None))
     )
+    # Chosen on one half and counted on the other: on the same draws the best of many events would
+    # look better than it is, and no Clopper–Pearson bound would hold.
     forth, gain = _choose(chosen[0], chosen[1], half, delta, error)
     back, other_gain = _choose(chosen[1], chosen[0], half, delta, error)
     turned = other_gain > gain
@@ -154,50 +157,9 @@ def _choose(
     k, m = np.cumsum(likely[order]), np.cumsum(unlikely[order])
     low = beta.ppf(0.5 * error, k, draws - k + 1) - delta
     with np.errstate(invalid="ignore"):
+        # For all of the draws the upper bound is 1; isf has no value there.
         high = np.where(m < draws, beta.isf(0.5 * error, m + 1, np.maximum(draws - m, 1)), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
-    at = int(gain.argmax())
-    return order[: at + 1], float(gain[at])
-
-
-@dataclass(frozen=True)
-class SupportBound:
-    """How much probability lies where another word's outputs cannot be.
-
-    Attributes:
-        delta: lower bound on δ, whatever ε is.
-        error: probability that it is wrong.
-        count: draws that are impossible under the other word.
-        draws: all draws.
-        resolution: the smallest δ that one such draw of as many would show.
-    """
-
-    delta: float
-    error: float
-    count: int
-    draws: int
-    resolution: float
-
-
-def support_bound(impossible: NDArray[np.bool_], error: float = DEFAULT_ERROR) -> SupportBound:
-    """δ ≥ P(outputs of w that w′ cannot give), from draws of w.
-
-    One such draw refutes every pure ε; how many there are bounds δ.
-
-    Args:
-        impossible: for each draw of w, whether it is impossible under w′, shape (N,). What is
-            impossible must be known beforehand, and not be guessed from the draws.
-        error: probability with which the bound may be wrong.
-    """
-    values = np.asarray(impossible, dtype=bool)
-    if not (values.ndim == 1 and 1 <= values.size <= MAX_AUDIT_DRAWS):
-        raise ParameterError(f"1 to {MAX_AUDIT_DRAWS:,} draws are needed, got {values.shape}")
-    count = int(values.sum())
-    return SupportBound(
-        delta=clopper_pearson(count, values.size, error)[0],
-        error=error,
-        count=count,
-        draws=values.size,
-        resolution=clopper_pearson(1, values.size, error)[0],
-    )
+    last = int(gain.argmax())
+    return order[: last + 1], float(gain[last])

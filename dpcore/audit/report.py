@@ -186,10 +186,10 @@ def _exact(
     audit = audit_mechanism(
         mechanism, epsilon, words=words, pairs=pairs, seed=seed, progress=progress
     )
-    found, names = audit.found, mechanism.lexicon.words
+    losses, names = audit.losses, mechanism.lexicon.words
     worst = None
-    if found.worst is not None:
-        triple = found.worst
+    if losses.worst is not None:
+        triple = losses.worst
         unlikely = triple.other_log_probability
         worst = Worst(
             names[triple.word],
@@ -200,22 +200,24 @@ def _exact(
             unlikely if math.isfinite(unlikely) else None,
         )
     guarantee = mechanism.guarantee(epsilon)
-    beyond = found.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
+    # Refuted only by more than the numerical error; and where a mechanism can bound the two
+    # probabilities without quadrature, these bounds decide.
+    beyond = losses.epsilon_effective - audit.error > epsilon * (1 + 1e-9)
     method = audit.method
-    if found.worst is not None and beyond:
-        pair = found.worst.word, found.worst.other
-        least = mechanism.least_epsilon(epsilon, *pair, found.worst.output, found.worst.distance)
+    if losses.worst is not None and beyond:
+        pair = losses.worst.word, losses.worst.other
+        least = mechanism.least_epsilon(epsilon, *pair, losses.worst.output, losses.worst.distance)
         if least is not None:
             beyond = least > epsilon
             method += f"; bounds on both probabilities of the worst triple leave ε ≥ {least:.6g}"
     outcome, label = _judge(
-        guarantee, not beyond, audit.complete, f"{found.pairs:,} pairs of words"
+        guarantee, not beyond, audit.complete, f"{losses.pairs:,} pairs of words"
     )
     return AuditReport(
         claimed_epsilon=epsilon,
         claimed_log_delta=-math.inf,
-        epsilon_effective=found.epsilon_effective,
-        delta_true=found.delta,
+        epsilon_effective=losses.epsilon_effective,
+        delta_true=losses.delta,
         error=audit.error,
         outcome=outcome,
         label=label,
@@ -235,6 +237,8 @@ def _profile(mechanism: Mechanism, epsilon: float, words: int | None, seed: int)
     low = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)[0]
     effective = smallest_epsilon(mechanism, epsilon, log_delta)
     low_delta = float(curve.low[0])
+    # The lower bound on δ decides, so that the error of the profile refutes nothing; the tolerances
+    # leave room for the rounding of calibrated noise.
     holds = low_delta <= math.exp(log_delta) * (1 + 1e-9) and effective <= epsilon * (1 + 1e-6)
     outcome, label = _judge(guarantee, holds, False, "the differences that were searched")
     return AuditReport(

@@ -8,7 +8,6 @@ Kolmogorov–Smirnov test; the error probability is shared equally among them (B
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -153,28 +152,30 @@ def check_noise(
     draws, d = rows.shape
     power = 1 if family is Radial.LAPLACE else 2
     lengths = np.linalg.norm(rows, ord=power, axis=1)
-    found: list[tuple[str, float, float]] = []
+    statistics: list[tuple[str, float, float]] = []
     test = kstest(lengths / scale, cast("_Law", lambda r: radius_cdf(family, r, d)))
-    found.append(("radius", float(test.statistic), float(test.pvalue)))
+    statistics.append(("radius", float(test.statistic), float(test.pvalue)))
     axes = _axes(family, d, seed)
     shadows = rows @ axes.T
     for i in range(len(axes)):
         statistic, law = _direction_law(family, shadows[:, i], lengths, scale, d)
         test = kstest(statistic, cast("_Law", law))
-        found.append((f"projection {i + 1}", float(test.statistic), float(test.pvalue)))
+        statistics.append((f"projection {i + 1}", float(test.statistic), float(test.pvalue)))
         ahead = int((shadows[:, i] > 0).sum())
+        # Both tails of a symmetric law: twice the smaller one.
         p = 2.0 * float(binom.cdf(min(ahead, draws - ahead), draws, 0.5))
-        found.append((f"sign {i + 1}", ahead / draws, min(p, 1.0)))
+        statistics.append((f"sign {i + 1}", ahead / draws, min(p, 1.0)))
     # Disjoint pairs of successive rows: their products have a random sign if rows are independent.
     pairs = np.einsum("ij,ij->i", rows[: draws // 2 * 2 : 2], rows[1::2])
     ahead = int((pairs > 0).sum())
     p = 2.0 * float(binom.cdf(min(ahead, pairs.size - ahead), pairs.size, 0.5))
-    found.append(("neighbouring rows", ahead / pairs.size, min(p, 1.0)))
+    statistics.append(("neighbouring rows", ahead / pairs.size, min(p, 1.0)))
     # No continuous law repeats a row.
     same = int((rows[1:] == rows[:-1]).all(axis=1).sum())
-    found.append(("repeated rows", float(same), 0.0 if same else 1.0))
-    threshold = error / len(found)
-    return SamplerReport(tuple(Check(*one, threshold) for one in found), draws, error)
+    statistics.append(("repeated rows", float(same), 0.0 if same else 1.0))
+    # Bonferroni: no matter how the checks depend on each other.
+    threshold = error / len(statistics)
+    return SamplerReport(tuple(Check(*values, threshold) for values in statistics), draws, error)
 
 
 def noise_report(
@@ -230,11 +231,3 @@ def _direction_law(
     shape = 0.5 * (d - 1)
     cosine = np.clip(shadow / lengths, -1.0, 1.0)
     return cosine, lambda t: betainc(shape, shape, np.clip(0.5 * (1.0 + t), 0.0, 1.0))
-
-
-def draws_needed(epsilon: float, error: float = DEFAULT_ERROR) -> float:
-    """About how many evaluating draws under each word a claim of this loss needs to be refuted.
-
-    e^ε·ln(2/α): beyond `limits.MAX_AUDIT_DRAWS` the sampler has to be tested instead.
-    """
-    return math.exp(epsilon) * math.log(2.0 / error) if epsilon < 700 else math.inf

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -159,28 +157,29 @@ class Verdict:
 
     def to_dict(self) -> dict[str, object]:
         """JSON form, with the label."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        found["outcome"] = str(self.outcome)
-        found["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
-        found["sampler"] = None if self.sampler is None else self.sampler.to_dict()
-        found["law"] = None if self.law is None else str(self.law)
-        return found | {"label": self.label}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["outcome"] = str(self.outcome)
+        fields["conditions"] = [dataclasses.asdict(condition) for condition in self.conditions]
+        fields["sampler"] = None if self.sampler is None else self.sampler.to_dict()
+        fields["law"] = None if self.law is None else str(self.law)
+        return fields | {"label": self.label}
 
     @classmethod
-    def from_dict(cls, found: dict[str, object]) -> Verdict:
+    def from_dict(cls, fields: dict[str, object]) -> Verdict:
         """The verdict of a JSON form.
 
         Raises:
             ParameterError: a field is missing, unknown or of the wrong kind.
         """
         try:
-            values = {name: value for name, value in found.items() if name != "label"}
+            values = {name: value for name, value in fields.items() if name != "label"}
             values["outcome"] = Outcome(str(values["outcome"]))
             conditions = values.get("conditions", [])
             if not isinstance(conditions, list):
                 raise TypeError("conditions is a list")
             values["conditions"] = tuple(
-                Condition(text=str(one["text"]), met=bool(one["met"])) for one in conditions
+                Condition(text=str(condition["text"]), met=bool(condition["met"]))
+                for condition in conditions
             )
             if isinstance(test := values.get("sampler"), dict):
                 values["sampler"] = SamplerTest(**test | {"failed": tuple(test["failed"])})
@@ -198,24 +197,3 @@ def _plain(value: object) -> Number:
     if math.isfinite(number):
         return number
     return "∞" if number > 0 else "−∞"
-
-
-def to_json(verdicts: Sequence[Verdict]) -> str:
-    """A JSON array of verdicts."""
-    rows = [verdict.to_dict() for verdict in verdicts]
-    return json.dumps(rows, ensure_ascii=False, allow_nan=False, indent=1)
-
-
-def from_json(text: str) -> list[Verdict]:
-    """The verdicts of a JSON array.
-
-    Raises:
-        ParameterError: the text is not what `to_json` writes.
-    """
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(f"these are no verdicts: {brief(error)}") from None
-    if not isinstance(rows, list):
-        raise ParameterError("these are no verdicts: a JSON array was expected")
-    return [Verdict.from_dict(row) for row in rows]

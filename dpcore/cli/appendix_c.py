@@ -10,60 +10,63 @@ from click import option
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
-from dpcore.cli.terminal import progress_bars
+from dpcore.measure.deniability import check_runs
+from dpcore.measure.words import named
+from dpcore.mechanisms.registry import create
+from dpcore.noise.streams import check_seed
+from dpcore.papers.xu2021.appendix_c import appendix_rows, everyday_extremes
+from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
+from dpcore.plots.layout import probability_text
 
 _EPSILONS = {"madlib": "1,10,100", "truncated-gumbel": "1e3,1e5,1e7"}
 _TABLE = (
-    "{name:<17}{epsilon:>10.4g} {word:<14.13}{nearest:>7.3f} {formula:>9.4f}  {interval:<26} "
-    "{proved:>19}"
+    "{name:<17|}{epsilon:>10.4g|ε} {word:<14.13}{nearest:>7.3f|δ} {formula:>9.4f}  "
+    "{interval:<26|truth, 95 % interval} {proved:>19}"
 )
-_TITLES = {"name": "", "epsilon": "ε", "nearest": "δ", "interval": "truth, 95 % interval"}
 
 
 @command("appendix-c")
-@option("--words", metavar="A,B,C", help="these words  [default: a dense and a sparse one]")
+@option(
+    "--words", type=shared.names, metavar="A,B,C",
+    help="these words  [default: a dense and a sparse one]",
+)  # fmt: skip
 @option(
     "--epsilon",
     multiple=True,
     metavar="[MECHANISM=]VALUES",
-    help="a list 1,2,5 or a geometric grid LOW:HIGH:COUNT, for madlib or truncated-gumbel; "
-    "repeatable  [default: " + ", ".join(f"{m}={e}" for m, e in _EPSILONS.items()) + "]",
+    help=f"{shared.VALUES}, for madlib or truncated-gumbel; repeatable  [default: "
+    + ", ".join(f"{m}={e}" for m, e in _EPSILONS.items())
+    + "]",
 )
 @shared.number("--runs", 1000, "noise directions of madlib")
-@shared.seed_option("of these directions  [default: 0]")
+@shared.seed_option("of these directions")
 @shared.lexicon_option
 def appendix_c_command(options: Options) -> Answer:
     """How often words stay by the formulas of Xu et al. 2021, Appendix C, and in truth."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.measure.words import named
-    from dpcore.mechanisms.registry import create
-    from dpcore.papers.xu2021.appendix_c import appendix_rows, everyday_extremes
-    from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
-
-    seed = shared.check_runs_and_seed(options)
-    with progress_bars() as progress:
-        lexicon = load(options.lexicon, progress=progress)
-        names = everyday_extremes(lexicon) if options.words is None else options.words.split(",")
-        chosen = named(lexicon, names)
-        mechanisms = [create(name, lexicon) for name in _EPSILONS]
-        grids = shared.epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
-        laplace, gumbel = (
-            appendix_rows(m, chosen, grid, runs=options.runs, seed=seed, progress=progress)
-            for m, grid in zip(mechanisms, grids, strict=True)
+    check_runs(options.runs)
+    check_seed(options.seed)
+    lexicon = shared.lexicon(options)
+    chosen = named(lexicon, options.words or everyday_extremes(lexicon))
+    mechanisms = [create(name, lexicon) for name in _EPSILONS]
+    grids = shared.epsilons_of_each(_with_defaults(options.epsilon), mechanisms)
+    laplace, gumbel = (
+        appendix_rows(
+            mechanism, chosen, grid,
+            runs=options.runs, seed=options.seed, progress=options.progress,
         )
+        for mechanism, grid in zip(mechanisms, grids, strict=True)
+    )  # fmt: skip
     rows = laplace + gumbel
     # In words: Madlib in the middle of its ε, truncated Gumbel at its lowest.
     sentences = laplace_sentences(laplace, grids[0][len(grids[0]) // 2], lexicon.dimension)
     sentences += gumbel_sentences(gumbel, grids[1][0], len(lexicon))
     return Answer(
         shared.selection_fields(options, lexicon, chosen) | {"rows": rows, "sentences": sentences},
-        [*table(_TABLE, _printed(rows), **_TITLES), "", *sentences],
+        [*table(_TABLE, _printed(rows)), "", *sentences],
     )
 
 
 def _printed(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    from dpcore.plots.layout import probability_text
-
     for row in rows:
         yield row | {
             "name": row["mechanism"].split(".")[0],

@@ -5,44 +5,53 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import option
 
+from dpcore.attack.language.context import context_prior
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.compare import Comparison, compare
+from dpcore.attack.output.nearest import nearest_guess, nearest_success
+from dpcore.attack.output.odds import worst_odds
+from dpcore.attack.output.overall import overall_success
+from dpcore.attack.output.posterior import posterior, posterior_bound
+from dpcore.attack.output.prior import Prior, parse_prior
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.attack.output.compare import Comparison
-    from dpcore.attack.output.prior import Prior
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_DRAWS
+from dpcore.measure.deniability import check_runs
+from dpcore.measure.pair import Pair
+from dpcore.measure.words import named
+from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.noise.streams import check_seed
+from dpcore.plots.layout import probability_text
 
 _BLANK = "_"
 _DIRECTIONS = 400
 _PAIR = (
-    "{epsilon:>10.4g}  {word:<16.15}{nw:>7.4f} {sw:>8.1f} {output_distance:>9.4f}  "
-    "{nearest:<17}{other:<17}{attack_bound:>9.4f}"
+    "{epsilon:>10.4g|ε}  {word:<16.15}{nw:>7.4f|Nw} {sw:>8.1f|Sw} {output_distance:>9.4f|distance}"
+    "  {nearest:<17|or its nearest?}{other:<17|or the other?}{attack_bound:>9.4f|promised}"
 )
-_PAIR_TITLES = {
-    "epsilon": "ε", "nw": "Nw", "sw": "Sw", "output_distance": "distance",
-    "nearest": "or its nearest?", "other": "or the other?", "attack_bound": "promised",
-}  # fmt: skip
-_CANDIDATE = "  {word:<20.19}{prior:>11.3g}{posterior:>11.3g}{bound:>18.3g}"
-_CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised at most"}
+_CANDIDATE = (
+    "  {word:<20.19}{prior:>11.3g|before}{posterior:>11.3g|after}{bound:>18.3g|promised at most}"
+)
 
 
 @command("attack")
 @one_of(
     {
-        "--words": {"metavar": "A,B", "help": "two different words to be told apart"},
+        "--words": {
+            "type": shared.names, "metavar": "A,B", "help": "two different words to be told apart",
+        },
         "--output": {"metavar": "WORD", "help": "one released word"},
     }
-)
+)  # fmt: skip
 @shared.compared_options
 @shared.settings_option
 @shared.runs_option
@@ -57,7 +66,7 @@ _CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised
     metavar="TEXT",
     help="of --prior context: what stands around the word, with _ in its place",
 )
-@shared.number("--top", 10, "words to name")
+@shared.number("--top", 10, "words to name", least=1, most=MAX_DRAWS)
 @shared.number(
     "--outputs",
     None,
@@ -68,38 +77,33 @@ _CANDIDATE_TITLES = {"prior": "before", "posterior": "after", "bound": "promised
     is_flag=True,
     help="of --output: the nearest-neighbour attacker, for mechanisms without an exact law",
 )
-@shared.seed_option("of whatever is measured by drawing  [default: 0]")
+@shared.seed_option("of whatever is measured by drawing")
 @shared.lexicon_option
 def attack_command(options: Options) -> Answer:
     """What an attacker learns from one output, or about two words."""
-    with progress_bars() as progress:
-        return (_on_words if options.output is None else _on_output)(options, progress)
+    check_runs(options.runs)
+    check_seed(options.seed)
+    mechanisms = shared.build_each(options, options.mechanism)
+    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    asked = list(zip(mechanisms, grids, strict=True))
+    return (_on_words if options.output is None else _on_output)(options, asked)
 
 
-def _on_words(options: Options, progress: Progress) -> Answer:
-    from dpcore.attack.output.compare import compare
-    from dpcore.measure.pair import Pair
-    from dpcore.measure.words import named
-    from dpcore.mechanisms.additive.shared import SharedDirections
-    from dpcore.mechanisms.law import Effort
-
-    seed = shared.check_runs_and_seed(options)
-    mechanisms = shared.build_each(options, options.mechanism, progress)
-    lexicon = mechanisms[0].lexicon
-    selection = named(lexicon, options.words.split(","))
+def _on_words(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
+    lexicon = asked[0][0].lexicon
+    selection = named(lexicon, options.words)
     if len(selection) != 2:
         raise ParameterError(f"--words takes two different words, got {len(selection)}")
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
     pair = Pair.of(lexicon, *selection.names)
     directions = SharedDirections(Effort(_DIRECTIONS))
     comparisons = []
-    for done, (mechanism, grid) in enumerate(zip(mechanisms, grids, strict=True)):
-        progress("mechanisms", done, len(mechanisms))
+    for done, (mechanism, grid) in enumerate(asked):
+        options.progress("mechanisms", done, len(asked))
         epsilons = mechanism.check_epsilons(grid)
         comparisons.append(
-            compare(mechanism, pair, epsilons, directions, runs=options.runs, seed=seed)
+            compare(mechanism, pair, epsilons, directions, runs=options.runs, seed=options.seed)
         )
-    progress("mechanisms", len(mechanisms), len(mechanisms))
+    options.progress("mechanisms", len(asked), len(asked))
     return Answer(
         shared.selection_fields(options, lexicon, selection)
         | {
@@ -124,30 +128,24 @@ def _pair_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
             }
             for row in comparison.rows()
         ]
-        yield from table(_PAIR, rows, **_PAIR_TITLES)
+        yield from table(_PAIR, rows)
 
 
-def _on_output(options: Options, progress: Progress) -> Answer:
-    from dpcore.noise.streams import check_seed
-
-    shared.check_count(options.top, 1, "--top")
-    seed = check_seed(options.seed or 0)
-    mechanisms = shared.build_each(options, options.mechanism, progress)
-    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
-    lexicon = mechanisms[0].lexicon
+def _on_output(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
+    lexicon = asked[0][0].lexicon
     output = lexicon.index(options.output)
     prior = prior_of(lexicon, options.prior, options.sentence)
     attacker = _nearest if options.nearest else _bayes
     attacks = [
-        {"mechanism": mechanism.key, "parameters": mechanism.settings(), **row}
-        for mechanism, grid in zip(mechanisms, grids, strict=True)
-        for row in attacker(options, mechanism, prior, output, grid, seed, progress)
+        shared.settings_fields(mechanism) | row
+        for mechanism, grid in asked
+        for row in attacker(options, mechanism, prior, output, grid)
     ]
     support = int(prior.support.size)
     return Answer(
         shared.lexicon_fields(lexicon)
         | {
-            "seed": seed,
+            "seed": options.seed,
             "output": options.output,
             "prior": {"name": prior.name, "words": support, "sentence": prior.sentence},
             "attacks": attacks,
@@ -161,9 +159,6 @@ def _on_output(options: Options, progress: Progress) -> Answer:
 
 def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:
     """The prior of --prior and --sentence."""
-    from dpcore.attack.language.context import context_prior
-    from dpcore.attack.output.prior import parse_prior
-
     if text.strip().lower() != "context":
         if sentence is not None:
             raise ParameterError("--sentence is for --prior context")
@@ -181,23 +176,12 @@ def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:
 
 
 def _bayes(
-    options: Options,
-    mechanism: Mechanism,
-    prior: Prior,
-    output: int,
-    epsilons: list[float],
-    seed: int,
-    progress: Progress,
+    options: Options, mechanism: Mechanism, prior: Prior, output: int, epsilons: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
-    from dpcore.attack.output.channel import open_channel
-    from dpcore.attack.output.odds import worst_odds
-    from dpcore.attack.output.overall import overall_success
-    from dpcore.attack.output.posterior import posterior, posterior_bound
-    from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-
     lexicon = mechanism.lexicon
+    # A listed word takes a law of its own; a longer prior takes the output's column over all words.
     listed = prior.support.size <= MAX_ATTACK_PRIOR_WORDS
-    channel = open_channel(mechanism, prior.support if listed else None, progress)
+    channel = open_channel(mechanism, prior.support if listed else None, options.progress)
     seen = channel.seen(output)
     for epsilon in epsilons:
         likelihood, guarantee = seen.at(epsilon), mechanism.guarantee(epsilon)
@@ -212,25 +196,20 @@ def _bayes(
             more["worst_odds"] = {
                 "word": lexicon.words[worst.first],
                 "other": lexicon.words[worst.second],
-                "distance": worst.distance,
-                "log_ratio": worst.log_ratio,
-                "claimed": worst.claimed,
-                "broken": worst.broken,
-            }
+            } | shared.fields(worst, "distance log_ratio claimed broken")
         if options.outputs is not None:
             overall = overall_success(
-                channel, prior, epsilon, outputs=options.outputs, seed=seed, progress=progress
-            )
+                channel, prior, epsilon,
+                outputs=options.outputs, seed=options.seed, progress=options.progress,
+            )  # fmt: skip
             more["overall"] = asdict(overall)
         yield {
             "epsilon": epsilon,
             "attacker": "bayes",
             "method": likelihood.method,
-            "error": belief.error,
-            "log_evidence": belief.log_evidence,
+            **shared.fields(belief, "error log_evidence"),
             "guess": lexicon.words[belief.best],
-            "success": belief.success,
-            "perplexity": belief.perplexity,
+            **shared.fields(belief, "success perplexity"),
             "candidates": candidates,
             "guarantee": guarantee.to_dict(),
             **more,
@@ -238,38 +217,28 @@ def _bayes(
 
 
 def _nearest(
-    _: Options,
-    mechanism: Mechanism,
-    prior: Prior,
-    output: int,
-    epsilons: list[float],
-    seed: int,
-    progress: Progress,
+    options: Options, mechanism: Mechanism, prior: Prior, output: int, epsilons: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
-    from dpcore.attack.output.nearest import nearest_guess, nearest_success
-    from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-
-    success = nearest_success(mechanism, prior, epsilons, seed=seed, progress=progress)
+    success = nearest_success(
+        mechanism, prior, epsilons, seed=options.seed, progress=options.progress
+    )
     guess = output
     if prior.support.size <= MAX_ATTACK_PRIOR_WORDS:
         guess = nearest_guess(mechanism.lexicon, output, prior.support)
     for e, epsilon in enumerate(epsilons):
-        figures = {
-            name: float(getattr(success, name)[e]) for name in ("value", "error", "low", "high")
-        }
+        curves = shared.fields(success, "value error low high")
+        overall = {name: float(curve[e]) for name, curve in curves.items()}
         yield {
             "epsilon": epsilon,
             "attacker": "nearest",
             "method": success.detail,
             "guess": mechanism.lexicon.words[guess],
-            "overall": figures | {"words": success.words},
+            "overall": overall | {"words": success.words},
             "guarantee": mechanism.guarantee(epsilon).to_dict(),
         }
 
 
 def _output_lines(row: dict[str, Any]) -> Iterator[str]:
-    from dpcore.plots.layout import probability_text
-
     overall: dict[str, Any] = row.get("overall", {})
     worst: dict[str, Any] = row.get("worst_odds", {})
     yield (
@@ -285,7 +254,7 @@ def _output_lines(row: dict[str, Any]) -> Iterator[str]:
         f"  guesses {row['guess']!r}, right with probability {row['success']:.4g}; "
         f"perplexity {row['perplexity']:.4g} words"
     )
-    yield from table(_CANDIDATE, row["candidates"], **_CANDIDATE_TITLES)
+    yield from table(_CANDIDATE, row["candidates"])
     if worst:
         yield (
             f"  odds of {worst['word']!r} against {worst['other']!r}: times "
@@ -293,9 +262,8 @@ def _output_lines(row: dict[str, Any]) -> Iterator[str]:
             + (" (broken)" if worst["broken"] else "")
         )
     if overall:
-        low, high = f"{overall['low']:.4f}", f"{overall['high']:.4f}"
-        how = "all outputs" if overall["exact"] else f"{low} to {high}"
+        how = "{low:.4f} to {high:.4f}".format_map(overall)
         yield (
-            f"  right over all outputs: {overall['value']:.4f} ({how}); blind: "
-            f"{overall['blind']:.3g}"
+            f"  right over all outputs: {overall['value']:.4f} "
+            f"({'all outputs' if overall['exact'] else how}); blind: {overall['blind']:.3g}"
         )

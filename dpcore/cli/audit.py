@@ -5,22 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import option
 
+from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
+from dpcore.audit.report import AuditReport, audit_report
+from dpcore.audit.settings import AuditSettings
+from dpcore.audit.verdict import Verdict
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.audit.report import AuditReport
-    from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Verdict
-    from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.claims import CLAIMS, all_verdicts
+from dpcore.papers.verdicts import keep, summary
 
 
 @command("audit")
@@ -32,24 +31,20 @@ if TYPE_CHECKING:
     }
 )
 @option("--epsilon", help="the claimed ε (with --mechanism)")
-@option(
+@shared.pairs(
     "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="a parameter of the mechanism; repeatable; d=N: without a lexicon, the noise between any "
-    "two clipped inputs of N coordinates",
+    "a parameter of the mechanism; d=N: without a lexicon, the noise between any two clipped "
+    "inputs of N coordinates",
 )
 @shared.number("--words", None, "compare N words drawn by the seed")
 @option("--pairs", metavar="all|N", default="all", help="compare all pairs, or N drawn by the seed")
-@option(
+@shared.pairs(
     "--at",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="a setting of --claim or --all: epsilon, delta, delta_root, latent, clip_norm, edge, "
-    "words, draws or seed; repeatable",
+    "a setting of --claim or --all: epsilon, delta, delta_root, latent, clip_norm, edge, words, "
+    "draws or seed",
 )
 @shared.file("--file", "with --all: also keep the verdicts in this JSON file")
-@shared.seed_option("of what is drawn  [default: 0]")
+@shared.seed_option("of what is drawn  [default: 0]", None)
 @shared.lexicon_option
 def audit_command(options: Options) -> Answer:
     """Is a claimed guarantee true?"""
@@ -60,43 +55,41 @@ def audit_command(options: Options) -> Answer:
             raise ParameterError("--mechanism needs --epsilon")
         if options.at:
             raise ParameterError("--at belongs to --claim and --all; a mechanism takes --set")
-        with progress_bars() as progress:
-            return _mechanism(options, progress)
+        return (_any_inputs if "d" in options.set else _mechanism)(options)
     if options.epsilon is not None or options.set or options.words or options.pairs != "all":
         raise ParameterError(
             "--epsilon, --set, --words and --pairs belong to --mechanism; a claim takes "
             "--at NAME=VALUE"
         )
-    with progress_bars() as progress:
-        return _claims(options, progress)
+    return _claims(options)
 
 
-def _mechanism(options: Options, progress: Progress) -> Answer:
-    from dpcore.audit.report import audit_report
-
-    settings = shared.given_settings(options)
-    if "d" in settings:
-        return _any_inputs(options, settings)
+def _mechanism(options: Options) -> Answer:
+    try:
+        pairs = None if options.pairs == "all" else int(options.pairs)
+    except ValueError:
+        raise ParameterError(
+            f"--pairs takes `all` or a whole number, got {options.pairs[:40]!r}"
+        ) from None
     mechanism = shared.build(options)
     report = audit_report(
         mechanism,
         options.epsilon,
         words=options.words,
-        pairs=None if options.pairs == "all" else _count(options.pairs),
+        pairs=pairs,
         seed=options.seed or 0,
-        progress=progress,
+        progress=options.progress,
     )
     return Answer(
         shared.mechanism_fields(mechanism) | _fields(report), _report_lines(mechanism, report)
     )
 
 
-def _any_inputs(options: Options, settings: dict[str, str]) -> Answer:
+def _any_inputs(options: Options) -> Answer:
     """The noise between any two inputs of d coordinates: there are no words then."""
-    from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
-
-    dimension = settings.pop("d")  # no parameter of a mechanism, but what stands for a lexicon
-    mechanism = on_any_inputs(options.mechanism, dimension, settings)
+    # d is no parameter of a mechanism, but what stands for a lexicon.
+    settings = {name: value for name, value in options.set.items() if name != "d"}
+    mechanism = on_any_inputs(options.mechanism, options.set["d"], settings)
     if options.lexicon is not None or options.words is not None or options.pairs != "all":
         raise ParameterError(
             "--set d=N audits the noise without a lexicon: leave out --lexicon, --words and "
@@ -106,13 +99,6 @@ def _any_inputs(options: Options, settings: dict[str, str]) -> Answer:
     head = shared.mechanism_fields(mechanism) | {"lexicon": None, "fingerprint": None}
     head["parameters"] |= {"d": mechanism.lexicon.dimension}
     return Answer(head | _fields(report), _report_lines(mechanism, report))
-
-
-def _count(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ParameterError(f"--pairs takes `all` or a whole number, got {text[:40]!r}") from None
 
 
 def _fields(report: AuditReport) -> dict[str, Any]:
@@ -126,13 +112,11 @@ def _fields(report: AuditReport) -> dict[str, Any]:
         "claimed_delta": math.exp(report.claimed_log_delta),
         "claimed_log_delta": finite(report.claimed_log_delta),
         "epsilon_effective": finite(report.epsilon_effective),
-        "delta_true": report.delta_true,
-        "error": report.error,
+        **shared.fields(report, "delta_true error"),
         "outcome": str(report.outcome),
         "verdict": report.label,
         "worst": None if report.worst is None else dataclasses.asdict(report.worst),
-        "method": report.method,
-        "resolution": report.resolution,
+        **shared.fields(report, "method resolution"),
         "sampler": None if report.sampler is None else report.sampler.to_dict(),
     }
 
@@ -157,36 +141,27 @@ def _report_lines(mechanism: Mechanism, report: AuditReport) -> Iterator[str]:
 
 
 def _settings(options: Options) -> AuditSettings:
-    from dpcore.audit.settings import AuditSettings
-
-    known = {field.name: str(field.type) for field in dataclasses.fields(AuditSettings)}
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(AuditSettings)}
     values: dict[str, Any] = {} if options.seed is None else {"seed": options.seed}
-    for setting in options.at:
-        name, equals, value = setting.partition("=")
-        if not equals or name.strip() not in known:
-            raise ParameterError(
-                f"--at takes NAME=VALUE with a name of {', '.join(known)}, got {setting[:60]!r}"
-            )
-        whole = known[name.strip()] == "int"
+    for name, value in options.at.items():
+        if name not in kinds:
+            raise ParameterError(f"--at takes a name of {', '.join(kinds)}, got {name[:60]!r}")
+        whole = kinds[name] == "int"
         try:
-            values[name.strip()] = int(value) if whole else float(value)
+            values[name] = int(value) if whole else float(value)
         except ValueError:
             kind = "a whole number" if whole else "a number"
-            raise ParameterError(f"{name.strip()} must be {kind}, got {value[:40]!r}") from None
+            raise ParameterError(f"{name} must be {kind}, got {value[:40]!r}") from None
     return AuditSettings(**values)
 
 
-def _claims(options: Options, progress: Progress) -> Answer:
-    from dpcore.lexicon.catalogue import load
-    from dpcore.papers.claims import CLAIMS, all_verdicts
-    from dpcore.papers.verdicts import keep, summary
-
+def _claims(options: Options) -> Answer:
     settings = _settings(options)
     if options.claim is not None and options.claim not in CLAIMS:
         raise ParameterError(f"unknown claim {options.claim[:40]!r}; known are {', '.join(CLAIMS)}")
-    lexicon = load(options.lexicon)
+    lexicon = shared.lexicon(options)
     keys = None if options.all else [options.claim]
-    verdicts = all_verdicts(lexicon, settings, keys=keys, progress=progress)
+    verdicts = all_verdicts(lexicon, settings, keys=keys, progress=options.progress)
     if options.file is not None:
         keep(options.file, lexicon, settings, verdicts)
     lines = _row if options.all else _verdict_lines

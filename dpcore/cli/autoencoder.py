@@ -1,30 +1,64 @@
-"""The command `autoencoder`: train a network on public text, rewrite private text with it."""
+"""The command `autoencoder`: train a network on public text, rewrite private text with it.
+
+The model `words` has a vector for each word, the model `adept` one latent vector for a whole
+utterance (Krishna et al. 2021).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from click import Choice, option
 
-from dpcore.cli import autoencoder_adept as adept
+from dpcore import __version__
+from dpcore.attack.latent.examples import examples_path as adept_examples_path
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
-from dpcore.cli.rewrite import promises
+from dpcore.cli.rewrite import EXPERIMENT_NOTE, promises
 from dpcore.cli.shell import Options, command, group, one_of
-from dpcore.cli.terminal import progress_bars
-from dpcore.errors import StudyError, TextError
+from dpcore.errors import ParameterError, StudyError, TextError
+from dpcore.learn.adept.adept import ARCHITECTURE, load_adept, save_adept
+from dpcore.learn.adept.network import Shape
+from dpcore.learn.adept.training import AdeptSettings, train_adept
+from dpcore.learn.adept.words import words_of
+from dpcore.learn.autoencoder.autoencoder import Architecture
+from dpcore.learn.autoencoder.training import (
+    drawn,
+    frequent_words,
+    load_autoencoder,
+    save_autoencoder,
+    train,
+)
+from dpcore.learn.checkpoint import load as load_checkpoint
+from dpcore.learn.checkpoint import unfinished
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.learn.packages import need_pandas, safetensors, torch
+from dpcore.learn.training_settings import Fitted
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_SENTENCE_WORDS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpcore.learn.autoencoder.autoencoder import Architecture
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.clipped.adept_latent import FORMS, NoisyLatents
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create, resolve
+from dpcore.noise.streams import generator
+from dpcore.papers.habernal2021.examples import make_examples as make_adept_examples
+from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples
+from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.documents import encode_all
+from dpcore.study.autoencoder_trial import sentences_of
+from dpcore.study.vocabularies import random_vectors
 
 _RANDOM = "random"
 _LINES = 64  # of a file, rewritten at a time
+_VOCABULARY = "words of the public texts"
+_NOT_COVERED = (
+    "the promise is about the text that is rewritten; it says nothing of the texts that the "
+    "network was trained on"
+)
 
 autoencoder_command = group("autoencoder", "Private rewriting by a neural network.")
 
@@ -43,27 +77,6 @@ _noise_options = shared.several(
 )
 
 
-def _vectors(options: Options) -> Lexicon:
-    from dpcore.lexicon.catalogue import load
-    from dpcore.study.vocabularies import random_vectors
-
-    return random_vectors(load()) if options.vectors == _RANDOM else load(options.vectors)
-
-
-def _mechanism(
-    options: Options, lexicon: Lexicon, architecture: Architecture
-) -> tuple[Mechanism, float]:
-    """The mechanism and its ε; vectors are clipped as the network knows them."""
-    from dpcore.mechanisms.registry import create, resolve
-
-    adept.check_noise(options)
-    settings: dict[str, Any] = dict(shared.given_settings(options))
-    if "clip_norm" in resolve(options.mechanism).parameters():
-        settings.setdefault("clip_norm", architecture.norm)
-    mechanism = create(options.mechanism, lexicon, settings)
-    return mechanism, mechanism.check_epsilon(options.epsilon)
-
-
 @command("train", autoencoder_command)
 @_model_option
 @shared.number("--latent", 32, "of adept: coordinates of the vector")
@@ -74,46 +87,32 @@ def _mechanism(
 @option("--norm", type=float, metavar="C", help="of clipped vectors  [default: none is clipped]")
 @shared.number("--hidden", 128)
 @option("--dropout", default=0.5)
-@shared.number("--epochs", 10)
-@shared.number("--batch", 64)
-@option("--rate", default=0.003)
-@shared.number("--patience", 2, "epochs without gain")
-@shared.file("--out", metavar="FILE.safetensors", required=True)
-@shared.resume_option
+@shared.training_options(epochs=10, batch=64, rate=0.003, patience=2)
 @_noise_options
-@shared.seed_option("of the network  [default: 0]")
+@shared.seed_option("of the network")
 def _train(options: Options) -> Answer:
     """Train an auto-encoder on public sentences, with the noise of a mechanism if one is named."""
-    from functools import partial
+    torch(), safetensors("numpy")  # said before a corpus is read
+    state = unfinished(options.out, resume=options.resume)
+    return (_train_adept if options.model == "adept" else _train_words)(options, state)
 
-    from dpcore.learn.autoencoder.autoencoder import Architecture
-    from dpcore.learn.autoencoder.training import drawn, frequent_words, save_autoencoder, train
-    from dpcore.learn.training_settings import Training
 
+def _train_words(options: Options, state: Path) -> Answer:
     architecture = Architecture(options.hidden, options.dropout, options.norm)
-    training = Training(
-        epochs=options.epochs,
-        batch=options.batch,
-        rate=options.rate,
-        patience=options.patience,
-        seed=options.seed or 0,
-    )
-    state = _state(options)
+    training = shared.training(options)
     texts = _public(options)
-    if options.model == "adept":
-        return adept.train_model(options, texts, state)
     lexicon = frequent_words(texts, _vectors(options), options.vocabulary)
     noise, name = None, ""
     if options.mechanism is not None or options.epsilon is not None:
         mechanism, epsilon = _mechanism(options, lexicon, architecture)
         noise, name = partial(drawn, mechanism, epsilon), f"{mechanism.key} {epsilon!r}"
         name += repr(sorted(mechanism.settings().items()))
-    with progress_bars() as progress:
-        model, fitted = train(
-            texts, lexicon, architecture, training,
-            noise=noise, noise_name=name, device=options.device, state=state, progress=progress,
-        )  # fmt: skip
-    facts = {"epochs": adept.history_of(fitted), "best": fitted.best}
+    model, fitted = train(
+        texts, lexicon, architecture, training,
+        noise=noise, noise_name=name, device=options.device, state=state,
+        progress=options.progress,
+    )  # fmt: skip
+    facts = {"epochs": _history(fitted), "best": fitted.best}
     save_autoencoder(options.out, model, facts | {"noise": name, "seed": training.seed})
     state.unlink(missing_ok=True)
     fields = {
@@ -122,28 +121,46 @@ def _train(options: Options) -> Answer:
         "lexicon": lexicon.name,
         "fingerprint": lexicon.fingerprint,
     }
-    return adept.trained(options, fitted, fields, f"{len(lexicon):,} words")
+    return _trained(options, fitted, fields, f"{len(lexicon):,} words")
 
 
-def _state(options: Options) -> Path:
-    """Where training keeps what it has reached; there only while it is not finished."""
-    from dpcore.learn.checkpoint import unfinished
-    from dpcore.learn.packages import safetensors, torch
-
-    torch(), safetensors("numpy")  # said before a corpus is read
-    return unfinished(options.out, resume=options.resume)
+def _train_adept(options: Options, state: Path) -> Answer:
+    for name in ("vectors", "norm", "mechanism", "epsilon"):
+        if getattr(options, name) is not None:
+            raise ParameterError(
+                f"the model adept learns its own words and vectors, without noise of a mechanism: "
+                f"leave out --{name}"
+            )
+    settings = AdeptSettings(
+        Shape(hidden=options.hidden, latent=options.latent),
+        most=options.vocabulary,
+        longest=options.longest,
+        training=shared.training(options, clip=5.0),
+    )
+    texts = [text for text in _public(options) if words_of(text)]
+    model, fitted = train_adept(
+        texts, settings, device=options.device, state=state, progress=options.progress
+    )
+    save_adept(options.out, model)
+    state.unlink(missing_ok=True)
+    words = len(model.vocabulary.words)
+    fields = {
+        "texts": len(texts),
+        "words": words,
+        "lexicon": _VOCABULARY,
+        "fingerprint": model.vocabulary.fingerprint,
+        "latent": options.latent,
+        "clip_norm_l1": model.manhattan,
+    }
+    size = f"{words:,} words, {options.latent} latent coordinates"
+    return _trained(options, fitted, fields, size)
 
 
 def _public(options: Options) -> list[str]:
     """The texts that are trained on."""
     if options.data is None:
-        from dpcore.learn.corpus import teaching_corpus
-        from dpcore.study.autoencoder_trial import sentences_of
-
         return sentences_of(teaching_corpus().part("train").texts, 1, MAX_SENTENCE_WORDS)
     if options.data.suffix == ".parquet":
-        from dpcore.study.tables import need_pandas
-
         name = options.text_column
         try:
             table = need_pandas("reading a corpus needs").read_parquet(options.data, columns=[name])
@@ -157,38 +174,74 @@ def _public(options: Options) -> list[str]:
 
 def _lines(name: str) -> list[str]:
     """The lines of a text file, or of standard input."""
-    from dpcore.rewrite.checks import check_text
-
     text = shared.read_text(name)
     check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
     return text.splitlines()
+
+
+def _vectors(options: Options) -> Lexicon:
+    return random_vectors(load()) if options.vectors == _RANDOM else load(options.vectors)
+
+
+def _check_noise(options: Options) -> None:
+    """Refuse a mechanism without its ε, and an ε without its mechanism."""
+    if options.mechanism is None or options.epsilon is None:
+        raise ParameterError("--mechanism and --epsilon say which noise the vectors get: give both")
+
+
+def _mechanism(
+    options: Options, lexicon: Lexicon, architecture: Architecture
+) -> tuple[Mechanism, float]:
+    """The mechanism and its ε; vectors are clipped as the network knows them."""
+    _check_noise(options)
+    settings: dict[str, Any] = dict(options.set)
+    if "clip_norm" in resolve(options.mechanism).parameters():
+        settings.setdefault("clip_norm", architecture.norm)
+    mechanism = create(options.mechanism, lexicon, settings)
+    return mechanism, mechanism.check_epsilon(options.epsilon)
+
+
+def _history(fitted: Fitted) -> list[dict[str, float]]:
+    """The losses of each epoch, as rows of the result and of the checkpoint."""
+    return [shared.fields(epoch, "loss held_out seconds") for epoch in fitted.epochs]
+
+
+def _trained(options: Options, fitted: Fitted, fields: dict[str, Any], size: str) -> Answer:
+    """What is told of a network: what it learned from and what it is, and how training went."""
+    history = _history(fitted)
+    lines = [
+        f"epoch {number}: loss {row['loss']:.4f}, held out {row['held_out']:.4f} nats a word"
+        for number, row in enumerate(history, start=1)
+    ]
+    kept = f"{size}, epoch {fitted.best + 1} of {len(history)} kept"
+    return Answer(
+        {
+            "file": options.out.name,
+            **fields,
+            "epochs": history,
+            **shared.fields(fitted, "best stopped"),
+            "version": __version__,
+        },
+        [*lines, f"{options.out}: {kept}"],
+    )
 
 
 @command("rewrite", autoencoder_command)
 @shared.file("--checkpoint", "of `autoencoder train`", metavar="FILE.safetensors", required=True)
 @one_of({"--text": {}, "--in file": {"metavar": "FILE", "help": "one text a line; - reads stdin"}})
 @_noise_options
-@shared.seed_option("makes the noise repeatable: an experiment, not for release")
+@shared.seed_option("makes the noise repeatable: an experiment, not for release", None)
 def _rewrite(options: Options) -> Answer:
     """Rewrite private text."""
-    from dpcore.learn.adept.adept import ARCHITECTURE
-    from dpcore.learn.checkpoint import load
-    from dpcore.rewrite.checks import check_text
-
     if options.text is not None:
         check_text(options.text)
-    whole = load(options.checkpoint).architecture == ARCHITECTURE
+    _check_noise(options)
+    whole = load_checkpoint(options.checkpoint).architecture == ARCHITECTURE
     lines = _lines(options.file) if options.text is None else [options.text]
-    return (adept.rewrite_lines if whole else _rewrite_lines)(options, lines)
+    return (_rewrite_utterances if whole else _rewrite_words)(options, lines)
 
 
-def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
-    import numpy as np
-
-    from dpcore.learn.autoencoder.training import load_autoencoder
-    from dpcore.noise.streams import generator
-    from dpcore.rewrite.documents import encode_all
-
+def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
     model, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
     mechanism, epsilon = _mechanism(options, model.lexicon, model.architecture)
     rng = generator(options.seed, "auto-encoder", mechanism.key)
@@ -221,21 +274,84 @@ def _rewrite_lines(options: Options, lines: Sequence[str]) -> Answer:
     )
 
 
+def _rewrite_utterances(options: Options, lines: Sequence[str]) -> Answer:
+    """By the model `adept`; empty lines stay empty."""
+    name = options.mechanism
+    if name not in FORMS:
+        raise ParameterError(
+            f"the noise of this network is one of {', '.join(FORMS)}, got {name[:40]!r}"
+        )
+    try:
+        epsilon = float(options.epsilon)
+    except ValueError:
+        raise ParameterError(f"epsilon must be a number, got {options.epsilon[:40]!r}") from None
+    model = load_adept(options.checkpoint, options.device)
+    rng = generator(options.seed, "adept", name)
+    # A line without a word has no latent vector that noise could hide.
+    places = [i for i, line in enumerate(lines) if words_of(line)]
+    rewritten = model.rewrite([lines[i] for i in places], epsilon, rng, FORMS[name])
+    texts = [""] * len(lines)
+    for place, text in zip(places, rewritten.texts, strict=True):
+        texts[place] = text
+    noisy = rewritten.latents
+    status, statement = _promise(noisy)
+    if len(places) < len(lines):
+        statement += "; a line without a word stays empty, and that is seen"
+    clip_norm, latent = model.clip_norm(FORMS[name]), model.shape.latent
+    experiment = options.seed is not None
+    return Answer(
+        {
+            "mechanism": name,
+            "parameters": {"clip_norm": clip_norm, "latent": latent},
+            "lexicon": _VOCABULARY,
+            "fingerprint": model.vocabulary.fingerprint,
+            "version": __version__,
+            "epsilon": epsilon,
+            "true_epsilon": noisy.epsilon,
+            "status": status,
+            "statement": statement,
+            "texts": texts,
+            "experiment": experiment,
+        },
+        texts,
+        [f"{status}: {statement}", *([EXPERIMENT_NOTE] if experiment else [])],
+    )
+
+
+def _promise(noisy: NoisyLatents) -> tuple[str, str]:
+    """Status and statement: between any two whole utterances, not between words."""
+    dimension = noisy.vectors.shape[1]
+    statement = f"ε = {noisy.claimed_epsilon:g} between any two utterances"
+    refuted = noisy.epsilon > noisy.claimed_epsilon
+    if refuted:
+        statement += f" is the claim, and √{dimension} times as much, {noisy.epsilon:.4g}, is true"
+    return ("refuted" if refuted else "proved"), f"{statement}; {_NOT_COVERED}"
+
+
 @command("examples", autoencoder_command)
 @_model_option
 @shared.file("--data", "of adept: folder of corpora", metavar="DIR")
 @shared.file("--out", "[default: ours]", metavar="FILE.json")
 def _examples(options: Options) -> Answer:
     """Record the examples that the app shows."""
-    from dpcore.papers.huang2024.autoencoder_examples import examples_path, make_examples
-
     if options.model == "adept":
-        return adept.write_examples(options)
+        return _adept_examples(options)
     out = options.out or examples_path()
-    with progress_bars() as progress:
-        examples = make_examples(out, progress)
+    examples = make_examples(out, options.progress)
     count = len(examples.rows)
     return Answer(
         {"file": out.name, "rows": count} | examples.facts,
         [f"{out}: {count} examples of {examples.facts['words']:,} words"],
+    )
+
+
+def _adept_examples(options: Options) -> Answer:
+    if options.data is None:
+        raise ParameterError("the network of the examples learns from ATIS: give --data DIR")
+    out = options.out or adept_examples_path()
+    examples = make_adept_examples(options.data, out)
+    rewrites, texts = len(examples["rewrites"]), len(examples["texts"])
+    return Answer(
+        {"file": out.name, "rows": rewrites, "texts": texts} | examples["facts"],
+        [f"{out}: {texts} utterances, {rewrites} rewrites"],
     )

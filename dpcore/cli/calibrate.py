@@ -8,8 +8,10 @@ from dpcore import __version__
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.certificate import write_certificate
+
+_TABLE = "{epsilon:>10.5g|ε} {strength:>10.5g} {proved_strength:>10.5g|proved}"
 
 
 @command("calibrate")
@@ -18,8 +20,6 @@ from dpcore.errors import ParameterError
 @shared.file("--file", "also enter the certificate in this file", metavar="JSON")
 def calibrate_command(options: Options) -> Answer:
     """Compute with how little noise a mechanism keeps its ε on a lexicon."""
-    from dpcore.mechanisms.certificate import write_certificate
-
     asked = shared.build(options)
     mechanism = asked.calibrated
     if mechanism is None:
@@ -30,8 +30,7 @@ def calibrate_command(options: Options) -> Answer:
     lexicon = mechanism.lexicon
     certificate = None if options.again else mechanism.certificate
     if certificate is None:
-        with progress_bars() as progress:
-            certificate = mechanism.calibrate(progress)
+        certificate = mechanism.calibrate(options.progress)
     if options.file is not None:
         provenance = {
             "lexicon": lexicon.name,
@@ -39,14 +38,8 @@ def calibrate_command(options: Options) -> Answer:
             "columns": ["certified epsilon", "strength in 1/distance"],
             "version": __version__,
         }
-        write_certificate(
-            options.file,
-            lexicon.fingerprint,
-            mechanism.key,
-            mechanism.settings(),
-            certificate,
-            provenance,
-        )
+        key, settings = mechanism.key, mechanism.settings()
+        write_certificate(options.file, lexicon.fingerprint, key, settings, certificate, provenance)
     rows = [
         {
             "epsilon": epsilon,
@@ -55,11 +48,7 @@ def calibrate_command(options: Options) -> Answer:
         }
         for epsilon, strength in certificate.to_json()
     ]
-    template = "{epsilon:>10.5g} {strength:>10.5g} {proved_strength:>10.5g}"
     return Answer(
         shared.mechanism_fields(mechanism) | {"certificate": rows},
-        [
-            f"{mechanism.title} on {lexicon.name}: noise certified at ε",
-            *table(template, rows, epsilon="ε", proved_strength="proved"),
-        ],
+        [f"{mechanism.title} on {lexicon.name}: noise certified at ε", *table(_TABLE, rows)],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import option
 
@@ -11,13 +11,21 @@ from dpcore.cli import shared
 from dpcore.cli.neighbours import around_fields, radius_option
 from dpcore.cli.printer import Answer, note
 from dpcore.cli.shell import Options, command
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
+from dpcore.measure.density.density import (
+    STRATA,
+    check_neighbours,
+    density_from_table,
+    extremes,
+    neighbourhood,
+    ordinary_words,
+    vocabulary_density,
+    within_radius,
+    write_density,
+)
 
 Rows = dict[str, list[dict[str, Any]]]
 _TOP = 20
@@ -44,17 +52,14 @@ _TOP = 20
 @shared.lexicon_option
 def density_command(options: Options) -> Answer | None:
     """How dense the space is around words, or where it is densest and sparsest."""
-    from dpcore.lexicon.catalogue import load
-
     if options.word and options.top is not None:
         raise ParameterError("density takes --word or --top, not both")
-    with progress_bars() as progress:
-        lexicon = load(options.lexicon, progress=progress)
-        if options.file is not None:
-            _to_file(options, lexicon, progress)
-            return None
-        rows = (_of_words if options.word else _of_vocabulary)(options, lexicon, progress)
-    head = shared.lexicon_fields(lexicon) | {"k": options.k, "radius": options.radius}
+    lexicon = shared.lexicon(options)
+    if options.file is not None:
+        _to_file(options, lexicon)
+        return None
+    rows = (_of_words if options.word else _of_vocabulary)(options, lexicon)
+    head = shared.lexicon_fields(lexicon) | shared.fields(options, "k radius")
     return Answer(head | rows, _lines(rows, options.k))
 
 
@@ -73,51 +78,37 @@ def _lines(result: Rows, k: int) -> Iterator[str]:
             )
 
 
-def _to_file(options: Options, lexicon: Lexicon, progress: Progress) -> None:
-    from dpcore.lexicon.metric import Metric
-    from dpcore.measure.density.bundle import write_density
-    from dpcore.measure.density.density import check_neighbours, density_from_table
-
+def _to_file(options: Options, lexicon: Lexicon) -> None:
     k = check_neighbours(lexicon, options.k, NEIGHBOUR_TABLE_WIDTH - 1)
-    density = density_from_table(lexicon, k, progress)
+    density = density_from_table(lexicon, k, options.progress)
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-    arrays = {name: getattr(density, name) for name in ("nearest", "mean_distance", "hubness")}
-    write_density(options.file, fingerprint, k, arrays)
+    write_density(options.file, fingerprint, density)
     note(f"{options.file}: density of {len(lexicon):,} words, {k} neighbours")
 
 
-def _of_words(options: Options, lexicon: Lexicon, progress: Progress) -> Rows:
-    from dpcore.measure.density.density import STRATA, neighbourhood, vocabulary_density
-
+def _of_words(options: Options, lexicon: Lexicon) -> Rows:
     indices = lexicon.indices(options.word).tolist()
     rows = [
         around_fields(lexicon, neighbourhood(lexicon, i, options.k, options.radius))
         for i in indices
     ]
     if options.hubness:
-        density = vocabulary_density(lexicon, options.k, progress)
+        density = vocabulary_density(lexicon, options.k, options.progress)
         strata = density.strata()
         for row, i in zip(rows, indices, strict=True):
             row |= {"hubness": int(density.hubness[i]), "stratum": str(STRATA[strata[i]])}
     return {"words": rows}
 
 
-def _of_vocabulary(options: Options, lexicon: Lexicon, progress: Progress) -> Rows:
-    from dpcore.measure.density.density import (
-        STRATA,
-        extremes,
-        ordinary_words,
-        vocabulary_density,
-        within_radius,
-    )
-
+def _of_vocabulary(options: Options, lexicon: Lexicon) -> Rows:
     count = _TOP if options.top is None else options.top
     if not 1 <= count <= len(lexicon):
         raise ParameterError(f"--top must be 1 to {len(lexicon):,} (the words), got {count}")
     among = None if options.all_words else ordinary_words(lexicon)
-    density = vocabulary_density(lexicon, options.k, progress)
+    density = vocabulary_density(lexicon, options.k, options.progress)
     strata = density.strata()
-    inside = None if options.radius is None else within_radius(lexicon, options.radius, progress)
+    radius = options.radius
+    inside = None if radius is None else within_radius(lexicon, radius, options.progress)
 
     def row(i: int) -> dict[str, Any]:
         return {

@@ -1,4 +1,7 @@
-"""The command `doctor`: whether everything that the laboratory needs is there and works."""
+"""The command `doctor`: whether everything that the laboratory needs is there and works.
+
+What it looks at is imported where it is looked at, since any of it may be missing.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def examine() -> tuple[Finding, ...]:
         *_packages(),
         _guarded("lexicon", _lexicon),
         _guarded("nearest neighbours", _neighbours),
-        _cache(),
+        _guarded("cache", _cache),
         _guarded("recorded results", _results),
         _memory(),
         _data(),
@@ -126,13 +129,10 @@ def _packages() -> Iterator[Finding]:
         if not absent:
             yield Finding(f"packages of {purpose}", State.GOOD, facts)
             continue
+        state = State.BAD if part in NEEDED else State.OPTIONAL
         missing = "missing: " + ", ".join(absent)
-        yield Finding(
-            f"packages of {purpose}",
-            State.BAD if part in NEEDED else State.OPTIONAL,
-            f"{facts}; {missing}" if facts else missing,
-            advice,
-        )
+        text = f"{facts}; {missing}" if facts else missing
+        yield Finding(f"packages of {purpose}", state, text, advice)
 
 
 def _lexicon() -> Finding:
@@ -163,6 +163,7 @@ def _neighbours() -> Finding:
     exact = ((vectors[:50, None].astype(float) - vectors[None].astype(float)) ** 2).sum(axis=2)
     nearest = np.argsort(exact)[:, :2]
     name, threads = "nearest neighbours", faiss.omp_get_max_threads()
+    # As sets: the word itself and a copy of it are equally near, in either order.
     if (np.sort(searched, axis=1) == np.sort(nearest, axis=1)).all():
         return Finding(name, State.GOOD, f"FAISS agrees with numpy; {threads} threads")
     advice = "install faiss-cpu again: pip install --force-reinstall faiss-cpu"
@@ -174,12 +175,8 @@ def _cache() -> Finding:
 
     status = cache_status()
     if not status.writable:
-        return Finding(
-            "cache",
-            State.OPTIONAL,
-            f"{status.folder}: {status.reason}",
-            "name another folder in DPCORE_CACHE, or everything is computed anew each time",
-        )
+        advice = "name another folder in DPCORE_CACHE, or everything is computed anew each time"
+        return Finding("cache", State.OPTIONAL, f"{status.folder}: {status.reason}", advice)
     size = sum(path.stat().st_size for path in status.folder.rglob("*") if path.is_file())
     return Finding("cache", State.GOOD, f"{status.folder}, {size / 1e6:,.0f} MB")
 
@@ -190,25 +187,19 @@ def _results() -> Finding:
     entries = read_bundled()
     for entry in entries:
         read_recorded(entry.name)
-    return Finding(
-        "recorded results", State.GOOD, f"{len(entries)} tables, all as their manifests say"
-    )
+    text = f"{len(entries)} tables, all as their manifests say"
+    return Finding("recorded results", State.GOOD, text)
 
 
 def _memory() -> Finding:
-    name = "memory"
-    cores = f"{os.cpu_count() or 1} cores"
-    free = _free_megabytes()
+    name, free, cores = "memory", _free_megabytes(), f"{os.cpu_count() or 1} cores"
     if free is None:
         return Finding(name, State.GOOD, f"{cores}; free memory is not known on this system")
+    text = f"{free:,.0f} MB free, {cores}"
     if free >= LEAST_MEGABYTES:
-        return Finding(name, State.GOOD, f"{free:,.0f} MB free, {cores}")
-    return Finding(
-        name,
-        State.BAD,
-        f"{free:,.0f} MB free, {cores}",
-        f"end other programs: the app needs up to {LEAST_MEGABYTES:,} MB",
-    )
+        return Finding(name, State.GOOD, text)
+    advice = f"end other programs: the app needs up to {LEAST_MEGABYTES:,} MB"
+    return Finding(name, State.BAD, text, advice)
 
 
 def _free_megabytes() -> float | None:
@@ -224,13 +215,9 @@ def _free_megabytes() -> float | None:
 
 
 def _data() -> Finding:
-    name = "real corpora"
-    given = os.environ.get("DPCORE_DATA", "")
+    name, given = "real corpora", os.environ.get("DPCORE_DATA", "")
     if given and Path(given).is_dir():
         return Finding(name, State.GOOD, given)
-    return Finding(
-        name,
-        State.OPTIONAL,
-        f"no folder {given}" if given else "DPCORE_DATA is not set",
-        "only `study run` of the papers' experiments and some tests need them",
-    )
+    absent = f"no folder {given}" if given else "DPCORE_DATA is not set"
+    advice = "only `study run` of the papers' experiments and some tests need them"
+    return Finding(name, State.OPTIONAL, absent, advice)

@@ -6,10 +6,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dpcore.attack.language.build import build
+from dpcore.attack.language.counts import CountPlan
+from dpcore.attack.language.language import language, language_folder
+from dpcore.attack.language.trial import TrialPlan, run
+from dpcore.attack.output.spectrum import BUNDLE, write_bundle
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
-from dpcore.cli.terminal import progress_bars
 
 language_command = group("language", "Counts of words that an attacker knows.")
 
@@ -21,10 +25,7 @@ _out_option = shared.file("--out", "folder to write", metavar="DIR", required=Tr
 @shared.lexicon_option
 def _info(options: Options) -> Answer:
     """What was counted, and how well it predicts."""
-    from dpcore.attack.language.language import language, language_folder
-    from dpcore.lexicon.catalogue import load
-
-    lexicon = load(options.lexicon)
+    lexicon = shared.lexicon(options)
     model = language(lexicon)
     text = (language_folder() / "manifest.json").read_text(encoding="utf-8")
     manifest: dict[str, Any] = json.loads(text)
@@ -49,13 +50,8 @@ def _info_lines(manifest: dict[str, Any], top: Sequence[str]) -> Iterator[str]:
 @shared.several(_texts_option, _out_option, shared.lexicon_option)
 def _count(options: Options) -> Answer:
     """Count the openly licensed texts again."""
-    from dpcore.attack.language.build import build
-    from dpcore.attack.language.counts import CountPlan
-    from dpcore.lexicon.catalogue import load
-
-    lexicon = load(options.lexicon)
-    with progress_bars() as progress:
-        manifest = build(lexicon, options.data, options.out, CountPlan(), progress)
+    lexicon = shared.lexicon(options)
+    manifest = build(lexicon, options.data, options.out, CountPlan(), options.progress)
     size = sum(written["bytes"] for written in manifest["files"].values())
     pairs = f"{manifest['pairs']:,} pairs of words in {size:,} bytes"
     return Answer(manifest, [f"{pairs}, written to {options.out}"])
@@ -65,12 +61,8 @@ def _count(options: Options) -> Answer:
 @shared.several(_out_option, shared.lexicon_option)
 def _spectrum(options: Options) -> Answer:
     """Compute the distances of all words, for data/lexicon, again."""
-    from dpcore.attack.output.spectrum import BUNDLE, write_bundle
-    from dpcore.lexicon.catalogue import load
-
-    lexicon, bundle = load(options.lexicon), options.out / BUNDLE
-    with progress_bars() as progress:
-        write_bundle(lexicon, bundle, progress)
+    lexicon, bundle = shared.lexicon(options), options.out / BUNDLE
+    write_bundle(lexicon, bundle, options.progress)
     size = bundle.stat().st_size
     return Answer(
         {"fingerprint": lexicon.fingerprint, "file": str(bundle), "bytes": size},
@@ -81,16 +73,12 @@ def _spectrum(options: Options) -> Answer:
 @command("attack", language_command)
 @shared.several(_texts_option, _out_option)
 @shared.number("--sentences", 150, "to try")
-@shared.seed_option("of the sentences and of the noise  [default: 0]")
+@shared.seed_option("of the sentences and of the noise")
 @shared.lexicon_option
 def _attack(options: Options) -> Answer:
     """Try three attackers on held-out sentences again."""
-    from dpcore.attack.language.trial import TrialPlan, run
-    from dpcore.lexicon.catalogue import load
-
-    plan = TrialPlan(options.sentences, options.seed or 0)
-    with progress_bars() as progress:
-        result = run(load(options.lexicon), options.data, options.out, plan, progress)
+    plan = TrialPlan(options.sentences, options.seed)
+    result = run(shared.lexicon(options), options.data, options.out, plan, options.progress)
     line = (
         "{mechanism:<16}{epsilon:>6g}  {words:<8} {attacker:<10}{share:>7.1%}  "
         "({low:.1%} to {high:.1%})"

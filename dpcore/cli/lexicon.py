@@ -1,21 +1,26 @@
-"""The command `lexicon`: list, info, build, add, fetch and train."""
+"""The command `lexicon`: list vocabularies, describe, build, add, fetch and train them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from click import argument, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
-from dpcore.cli.terminal import progress_bars
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.fetch import Added
+from dpcore.lexicon.building import build, write_extent
+from dpcore.lexicon.catalogue import load, load_reporting
+from dpcore.lexicon.fetch import Added, add, fetch
+from dpcore.lexicon.listing import describe, list_lexicons, similarity
+from dpcore.lexicon.readers import ReadReport
+from dpcore.lexicon.train.plan import TrainingPlan
+from dpcore.lexicon.train.run import train
 
 _INDENT = 2  # of the JSON of these actions, which people read as well
+_PLAN = TrainingPlan()
 
 lexicon_command = group("lexicon", "The vocabularies and their word vectors.")
 
@@ -35,8 +40,6 @@ _adding_options = shared.several(
 @command("list", lexicon_command)
 def _list(_: Options) -> Answer:
     """What there is, and what can be fetched."""
-    from dpcore.lexicon.listing import list_lexicons
-
     facts = list_lexicons()
     return Answer(facts, _list_lines(facts), indent=_INDENT)
 
@@ -61,19 +64,21 @@ def _cache_line(cache: dict[str, Any]) -> str:
 @shared.file("--similarity", "score on word pairs judged by people", metavar="CSV")
 def _info(options: Options) -> Answer:
     """What is known about a lexicon: a name or a path; the bundled one if left out."""
-    from dpcore.lexicon.catalogue import load_reporting
-    from dpcore.lexicon.listing import describe, similarity
-
-    with progress_bars() as progress:
-        lexicon, report = load_reporting(options.lexicon, limit=options.limit, progress=progress)
-        facts = describe(lexicon.with_metric(options.metric), progress)
+    progress = options.progress
+    lexicon, report = load_reporting(options.lexicon, limit=options.limit, progress=progress)
+    facts = describe(lexicon.with_metric(options.metric), progress)
     read = ""
     if report:
-        facts |= {"format": report.format, "rows": report.rows, "dropped": report.dropped.total}
+        facts |= _read_fields(report)
         read = f"{report.format}; {report.dropped}"
     if options.similarity:
         facts["similarity"] = similarity(lexicon, options.similarity)
     return Answer(facts, _info_lines(facts, read), indent=_INDENT)
+
+
+def _read_fields(report: ReadReport) -> dict[str, Any]:
+    """How a vector file was read."""
+    return {"format": report.format, "rows": report.rows, "dropped": report.dropped.total}
 
 
 def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
@@ -112,16 +117,12 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
 @shared.file("--extent-file", "also enter the extent in this table", metavar="JSON")
 def _build(options: Options) -> Answer:
     """Compute the exact extent and the neighbour table of a lexicon: a name or a path."""
-    from dpcore.lexicon.building import build, write_extent
-    from dpcore.lexicon.catalogue import load
-
     parts = tuple(part.strip() for part in options.parts.split(",") if part.strip())
     if options.extent_file and "extent" not in parts:
         parts = (*parts, "extent")
-    with progress_bars() as progress:
-        lexicon = load(options.lexicon, limit=options.limit, progress=progress)
-        lexicon = lexicon.with_metric(options.metric)
-        report = build(lexicon, parts, progress)
+    lexicon = load(options.lexicon, limit=options.limit, progress=options.progress)
+    lexicon = lexicon.with_metric(options.metric)
+    report = build(lexicon, parts, options.progress)
     extent = report.extent
     if options.extent_file and extent:
         write_extent(options.extent_file, lexicon, extent)
@@ -130,12 +131,8 @@ def _build(options: Options) -> Answer:
         lines.append(f"diameter {extent.diameter:.10g}, separation {extent.separation:.10g}")
     if not report.kept:
         lines.append("the cache folder cannot be written, so only an --extent-file was kept")
-    result = {
-        "fingerprint": report.fingerprint,
-        "parts": report.parts,
-        "extent": extent.as_json() if extent else None,
-        "kept": report.kept,
-    }
+    result = shared.fields(report, "fingerprint parts extent kept")
+    result["extent"] = extent.as_json() if extent else None
     return Answer(result, lines, indent=_INDENT)
 
 
@@ -144,10 +141,7 @@ def _build(options: Options) -> Answer:
 @_adding_options
 def _add(options: Options) -> Answer:
     """Read a vector file once and keep it under a name; ARCHIVE.zip::MEMBER for a member."""
-    from dpcore.lexicon.fetch import add
-
-    with progress_bars() as progress:
-        return _added(add(options.path, progress=progress, **_kept_as(options)))
+    return _added(add(options.path, **_kept_as(options)))
 
 
 @command("fetch", lexicon_command)
@@ -156,15 +150,11 @@ def _add(options: Options) -> Answer:
 @_adding_options
 def _fetch(options: Options) -> Answer:
     """Download public word vectors: glove-6b, glove-840b, fasttext-wiki-news, ..."""
-    from dpcore.lexicon.fetch import fetch
-
-    size, kept = options.dimension, _kept_as(options)
-    with progress_bars() as progress:
-        return _added(fetch(options.source, dimension=size, progress=progress, **kept))
+    return _added(fetch(options.source, dimension=options.dimension, **_kept_as(options)))
 
 
 def _kept_as(options: Options) -> dict[str, Any]:
-    return {"name": options.name, "limit": options.limit, "replace": options.replace}
+    return shared.fields(options, "name limit replace progress")
 
 
 def _added(added: Added) -> Answer:
@@ -172,12 +162,8 @@ def _added(added: Added) -> Answer:
         {
             "name": added.name,
             "folder": str(added.folder),
-            "words": added.words,
-            "dimension": added.dimension,
-            "fingerprint": added.fingerprint,
-            "format": added.report.format,
-            "rows": added.report.rows,
-            "dropped": added.report.dropped.total,
+            **shared.fields(added, "words dimension fingerprint"),
+            **_read_fields(added.report),
         },
         [
             f"{added.name}: {added.words:,} words x {added.dimension} ({added.report.format})",
@@ -190,26 +176,20 @@ def _added(added: Added) -> Answer:
 @command("train", lexicon_command)
 @shared.file("--data", "folder of the texts", metavar="DIR", required=True)
 @shared.file("--out", "folder to write", metavar="DIR", required=True)
-@shared.number("--words", None, "words at most")
-@shared.number("--dimensions", None, "columns of the vectors")
-@shared.number("--seed", None, "of the decomposition  [default: 0]")
+@shared.number("--words", _PLAN.selection.words, "words at most")
+@shared.number("--dimensions", _PLAN.dimensions, "columns of the vectors")
+@shared.number("--seed", _PLAN.seed, "of the decomposition")
 @shared.number("--threads", 2, "of the sentence encoder")
 @option("--no-encoder", is_flag=True, help="from co-occurrence alone, without torch")
 def _train(options: Options) -> Answer:
     """Train a lexicon on openly licensed text."""
-    from dataclasses import replace
-
-    from dpcore.lexicon.train.plan import TrainingPlan
-    from dpcore.lexicon.train.run import train
-
-    plan = TrainingPlan(encoder=not options.no_encoder)
-    if options.words is not None:
-        plan = replace(plan, selection=replace(plan.selection, words=options.words))
-    if options.dimensions is not None:
-        plan = replace(plan, dimensions=options.dimensions)
-    if options.seed is not None:
-        plan = replace(plan, seed=options.seed)
-    with progress_bars() as progress:
-        manifest = train(plan, options.data, options.out, progress, threads=options.threads)
+    plan = replace(
+        _PLAN,
+        selection=replace(_PLAN.selection, words=options.words),
+        dimensions=options.dimensions,
+        seed=options.seed,
+        encoder=not options.no_encoder,
+    )
+    manifest = train(plan, options.data, options.out, options.progress, threads=options.threads)
     size = f"{manifest['words']:,} words x {manifest['dimensions']}"
     return Answer(manifest, [f"{size} in {options.out}"], indent=_INDENT)

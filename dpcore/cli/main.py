@@ -20,8 +20,8 @@ PROGRAM = "python -m dpcore"
 COMMANDS = Commands(
     (
         "mechanisms", "distribution", "path", "calibrate", "rewrite", "privatize", "deniability",
-        "solve", "neighbours", "density", "map", "appendix-c", "audit", "attack", "language",
-        "utility", "robust", "autoencoder", "study", "lexicon", "doctor",
+        "solve", "meter", "neighbours", "density", "map", "appendix-c", "audit", "attack",
+        "language", "utility", "robust", "autoencoder", "study", "lexicon", "doctor",
     ),
     "Word-level differential privacy from the shell.",
 )  # fmt: skip

@@ -1,27 +1,33 @@
-"""The commands `map build` and `map list`."""
+"""The command `map`: build maps of a lexicon, and list them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import Choice, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, group
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import MapMissingError, ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.measure.maps.maps import Map, MapPlan
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress
+from dpcore.measure.maps.maps import (
+    DEFAULT_NEIGHBOURS,
+    DEFAULT_PAIR,
+    build_local_map,
+    build_vocabulary_map,
+)
+from dpcore.measure.maps.model import Map, MapPlan, plan_of_vocabulary, plan_of_words
+from dpcore.measure.maps.store import check_cache, facts_of, stored_facts, write_bundle
 
 _PROJECTIONS = ("umap", "densmap", "pca")
-_TABLE = "{projection:<8} {of:<28.28} {words:>7,} {mean_kept:>7.1%} {density:>8}  {origin}"
-_TITLES = {"projection": "map", "mean_kept": "kept", "origin": "from"}
+_TABLE = (
+    "{projection:<8|map} {of:<28.28} {words:>7,} {mean_kept:>7.1%|kept} {density:>8}  {origin|from}"
+)
 
 map_command = group("map", "Maps of a lexicon: build them, list them.")
 
@@ -30,18 +36,13 @@ map_command = group("map", "Maps of a lexicon: build them, list them.")
 @option("--projection", default="all", type=Choice([*_PROJECTIONS, "all"]))
 @option("--word", multiple=True, help="only the neighbourhood of this word; twice for two words")
 @shared.number("--k", None, "of --word: nearest words of each that are mapped  [default: 60]")
-@shared.seed_option("of UMAP and densMAP  [default: 0]")
+@shared.seed_option("of UMAP and densMAP")
 @shared.file(
-    "--bundle",
-    "make the maps that come with the laboratory and write them there",
-    metavar="FOLDER",
+    "--bundle", "make the maps that come with the laboratory and write them there", metavar="FOLDER"
 )
 @shared.lexicon_option
 def _build(options: Options) -> Answer:
     """Make maps and keep them in the cache."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.measure.maps.store import check_cache, facts_of
-
     bundled = options.bundle is not None
     if not bundled:
         check_cache()
@@ -49,20 +50,17 @@ def _build(options: Options) -> Answer:
         raise ParameterError("--k is the number of neighbours of --word, which is not given")
     if bundled and options.word:
         raise ParameterError("--bundle makes fixed maps: it takes no --word")
-    with progress_bars() as progress:
-        lexicon = load(options.lexicon, progress=progress)
-        if bundled:
-            maps = _bundle(lexicon, options.bundle, progress)
-        else:
-            maps = _chosen(options, lexicon, progress)
-    return _answer(lexicon, [facts_of(one) | {"bundled": bundled} for one in maps])
+    lexicon = shared.lexicon(options)
+    if bundled:
+        maps = _bundle(lexicon, options.bundle, options.progress)
+    else:
+        maps = _chosen(options, lexicon)
+    return _answer(lexicon, [facts_of(drawn) | {"bundled": bundled} for drawn in maps])
 
 
-def _chosen(options: Options, lexicon: Lexicon, progress: Progress) -> list[Map]:
-    from dpcore.measure.maps.maps import DEFAULT_NEIGHBOURS, build_local_map, build_vocabulary_map
-
+def _chosen(options: Options, lexicon: Lexicon) -> list[Map]:
     names = _PROJECTIONS if options.projection == "all" else (options.projection,)
-    common: dict[str, Any] = {"seed": options.seed or 0, "progress": progress}
+    common = shared.fields(options, "seed progress")
     if not options.word:
         return [build_vocabulary_map(lexicon, name, **common) for name in names]
     centres = lexicon.indices(options.word).tolist()
@@ -72,19 +70,15 @@ def _chosen(options: Options, lexicon: Lexicon, progress: Progress) -> list[Map]
 
 def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
     """The maps of the whole lexicon, and UMAP and densMAP of the default pair of words."""
-    from dpcore.measure.maps import maps
-    from dpcore.measure.maps.model import plan_of_vocabulary, plan_of_words
-    from dpcore.measure.maps.store import write_bundle
-
-    centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()
-    k = maps.DEFAULT_NEIGHBOURS
+    centres = lexicon.indices(DEFAULT_PAIR).tolist()
+    k = DEFAULT_NEIGHBOURS
     bundle: list[tuple[MapPlan, str, Map]] = []
     for name in _PROJECTIONS:
-        whole = maps.build_vocabulary_map(lexicon, name, progress=progress)
+        whole = build_vocabulary_map(lexicon, name, progress=progress)
         bundle.append((plan_of_vocabulary(name), f"vocabulary-{name}", whole))
         if name != "pca":
             plan = plan_of_words(lexicon, centres, k, name)
-            pair = maps.build_local_map(lexicon, plan.centres, k, name, progress=progress)
+            pair = build_local_map(lexicon, plan.centres, k, name, progress=progress)
             bundle.append((plan, f"pair-{name}", pair))
     again = f"python -m dpcore map build --bundle {folder.as_posix()}"
     try:
@@ -98,11 +92,7 @@ def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
 @shared.lexicon_option
 def _list(options: Options) -> Answer:
     """The maps that are there."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.lexicon.metric import Metric
-    from dpcore.measure.maps.store import stored_facts
-
-    lexicon = load(options.lexicon)
+    lexicon = shared.lexicon(options)
     facts = stored_facts(lexicon.with_metric(Metric.EUCLIDEAN).fingerprint)
     if not facts and not options.json:
         raise MapMissingError(
@@ -117,16 +107,17 @@ def _answer(lexicon: Lexicon, maps: Sequence[dict[str, Any]]) -> Answer:
         {
             "projection": facts["projection"],
             "centres": [lexicon.words[word] for word in facts["centres"]],
-            **{name: facts[name] for name in ("k", "mean_kept", "density", "parameters")},
-            "version": facts["version"],
-            "bundled": facts["bundled"],
+            **{
+                name: facts[name]
+                for name in ("k", "mean_kept", "density", "parameters", "version", "bundled")
+            },
         }
         for facts in maps
     ]
     return Answer(
         shared.lexicon_fields(lexicon) | {"maps": rows},
         [
-            *table(_TABLE, _printed(rows), **_TITLES),
+            *table(_TABLE, _printed(rows)),
             "kept: share of the nearest words that are nearest on the map; density: rank "
             "correlation of crowdedness in truth and on the map (1 is all kept, 0 is none)",
         ],

@@ -9,16 +9,14 @@ from typing import Any
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
+from dpcore.mechanisms.registry import MECHANISMS
 
 
 @command("mechanisms")
 @shared.lexicon_option
 def mechanisms_command(options: Options) -> Answer:
     """List the mechanisms and their parameters."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.mechanisms.registry import MECHANISMS
-
-    lexicon = load(options.lexicon)
+    lexicon = shared.lexicon(options)
     rows = []
     for key, kind in MECHANISMS.items():
         mechanism = kind(lexicon=lexicon)
@@ -27,13 +25,11 @@ def mechanisms_command(options: Options) -> Answer:
             {
                 "key": key,
                 "name": kind.short,
-                "title": kind.title,
-                "summary": kind.summary,
+                **shared.fields(kind, "title summary"),
                 "caution": mechanism.caution,
                 "source": kind.source,
                 "epsilon_means": str(kind.meaning),
-                "exact_law": kind.exact_law,
-                "accepts_approximate_search": kind.accepts_approximate_search,
+                **shared.fields(kind, "exact_law accepts_approximate_search"),
                 "epsilon_above": allowed.low,
                 "epsilon_below": allowed.high if math.isfinite(allowed.high) else None,
                 "parameters": {

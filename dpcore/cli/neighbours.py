@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.measure.density.density import Neighbourhood
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.density.density import Neighbourhood, neighbourhood
 
 radius_option = option("--radius", type=float, help="also count the words within this distance")
 
@@ -24,10 +22,7 @@ radius_option = option("--radius", type=float, help="also count the words within
 @shared.lexicon_option
 def neighbours_command(options: Options) -> Answer:
     """The nearest words of a word."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.measure.density.density import neighbourhood
-
-    lexicon = load(options.lexicon)
+    lexicon = shared.lexicon(options)
     around = neighbourhood(lexicon, lexicon.index(options.word), options.k, options.radius)
     names = [lexicon.words[i] for i in around.neighbours.tolist()]
     rows = list(zip(names, around.distances.tolist(), strict=True))
@@ -39,8 +34,7 @@ def neighbours_command(options: Options) -> Answer:
         shared.lexicon_fields(lexicon)
         | around_fields(lexicon, around)
         | {
-            "k": options.k,
-            "radius": options.radius,
+            **shared.fields(options, "k radius"),
             "neighbours": [{"word": name, "distance": distance} for name, distance in rows],
         },
         lines,

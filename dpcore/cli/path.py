@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
+from dpcore.noise.streams import generator
 
 
 @command("path")
 @shared.mechanism_options
 @shared.word_option
-@shared.seed_option("of the draw  [default: 0]")
+@shared.seed_option("of the draw")
 def path_command(options: Options) -> Answer:
     """What one noise draw makes of a word at every ε."""
-    import numpy as np
-
-    from dpcore.noise.streams import generator
-
     mechanism = shared.build(options)
     words = np.array([mechanism.lexicon.index(options.word)], dtype=np.int64)
-    seed = options.seed or 0
-    paths = mechanism.paths(generator(seed, "path", mechanism.key), words)
+    paths = mechanism.paths(generator(options.seed, "path", mechanism.key), words)
     pieces = [
         {
             "from_epsilon": piece.from_epsilon,
@@ -37,6 +35,6 @@ def path_command(options: Options) -> Answer:
         lines.append(f"{piece['from_epsilon']:>10.4g} ≤ ε < {end:<10} {piece['output']}")
     return Answer(
         shared.mechanism_fields(mechanism)
-        | {"word": options.word, "seed": seed, "exact": paths.exact, "pieces": pieces},
+        | {"word": options.word, "seed": options.seed, "exact": paths.exact, "pieces": pieces},
         lines,
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from click import argument, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.privatize.order import Order
+from dpcore.jobs import executors
+from dpcore.noise.streams import check_seed
+from dpcore.privatize.files import Columns
+from dpcore.privatize.folder import alone_with
+from dpcore.privatize.order import Order, check_files
+from dpcore.privatize.run import privatize
+from dpcore.rewrite.policy import Treatment
 
 
 @command("privatize")
@@ -33,30 +35,24 @@ if TYPE_CHECKING:
 @one_of(
     {
         "--workers": {
-            "type": int,
-            "default": 1,
-            "metavar": "N",
-            "help": "processes of this machine",
+            "type": int, "default": 1, "metavar": "N", "help": "processes of this machine",
         },
         "--scheduler": {"metavar": "URL", "help": "a Dask scheduler, tcp://127.0.0.1:8786"},
     },
     needed=False,
-)
+)  # fmt: skip
 @option(
     "--experiment",
     is_flag=True,
     help="put the original texts beside the private ones; never release that",
 )
-@shared.seed_option("with --experiment, makes the run repeatable")
+@shared.seed_option("with --experiment, makes the run repeatable", None)
 def privatize_command(options: Options) -> Answer:
     """Rewrite a corpus of any size: text lines, CSV, JSON lines or parquet.
 
     Every document of SOURCE gets fresh noise. A run that is interrupted goes on when the same
     command is given again.
     """
-    from dpcore.jobs import executors
-    from dpcore.privatize.run import privatize
-
     if options.seed is not None and not options.experiment:
         raise ParameterError(
             "--seed needs --experiment: a release takes its noise from the operating system"
@@ -64,8 +60,8 @@ def privatize_command(options: Options) -> Answer:
     executor = executors.of(options.workers, options.scheduler)
     order = _order(options)
     try:
-        with executor, progress_bars() as progress:
-            record = privatize(order, executor=executor, progress=progress)
+        with executor:
+            record = privatize(order, executor=executor, progress=options.progress)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"what is finished is kept in {order.folder}: give the same command again to go on, or "
@@ -87,13 +83,6 @@ def privatize_command(options: Options) -> Answer:
 
 def _order(options: Options) -> Order:
     """What the options ask for."""
-    from dpcore.noise.streams import check_seed
-    from dpcore.privatize.files import Columns
-    from dpcore.privatize.folder import alone_with
-    from dpcore.privatize.order import Order, check_files
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.policy import UnknownWordPolicy
-
     keep = tuple(dict.fromkeys(name.strip() for name in options.keep.split(",") if name.strip()))
     columns = Columns(options.text_column, keep, options.experiment)
     with alone_with(options.out):  # before a large lexicon is read
@@ -105,8 +94,6 @@ def _order(options: Options) -> Order:
         mechanism=mechanism,
         epsilon=mechanism.check_epsilon(options.epsilon),
         columns=columns,
-        unknown_words=UnknownWordPolicy(options.unknown),
-        keep_stop_words=options.keep_stop_words,
-        case=CasePolicy(options.case),
+        treatment=Treatment(options.unknown, options.keep_stop_words, options.case),
         seed=None if options.seed is None else check_seed(options.seed),
     )

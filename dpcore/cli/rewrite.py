@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 from click import option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import ParameterError
-from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
-
-if TYPE_CHECKING:
-    from dpcore.guarantee import Guarantee
-    from dpcore.lexicon.neighbours import NeighbourIndex
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.guarantee import Guarantee
+from dpcore.lexicon.approximate import ApproximateIndex
+from dpcore.limits import MAX_DRAWS, MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
+from dpcore.noise.streams import generator
+from dpcore.rewrite.policy import Treatment
+from dpcore.rewrite.sentence import draw, prepare, release
 
 EXPERIMENT_NOTE = "an experiment with a fixed seed: do not release this text"
 
@@ -35,8 +34,10 @@ def promises(guarantee: Guarantee, words: int, seed: int | None) -> list[str]:
         "--file": {"help": "a UTF-8 text file; - reads standard input"},
     }
 )
-@shared.seed_option("makes the run an experiment that can be repeated; never release its output")
-@shared.number("--draw", 0, "which draw of the seed")
+@shared.seed_option(
+    "makes the run an experiment that can be repeated; never release its output", None
+)
+@shared.number("--draw", 0, "which draw of the seed", least=0, most=MAX_DRAWS)
 @shared.rewriting_options
 @option(
     "--approximate-search",
@@ -46,22 +47,13 @@ def promises(guarantee: Guarantee, words: int, seed: int | None) -> list[str]:
 )
 def rewrite_command(options: Options) -> Answer:
     """Rewrite a text under a mechanism."""
-    import numpy as np
-
-    from dpcore.noise.streams import generator
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.sentence import draw, prepare, release
-    from dpcore.rewrite.vocabulary import UnknownWordPolicy, released_description
-
-    policy, case = UnknownWordPolicy(options.unknown), CasePolicy(options.case)
+    treatment = Treatment(options.unknown, options.keep_stop_words, options.case)
     mechanism = shared.build(options)
     epsilon = mechanism.check_epsilon(options.epsilon)
     sentence = prepare(
         shared.read_text(options.file) if options.text is None else options.text,
         mechanism.lexicon,
-        policy=policy,
-        keep_stop_words=options.keep_stop_words,
-        case_policy=case,
+        treatment,
         max_characters=MAX_FILE_CHARACTERS,
         max_tokens=MAX_FILE_TOKENS,
     )
@@ -72,26 +64,22 @@ def rewrite_command(options: Options) -> Answer:
             "--approximate-search is for releasing; a run with --seed searches exactly"
         )
     if experiment:
-        shared.check_count(options.draw, 0, "--draw")
         drawn = draw(sentence, mechanism, options.seed, options.draw, epsilons=np.array([epsilon]))
         rewritten = drawn.at(epsilon)
     else:
-        index = _approximate(mechanism) if options.approximate_search else None
+        index = None
+        if options.approximate_search:
+            mechanism.check_search(exact=False)  # before an index is built that is not allowed
+            index = ApproximateIndex(mechanism.lexicon)
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     guarantee = mechanism.guarantee(epsilon)
-    released = released_description(
-        policy, keep_stop_words=options.keep_stop_words, case_policy=case
-    )
     return Answer(
         shared.mechanism_fields(mechanism)
         | {
             "epsilon": epsilon,
             "tokens": [
                 {
-                    "input": token.input,
-                    "output": token.output,
-                    "changed": token.changed,
-                    "in_vocabulary": token.in_vocabulary,
+                    **shared.fields(token, "input output changed in_vocabulary"),
                     "role": str(token.role),
                 }
                 for token in rewritten.tokens
@@ -100,18 +88,10 @@ def rewrite_command(options: Options) -> Answer:
             "guarantee": guarantee.to_dict(),
             "protected_words": sentence.protected,
             "whole_text": guarantee.for_tokens(sentence.protected),
-            "unknown_words": str(policy),
-            "released": list(released),
+            "unknown_words": str(treatment.unknown_words),
+            "released": list(treatment.released),
             "experiment": experiment,
         },
         [rewritten.text],
         promises(guarantee, sentence.protected, options.seed),
     )
-
-
-def _approximate(mechanism: Mechanism) -> NeighbourIndex:
-    """The approximate index, built only if this mechanism may use one."""
-    from dpcore.lexicon.approximate import ApproximateIndex
-
-    mechanism.check_search(exact=False)
-    return ApproximateIndex(mechanism.lexicon)

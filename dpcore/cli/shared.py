@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from functools import reduce
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
+import numpy as np
 from click import Choice, option
 
 from dpcore import __version__
 from dpcore.cli.shell import F, Options, one_of
 from dpcore.errors import ParameterError, TextError
-from dpcore.limits import MAX_DRAWS, MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_SEED
-
-if TYPE_CHECKING:
-    from dpcore.lexicon.lexicon import Lexicon
-    from dpcore.lexicon.progress import Progress
-    from dpcore.measure.words import Selection
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.learn.training_settings import Training
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MAX_EPSILONS, MAX_FILE_CHARACTERS, MAX_SEED
+from dpcore.measure import words
+from dpcore.measure.deniability import check_runs
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create, resolve
+from dpcore.noise.streams import check_seed, generator
+from dpcore.rewrite.checks import decode
 
 Declared = Callable[[F], F]
 
-METHODS = ("auto", "exact", "protocol", "rao-blackwell")
+VALUES = "a list 1,2,5 or a geometric grid LOW:HIGH:COUNT"
 _A_MECHANISM = "a name from `mechanisms`"
-_A_TABLE = "is a table with a header, and its texts stand in this column"
-
-lexicon_option: Declared[Any] = option(
-    "--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"
-)
-settings_option: Declared[Any] = option(
-    "--set", multiple=True, metavar="NAME=VALUE", help="a parameter of a mechanism; repeatable"
-)
-mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_MECHANISM)
-epsilon_option: Declared[Any] = option("--epsilon", required=True, help="the privacy parameter")
-word_option: Declared[Any] = option("--word", required=True)
-runs_option: Declared[Any] = option("--runs", default=1000, help="R of Sw")
-resume_option: Declared[Any] = option("--resume", is_flag=True, help="go on where training stopped")
-device_option: Declared[Any] = option("--device", default="cpu", help="or cuda, auto")
 
 
 def several(*declared: Declared[Any]) -> Declared[Any]:
@@ -45,9 +38,18 @@ def several(*declared: Declared[Any]) -> Declared[Any]:
     return lambda function: reduce(lambda inner, declare: declare(inner), declared[::-1], function)
 
 
-def number(flag: str, default: int | None, text: str = "", **more: Any) -> Declared[Any]:
-    """An option that takes a whole number."""
-    return option(flag, type=int, default=default, metavar="N", help=text, **more)
+def number(
+    flag: str,
+    default: int | None,
+    text: str = "",
+    *,
+    least: int | None = None,
+    most: int | None = None,
+) -> Declared[Any]:
+    """An option that takes a whole number, within limits if there are any."""
+    limited = least is not None or most is not None
+    kind = click.IntRange(least, most) if limited else click.INT
+    return option(flag, type=kind, default=default, metavar="N", help=text)
 
 
 def file(flag: str, text: str = "", metavar: str = "FILE", **more: Any) -> Declared[Any]:
@@ -55,9 +57,60 @@ def file(flag: str, text: str = "", metavar: str = "FILE", **more: Any) -> Decla
     return option(flag, type=Path, metavar=metavar, help=text, **more)
 
 
-def seed_option(meaning: str) -> Declared[Any]:
+def seed_option(meaning: str, default: int | None = 0) -> Declared[Any]:
     """The option --seed, with what it means to this command."""
-    return number("--seed", None, f"0 to {MAX_SEED}: {meaning}")
+    return number("--seed", default, f"0 to {MAX_SEED}: {meaning}")
+
+
+class Pair(click.ParamType):  # type: ignore[type-arg]  # older releases take none
+    """NAME=VALUE, as two texts without white space around them."""
+
+    name = "pair"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Cut at the first equals sign."""
+        name, equals, text = (part.strip() for part in value.partition("="))
+        if not (name and equals):
+            self.fail(f"{value[:60]!r} is not {param and param.metavar}", param, ctx)
+        return name, text
+
+
+def pairs(flag: str, text: str) -> Declared[Any]:
+    """An option NAME=VALUE that may be given again: a dictionary, for each name the last value."""
+    return option(
+        flag, type=Pair(), multiple=True, metavar="NAME=VALUE", help=f"{text}; repeatable",
+        callback=lambda _, __, given: dict(given),
+    )  # fmt: skip
+
+
+def names(text: str) -> list[str]:
+    """The type of an option that takes A,B,C."""
+    return text.split(",")
+
+
+lexicon_option: Declared[Any] = option(
+    "--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"
+)
+settings_option = pairs("--set", "a parameter of a mechanism")
+mechanism_option: Declared[Any] = option("--mechanism", required=True, help=_A_MECHANISM)
+epsilon_option: Declared[Any] = option("--epsilon", required=True, help="the privacy parameter")
+word_option: Declared[Any] = option("--word", required=True)
+runs_option = number("--runs", 1000, "R of Sw")
+device_option: Declared[Any] = option("--device", default="cpu", help="or cuda, auto")
+
+
+def training_options(epochs: int, batch: int, rate: float, patience: int | None) -> Declared[Any]:
+    """Of the commands that train a network, with their defaults."""
+    return several(
+        number("--epochs", epochs),
+        number("--batch", batch),
+        option("--rate", default=rate),
+        number("--patience", patience, "epochs without gain"),
+        file("--out", metavar="FILE.safetensors", required=True),
+        option("--resume", is_flag=True, help="go on where training stopped"),
+    )
 
 
 mechanism_options = several(mechanism_option, settings_option, lexicon_option)
@@ -70,8 +123,7 @@ compared_options = several(
         multiple=True,
         required=True,
         metavar="[MECHANISM=]VALUES",
-        help="a number, a list 1,2,5 or a geometric grid LOW:HIGH:COUNT; MECHANISM=VALUES for one "
-        "of several mechanisms; repeatable",
+        help=f"a number, {VALUES}; MECHANISM=VALUES for one of several mechanisms; repeatable",
     ),
 )
 """Of every command that puts mechanisms beside each other, each at several ε."""
@@ -79,20 +131,20 @@ compared_options = several(
 measuring_options = several(
     one_of(
         {
-            "--words": {"metavar": "A,B,C", "help": "these words"},
+            "--words": {"type": names, "metavar": "A,B,C", "help": "these words"},
             "--sample": {"type": int, "metavar": "N", "help": "a stratified sample of N words"},
-            "--corpus": {"metavar": "FILE", "help": "all tokens of a UTF-8 text file"},
+            "--corpus": {"type": Path, "metavar": "FILE", "help": "all tokens of a text file"},
         }
     ),
     number("--at-most", None, "words of --corpus, drawn by their frequency"),
-    option("--text-column", metavar="NAME", help=f"--corpus {_A_TABLE}"),
+    option("--text-column", metavar="NAME", help="of --corpus, a table with a header"),
     option(
         "--stratify", default="frequency", type=Choice(["frequency", "density"]), help="of --sample"
     ),
     runs_option,
-    option("--method", default="auto", type=Choice(METHODS)),
+    option("--method", default="auto", type=Choice(["auto", "exact", "protocol", "rao-blackwell"])),
     settings_option,
-    seed_option("of the sample and of the noise that is measured  [default: 0]"),
+    seed_option("of the sample and of the noise that is measured"),
     lexicon_option,
 )
 """Of every command that measures words."""
@@ -115,44 +167,22 @@ rewriting_options = several(
 """What becomes of unknown words, function words and capital letters."""
 
 
-def check_count(value: int, least: int, name: str) -> None:
-    """Refuse a whole number outside least..MAX_DRAWS."""
-    if not least <= value <= MAX_DRAWS:
-        raise ParameterError(
-            f"{name} must be a whole number from {least} to {MAX_DRAWS:,}, got {value}"
-        )
-
-
-def _settings(given: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for setting in given:
-        name, equals, value = (part.strip() for part in setting.partition("="))
-        if not (name and equals):
-            raise ParameterError(f"--set takes NAME=VALUE, got {setting[:60]!r}")
-        yield name, value
-
-
-def given_settings(options: Options) -> dict[str, str]:
-    """What each `--set NAME=VALUE` sets; of two with one name the last."""
-    return dict(_settings(options.set))
+def lexicon(options: Options) -> Lexicon:
+    """The lexicon that the options name."""
+    return load(options.lexicon, progress=options.progress)
 
 
 def build(options: Options) -> Mechanism:
     """The mechanism that the options name, over the lexicon that they name."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.mechanisms.registry import create, resolve
-
     resolve(options.mechanism)  # a wrong name is said before a large lexicon is read
-    settings = given_settings(options)
-    return create(options.mechanism, load(options.lexicon), settings)
+    return create(options.mechanism, lexicon(options), options.set)
 
 
-def settings_of_each(options: Options, names: Sequence[str]) -> dict[str, dict[str, str]]:
+def settings_of_each(options: Options, mechanisms: Sequence[str]) -> dict[str, dict[str, str]]:
     """The settings of each mechanism; one that none of them has is refused."""
-    from dpcore.mechanisms.registry import resolve
-
-    kinds = {name: resolve(name) for name in names}
+    kinds = {name: resolve(name) for name in mechanisms}
     settings: dict[str, dict[str, str]] = {name: {} for name in kinds}
-    for key, value in _settings(options.set):
+    for key, value in options.set.items():
         having = [name for name, kind in kinds.items() if key in kind.parameters()]
         if not having:
             raise ParameterError(
@@ -163,34 +193,29 @@ def settings_of_each(options: Options, names: Sequence[str]) -> dict[str, dict[s
     return settings
 
 
-def build_each(options: Options, names: Sequence[str], progress: Progress) -> list[Mechanism]:
+def build_each(options: Options, mechanisms: Sequence[str]) -> list[Mechanism]:
     """The mechanisms of these names, each once, over the lexicon that the options name."""
-    from dpcore.lexicon.catalogue import load
-    from dpcore.mechanisms.registry import create
-
-    settings = settings_of_each(options, names)
-    lexicon = load(options.lexicon, progress=progress)
-    return [create(name, lexicon, given) for name, given in settings.items()]
+    settings = settings_of_each(options, mechanisms)
+    public = lexicon(options)
+    return [create(name, public, given) for name, given in settings.items()]
 
 
-def _numbers(text: str) -> list[str | float]:
+def values(text: str) -> list[str | float]:
     """The ε of one option: LOW:HIGH:COUNT, or a list of texts that the mechanism will judge."""
-    import numpy as np
-
     parts = text.split(":")
     if len(parts) == 1:
         # Texts stay texts: `check_epsilon` says what is wrong with one in the mechanism's words.
         return [part.strip() for part in text.split(",")]
     try:
-        low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
-        if len(parts) != 3 or not (0 < low < high < np.inf and 2 <= count <= MAX_EPSILONS):
+        low, high, steps = float(parts[0]), float(parts[1]), int(parts[2])
+        if len(parts) != 3 or not (0 < low < high < inf and 2 <= steps <= MAX_EPSILONS):
             raise ValueError
     except (ValueError, IndexError):
         raise ParameterError(
             "a grid of epsilon is LOW:HIGH:COUNT with 0 < LOW < HIGH and COUNT from 2 to "
             f"{MAX_EPSILONS:,}, got {text[:60]!r}"
         ) from None
-    return [float(value) for value in np.geomspace(low, high, count)]
+    return [float(value) for value in np.geomspace(low, high, steps)]
 
 
 def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> list[list[float]]:
@@ -200,63 +225,58 @@ def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> l
     known = {name for mechanism in mechanisms for name in (mechanism.key, mechanism.short)}
     for text in given:
         # A mechanism named beside its values has these alone, whatever all others share.
-        name, equals, values = text.rpartition("=")
+        name, equals, listed = text.rpartition("=")
         if equals and name not in known:
             raise ParameterError(
                 f"--epsilon {text[:60]!r} is for a mechanism that is not measured; measured are "
                 + ", ".join(mechanism.short for mechanism in mechanisms)
             )
-        (named.setdefault(name, []) if equals else common).extend(_numbers(values))
+        (named.setdefault(name, []) if equals else common).extend(values(listed))
     grids = []
     for mechanism in mechanisms:
-        values_of = named.get(mechanism.key, []) + named.get(mechanism.short, []) or common
-        if not values_of:
+        chosen = named.get(mechanism.key, []) + named.get(mechanism.short, []) or common
+        if not chosen:
             raise ParameterError(f"no epsilon is given for {mechanism.short}")
-        if len(values_of) > MAX_EPSILONS:
-            raise ParameterError(
-                f"at most {MAX_EPSILONS:,} values of epsilon, got {len(values_of):,}"
-            )
-        checked = {mechanism.check_epsilon(value) for value in values_of}  # type: ignore[arg-type]
+        if len(chosen) > MAX_EPSILONS:
+            raise ParameterError(f"at most {MAX_EPSILONS:,} values of epsilon, got {len(chosen):,}")
+        checked = {mechanism.check_epsilon(value) for value in chosen}  # type: ignore[arg-type]
         grids.append(sorted(checked))
     return grids
 
 
-def _selection(options: Options, lexicon: Lexicon, progress: Progress) -> Selection:
-    from dpcore.measure import words
-    from dpcore.noise.streams import generator
-
-    seed = options.seed or 0
-    if options.words is not None:
-        return words.named(lexicon, options.words.split(","))
-    if options.corpus is None:
-        rng = generator(seed, "sample of words")
-        return words.sample(lexicon, options.sample, rng, options.stratify, progress)
-    selection = words.corpus_file(lexicon, Path(options.corpus), options.text_column)
-    if options.at_most is None:
-        return selection
-    return words.reduced(selection, options.at_most, generator(seed, "words of a text"))
-
-
-def prepare(
-    options: Options, names: Sequence[str], progress: Progress
-) -> tuple[list[Mechanism], Selection]:
+def prepare(options: Options, mechanisms: Sequence[str]) -> tuple[list[Mechanism], words.Selection]:
     """Mechanisms and words; what can be refused before a large lexicon is read, is."""
     if options.at_most is not None and options.corpus is None:
         raise ParameterError("--at-most is for the words of --corpus")
     if options.text_column is not None and options.corpus is None:
         raise ParameterError("--text-column is for the table of --corpus")
-    check_runs_and_seed(options)
-    mechanisms = build_each(options, names, progress)
-    return mechanisms, _selection(options, mechanisms[0].lexicon, progress)
-
-
-def check_runs_and_seed(options: Options) -> int:
-    """Refuse what cannot be run; returns the seed."""
-    from dpcore.measure.deniability import check_runs
-    from dpcore.noise.streams import check_seed
-
     check_runs(options.runs)
-    return check_seed(options.seed or 0)
+    check_seed(options.seed)
+    built = build_each(options, mechanisms)
+    return built, _selection(options, built[0].lexicon)
+
+
+def _selection(options: Options, public: Lexicon) -> words.Selection:
+    if options.words is not None:
+        return words.named(public, options.words)
+    if options.corpus is None:
+        rng = generator(options.seed, "sample of words")
+        return words.sample(public, options.sample, rng, options.stratify, options.progress)
+    selection = words.corpus_file(public, options.corpus, options.text_column)
+    if options.at_most is None:
+        return selection
+    return words.reduced(selection, options.at_most, generator(options.seed, "words of a text"))
+
+
+def measuring(options: Options) -> dict[str, Any]:
+    """How words are measured, as the functions of `dpcore.measure` take it."""
+    return {name: getattr(options, name) for name in ("method", "runs", "seed", "progress")}
+
+
+def training(options: Options, **more: Any) -> Training:
+    """How a network is trained, by `training_options` and --seed."""
+    chosen = fields(options, "epochs batch rate patience seed")
+    return Training(**chosen, **more)
 
 
 def read_text(name: str) -> str:
@@ -265,14 +285,11 @@ def read_text(name: str) -> str:
     Raises:
         TextError: it cannot be read, or is too large.
     """
-    import sys
-
-    from dpcore.rewrite.checks import decode
-
     try:
         if name == "-":
             return decode(sys.stdin.buffer.read())
         path = Path(name)
+        # UTF-8 takes up to four bytes a character: more cannot be within the limit.
         if path.stat().st_size > 4 * MAX_FILE_CHARACTERS:
             raise TextError(f"{path} is larger than {4 * MAX_FILE_CHARACTERS:,} bytes: split it")
         return decode(path.read_bytes())
@@ -280,26 +297,33 @@ def read_text(name: str) -> str:
         raise TextError(f"cannot read {name}: {error.strerror}") from None
 
 
-def lexicon_fields(lexicon: Lexicon) -> dict[str, Any]:
+def fields(record: Any, names: str) -> dict[str, Any]:
+    """Some attributes of a record by their names, in this order."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
+def lexicon_fields(public: Lexicon) -> dict[str, Any]:
     """The fields that a result about a lexicon begins with."""
-    return {"lexicon": lexicon.name, "fingerprint": lexicon.fingerprint, "version": __version__}
+    return {"lexicon": public.name, "fingerprint": public.fingerprint, "version": __version__}
+
+
+def settings_fields(mechanism: Mechanism) -> dict[str, Any]:
+    """Which mechanism, with its parameters."""
+    return {"mechanism": mechanism.key, "parameters": mechanism.settings()}
 
 
 def mechanism_fields(mechanism: Mechanism) -> dict[str, Any]:
     """The fields that a result about one mechanism begins with."""
-    return {
-        "mechanism": mechanism.key,
-        "parameters": mechanism.settings(),
-        **lexicon_fields(mechanism.lexicon),
-    }
+    return settings_fields(mechanism) | lexicon_fields(mechanism.lexicon)
 
 
-def selection_fields(options: Options, lexicon: Lexicon, selection: Selection) -> dict[str, Any]:
+def selection_fields(
+    options: Options, public: Lexicon, selection: words.Selection
+) -> dict[str, Any]:
     """The fields that a result about measured words begins with."""
     return {
-        **lexicon_fields(lexicon),
-        "runs": options.runs,
-        "seed": options.seed or 0,
+        **lexicon_fields(public),
+        **fields(options, "runs seed"),
         "selection": {
             "description": selection.description,
             "words": len(selection),

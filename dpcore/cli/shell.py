@@ -1,24 +1,26 @@
 """Commands on click: a function takes its options as one namespace and returns an answer.
 
-Every command is one file `dpcore/cli/<name>.py` that holds `<name>_command`. Files are imported
-when their command is asked for, and import nothing heavy themselves: what a command needs of the
-engine, its function imports.
+Every command is one file `dpcore/cli/<name>.py` that holds `<name>_command`. A file is imported
+when its command is asked for, and not for the list of all commands: what that says of a command
+is the first line of its file.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import click
 
 from dpcore import __version__
-from dpcore.cli.printer import Answer
+from dpcore.cli.printer import Answer, progress_bars
 
 Options = SimpleNamespace
-"""The values of the options of a command, each under its name with _ for -."""
+"""The options of a command, each under its name with _ for -, and `progress` to report to."""
 Handler = Callable[[Options], Answer | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,8 +36,9 @@ class _Command(click.Command):
 
     def invoke(self, context: click.Context) -> int:
         # One namespace in place of up to twenty parameters: helpers of a command pass it on whole.
-        options = Options(**context.params)
-        answer: Answer | None = self.callback(options) if self.callback else None
+        with progress_bars() as progress:
+            options = Options(**context.params, progress=progress)
+            answer: Answer | None = self.callback(options) if self.callback else None
         return 0 if answer is None else answer.show(as_json=options.json)
 
 
@@ -47,13 +50,13 @@ def command(name: str, group: click.Group | None = None) -> Callable[[Handler], 
         group: the command that it is an action of.
     """
 
-    def made(handler: Handler) -> click.Command:
+    def declare(handler: Handler) -> click.Command:
         declared = click.command(name, cls=_Command, context_settings=_SETTINGS)(handler)
         if group is not None:
             group.add_command(declared)
         return declared
 
-    return made
+    return declare
 
 
 def group(name: str, text: str) -> click.Group:
@@ -134,3 +137,15 @@ class Commands(click.Group):
         module: Any = importlib.import_module(f"dpcore.cli.{file}")
         declared: click.Command = getattr(module, f"{file}_command")
         return declared
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names with a line each, read from the files: their imports take a second."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _about(name)) for name in self.names])
+
+
+def _about(name: str) -> str:
+    """What follows "The command `name`: " at the head of its file."""
+    file = Path(__file__).with_name(f"{name.replace('-', '_')}.py")
+    text = ast.get_docstring(ast.parse(file.read_bytes())) or ""
+    return text.splitlines()[0].partition(": ")[2]

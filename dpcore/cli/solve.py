@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
 
 from click import Choice, option
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.cli.terminal import progress_bars
-from dpcore.errors import ParameterError
-
-if TYPE_CHECKING:
-    from dpcore.measure.targets import Solution
-    from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.measure.targets import Solution, Target, calibrate, solve
+from dpcore.mechanisms.mechanism import Mechanism
 
 
 @command("solve")
@@ -27,44 +22,34 @@ if TYPE_CHECKING:
         "--nw-at-most": {"type": float, "metavar": "X", "help": "probability that a word stays"},
         "--sw-at-least": {"type": float, "metavar": "Y", "help": "distinct outputs in R runs"},
         "--effective-at-least": {"type": float, "metavar": "Z", "help": "effective number"},
-        "--as like": {"metavar": "MECHANISM=EPSILON", "help": "equal mean Nw to this mechanism"},
+        "--as like": {
+            "type": shared.Pair(), "metavar": "MECHANISM=EPSILON",
+            "help": "equal mean Nw to this mechanism",
+        },
     }
-)
+)  # fmt: skip
 @option("--over", default="mean", type=Choice(["mean", "median", "worst"]), help="of the words")
 def solve_command(options: Options) -> Answer:
     """Which epsilon meets a target, or equals another mechanism's mean Nw."""
-    from dpcore.measure.targets import Target, calibrate, solve
-
-    names = [options.mechanism]  # what is solved for; behind it, what `--as` compares it with
-    value = ""
-    if options.like is not None:
-        name, equals, value = options.like.rpartition("=")
-        if not equals:
-            raise ParameterError(f"--as takes MECHANISM=EPSILON, got {options.like[:60]!r}")
-        names.append(name)
+    reference, value = options.like or (options.mechanism, "")
     bounds = {
         "nw": options.nw_at_most,
         "sw": options.sw_at_least,
         "effective": options.effective_at_least,
     }
     targets = [Target(q, bound, options.over) for q, bound in bounds.items() if bound is not None]
-    with progress_bars() as progress:
-        mechanisms, selection = shared.prepare(options, names, progress)
-        mechanism, other = mechanisms[0], mechanisms[-1]  # the same, where `--as` names it
-        common: dict[str, Any] = {
-            "method": options.method, "runs": options.runs, "seed": options.seed or 0,
-            "progress": progress,
-        }  # fmt: skip
-        if targets:
-            solution = solve(mechanism, selection, targets[0], **common)
-        else:
-            epsilon = other.check_epsilon(value)  # type: ignore[arg-type]
-            solution = calibrate(other, epsilon, mechanism, selection, **common)
+    (mechanism, *others), selection = shared.prepare(options, [options.mechanism, reference])
+    common = shared.measuring(options)
+    if targets:
+        solution = solve(mechanism, selection, targets[0], **common)
+    else:
+        other = others[0] if others else mechanism  # none, where `--as` names the mechanism itself
+        epsilon = other.check_epsilon(value)  # type: ignore[arg-type]
+        solution = calibrate(other, epsilon, mechanism, selection, **common)
     return Answer(
         shared.selection_fields(options, mechanism.lexicon, selection)
+        | shared.settings_fields(mechanism)
         | {
-            "mechanism": mechanism.key,
-            "parameters": mechanism.settings(),
             "target": str(solution.target),
             "method": str(solution.method),
             "standard_error": solution.error,

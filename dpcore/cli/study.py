@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click import argument
 
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command, group
-from dpcore.cli.terminal import progress_bars
 from dpcore.errors import StudyError
-
-if TYPE_CHECKING:
-    from dpcore.study.definition import Study
-    from dpcore.study.recorded import Entry
+from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
+from dpcore.study.definition import Study
+from dpcore.study.recorded import FOLDER, Entry, check_writable, read_bundled, write_recorded
+from dpcore.study.recording import Options as Choice
+from dpcore.study.recording import record
 
 study_command = group("study", "Studies whose results come with the laboratory.")
 
@@ -24,9 +24,6 @@ study_command = group("study", "Studies whose results come with the laboratory."
 @command("list", study_command)
 def _list(_: Options) -> Answer:
     """The studies, and what is recorded of them."""
-    from dpcore.papers.studies import EXPERIMENTS, STUDIES
-    from dpcore.study.recorded import read_bundled
-
     try:
         entries = {entry.name: entry for entry in read_bundled()}
     except StudyError:
@@ -41,22 +38,20 @@ def _list(_: Options) -> Answer:
 
 def _facts(study: Study, entry: Entry | None) -> dict[str, Any]:
     """What a study is, and what is recorded of it."""
-    own: dict[str, Any] = {"sizes": study.sizes, "cells": len(study.plan.cells())}
+    extent: dict[str, Any] = {"sizes": study.sizes, "cells": len(study.plan.cells())}
     if study.choice:
-        own = {
+        extent = {
             "vocabulary": study.plan.lexicons[0],
             "words": study.choice.count,
             "runs": dict(study.plan.options)["runs"],
             "series": [arm.name for arm in study.plan.arms],
         }
     return {
-        "name": study.name,
-        "title": study.title,
-        "source": study.source,
-        **own,
-        "recorded": entry.date if entry else None,
-        "version": entry.version if entry else None,
-        "command": entry.command if entry else None,
+        **shared.fields(study, "name title source"),
+        **extent,
+        "recorded": entry and entry.date,
+        "version": entry and entry.version,
+        "command": entry and entry.command,
     }
 
 
@@ -74,24 +69,16 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 @shared.file("--data", "folder of corpora and vectors", metavar="DIR")
 @shared.file("--out", "folder to write", metavar="DIR", default=Path("results"))
 @shared.number("--words", None, "measure N words (not experiments)")
-@shared.seed_option("of the choice of words and of the noise (not experiments)  [default: 0]")
+@shared.seed_option("of the choice of words and of the noise (not experiments)  [default: 0]", None)
 @shared.number("--workers", 1, "processes")
 @shared.file("--work", "keep finished parts, to go on after a stop", metavar="DIR")
 def _run(options: Options) -> Answer:
     """Record the study NAME, one of `study list`."""
-    from dpcore.papers.studies import study_of
-    from dpcore.study.recorded import FOLDER, check_writable, write_recorded
-    from dpcore.study.recording import Options as Choice
-    from dpcore.study.recording import record
-
     study = study_of(options.name)
     folder = options.out if study.choice else options.out / FOLDER
     check_writable(folder)
-    choice = Choice(options.words, options.seed)
-    with progress_bars() as progress:
-        entry, table = record(
-            study, options.data, choice, progress, workers=options.workers, work=options.work
-        )
+    choice, more = Choice(options.words, options.seed), shared.fields(options, "workers work")
+    entry, table = record(study, options.data, choice, options.progress, **more)
     written = write_recorded(entry, table, folder)
     size = f"{written.file}: {len(table):,} rows in {folder}"
     if study.choice is None:

@@ -11,23 +11,26 @@ from click import option
 from dpcore.cli import shared
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.cli.terminal import progress_bars
-from dpcore.errors import CorpusError, ParameterError
+from dpcore.errors import CorpusError
+from dpcore.jobs import executors
+from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.table import read_table
+from dpcore.lexicon.catalogue import DEFAULT_NAME
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MAX_LABELLED_BYTES
+from dpcore.study.live import Live, shortened, table_texts, teaching_texts
+from dpcore.study.live_jobs import JOB
+from dpcore.study.membership_trial import STRONGER
+from dpcore.study.plan import Arm, canonical
+from dpcore.study.rows import Row
+from dpcore.study.tables import tidy
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.learn.labelled import LabelledTexts
-    from dpcore.lexicon.progress import Progress
-    from dpcore.study.live import Live
-    from dpcore.study.rows import Row
-
-_TABLE = "{label:<26} {epsilon:>10} {accuracy:>9} {clean:>9} {auc:>9} {nw:>9} {rouge1:>9}"
-_TITLES = {
-    "label": "mechanism", "epsilon": "ε", "clean": "on clean", "auc": "AUC", "nw": "Nw",
-    "rouge1": "ROUGE-1",
-}  # fmt: skip
+_TABLE = (
+    "{label:<26|mechanism} {epsilon:>10|ε} {accuracy:>9} {clean:>9|on clean} {auc:>9|AUC} "
+    "{nw:>9|Nw} {rouge1:>9|ROUGE-1}"
+)
 
 
 @command("utility")
@@ -42,7 +45,7 @@ _TITLES = {
 @option("--label-column", default="label", metavar="NAME", help="of --file")
 @shared.compared_options
 @shared.settings_option
-@shared.number("--texts", 300, "used")
+@shared.number("--texts", 300, "used", least=1, most=LIVE_TEXTS)
 @shared.number("--trials", 2, f"1 to {LIVE_SEEDS}")
 @option("--classifier", default="averaged", metavar="NAME", help="that learns")
 @option("--attack", is_flag=True, help="infer membership too")
@@ -50,31 +53,20 @@ _TITLES = {
 @shared.lexicon_option
 def utility_command(options: Options) -> Answer:
     """Accuracy and membership inference of a classifier of private text."""
-    from dpcore.lexicon.catalogue import DEFAULT_NAME
-    from dpcore.study.live import Live
-    from dpcore.study.plan import Arm
-    from dpcore.study.tables import tidy
-
     texts = _texts(options)
     labelling = "uploaded" if options.file else options.labels
-    with progress_bars() as progress:
-        mechanisms = shared.build_each(options, options.mechanism, progress)
-        grids = shared.epsilons_of_each(options.epsilon, mechanisms)
-        settings = shared.settings_of_each(options, options.mechanism)
-        arms = tuple(
-            Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
-            for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
-        )
-        live = Live(
-            texts,
-            labelling,
-            arms,
-            options.lexicon or DEFAULT_NAME,
-            options.trials,
-            options.classifier,
-            options.attack,
-        )
-        rows = _run(live, options.workers, progress)
+    mechanisms = shared.build_each(options, options.mechanism)
+    grids = shared.epsilons_of_each(options.epsilon, mechanisms)
+    settings = shared.settings_of_each(options, options.mechanism)
+    arms = tuple(
+        Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
+        for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
+    )
+    vocabulary = options.lexicon or DEFAULT_NAME
+    live = Live(
+        texts, labelling, arms, vocabulary, options.trials, options.classifier, options.attack
+    )
+    rows = _rows(live, options)
     trials, classes = live.seeds, list(texts.classes)
     result = {
         "labels": labelling,
@@ -86,15 +78,10 @@ def utility_command(options: Options) -> Answer:
         "rows": rows,
     }
     heading = f"{len(texts):,} texts of {len(classes)} classes, {trials} trials"
-    return Answer(result, [heading, *table(_TABLE, _means(tidy(rows)), **_TITLES)])
+    return Answer(result, [heading, *table(_TABLE, _means(tidy(rows)))])
 
 
 def _texts(options: Options) -> LabelledTexts:
-    from dpcore.learn.table import read_table
-    from dpcore.study.live import shortened, table_texts, teaching_texts
-
-    if not 1 <= options.texts <= LIVE_TEXTS:
-        raise ParameterError(f"--texts must be from 1 to {LIVE_TEXTS:,}, got {options.texts}")
     if options.file is None:
         return shortened(teaching_texts(options.labels, options.texts))
     try:
@@ -106,26 +93,21 @@ def _texts(options: Options) -> LabelledTexts:
     return table_texts(rows, options.text_column, options.label_column, options.texts).texts
 
 
-def _run(live: Live, workers: int, progress: Progress) -> list[Row]:
+def _rows(live: Live, options: Options) -> list[Row]:
     """The rows of all cells, in the order of the plan."""
-    from dpcore.jobs.executors import of
-    from dpcore.study.live import JOB
-    from dpcore.study.plan import canonical
-
     jobs = live.jobs()
     finished: dict[str, list[Row]] = {}
-    with of(workers) as executor:
-        progress("parts", 0, len(jobs))
+    with executors.of(options.workers) as executor:
+        options.progress("parts", 0, len(jobs))
+        # Cells end in any order, and each says by its plan which one it is.
         for job, result in executor.run(JOB, jobs):
             finished[canonical(job["cell"])] = result["rows"]
-            progress("parts", len(finished), len(jobs))
+            options.progress("parts", len(finished), len(jobs))
     return [row for job in jobs for row in finished[canonical(job["cell"])]]
 
 
 def _means(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """One row a mechanism and ε: means over the trials; ε is empty for the baseline."""
-    from dpcore.study.membership_trial import STRONGER
-
     columns: dict[str, dict[str, str]] = {
         "accuracy": {"quantity": "accuracy", "tested_on": "private"},
         "clean": {"quantity": "accuracy", "tested_on": "clean"},

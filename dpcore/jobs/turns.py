@@ -39,30 +39,30 @@ class Turns:
         Args:
             owner: a thread that has started; the place is free once it has ended.
         """
-        own = object()
+        ticket = object()
         with self._moved:
-            self._line[own] = owner
-        return Turn(self, own)
+            self._line[ticket] = owner
+        return Turn(self, ticket)
 
     def _present(self) -> list[object]:
         """Who stands in the line, without those whose owner has ended."""
-        ended = [one for one, owner in self._line.items() if owner and not owner.is_alive()]
-        for one in ended:
-            del self._line[one]
+        ended = [ticket for ticket, owner in self._line.items() if owner and not owner.is_alive()]
+        for ticket in ended:
+            del self._line[ticket]
         return list(self._line)
 
-    def _before(self, own: object) -> int:
+    def _before(self, ticket: object) -> int:
         with self._moved:
             line = self._present()
-            return max(0, line.index(own) + 1 - self._places) if own in line else 0
+            return max(0, line.index(ticket) + 1 - self._places) if ticket in line else 0
 
-    def _wait(self, own: object, seconds: float) -> bool:
+    def _wait(self, ticket: object, seconds: float) -> bool:
         with self._moved:
-            return self._moved.wait_for(lambda: own in self._present()[: self._places], seconds)
+            return self._moved.wait_for(lambda: ticket in self._present()[: self._places], seconds)
 
-    def _leave(self, own: object) -> None:
+    def _leave(self, ticket: object) -> None:
         with self._moved:
-            self._line.pop(own, None)
+            self._line.pop(ticket, None)
             self._moved.notify_all()
 
 
@@ -72,14 +72,14 @@ class Turn:
     A turn that nobody holds any more leaves by itself.
     """
 
-    def __init__(self, turns: Turns, own: object) -> None:
-        self._turns, self._own = turns, own
-        self._finalizer = weakref.finalize(self, turns._leave, own)
+    def __init__(self, turns: Turns, ticket: object) -> None:
+        self._turns, self._ticket = turns, ticket
+        self._finalizer = weakref.finalize(self, turns._leave, ticket)
 
     @property
     def before(self) -> int:
         """How many must leave before it is this one's turn; 0 once it is."""
-        return self._turns._before(self._own)
+        return self._turns._before(self._ticket)
 
     @property
     def left(self) -> bool:
@@ -88,7 +88,7 @@ class Turn:
 
     def wait(self, seconds: float) -> bool:
         """Wait until it is this one's turn, at most this long; whether it is."""
-        return self._turns._wait(self._own, seconds)
+        return self._turns._wait(self._ticket, seconds)
 
     def leave(self) -> None:
         """Make room, from the line or from work; a second time it does nothing."""

@@ -77,6 +77,7 @@ class Bags:
     def _counts(self) -> Any:
         from scipy.sparse import csr_array
 
+        # Duplicates of a row and column are added up: so occurrences are counted.
         row = np.repeat(np.arange(len(self)), self.lengths)
         known = self.words >= 0
         ones = np.ones(int(known.sum()))
@@ -95,9 +96,10 @@ def bags_of(texts: Iterable[str], lexicon: Lexicon, most: int | None = None) -> 
     from dpcore.rewrite.documents import encode_all
 
     plain = (text.replace("<br />", " ") for text in texts)
-    found = encode_all(plain, lexicon, for_text=False)
-    words, offsets = found.words, found.offsets
+    read = encode_all(plain, lexicon, for_text=False)
+    words, offsets = read.words, read.offsets
     if most is not None:
+        # The number of each place within its document.
         place = np.arange(words.size) - np.repeat(offsets[:-1], np.diff(offsets))
         words = words[place < most]
         offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(offsets), most))))

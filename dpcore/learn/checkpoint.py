@@ -16,8 +16,9 @@ import numpy as np
 from dpcore import __version__
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import safetensors
+from dpcore.learn.tensors import put
+from dpcore.lexicon.cache import replacing
 from dpcore.lexicon.damage import FIELDS
-from dpcore.lexicon.train.output import write_atomically
 from dpcore.limits import MAX_CHECKPOINT_BYTES
 
 if TYPE_CHECKING:
@@ -84,8 +85,10 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
         },
         sort_keys=True,
     )
+    # The format knows no strides: what is not in C order would be written as it lies in memory.
     arrays = {name: np.asarray(array, order="C") for name, array in checkpoint.tensors.items()}
-    write_atomically(path, safetensors("numpy").save(arrays, {_KEY: text}))
+    with replacing(path) as temporary:
+        temporary.write_bytes(safetensors("numpy").save(arrays, {_KEY: text}))
 
 
 def load(
@@ -93,7 +96,6 @@ def load(
     *,
     architecture: str | None = None,
     lexicon: Lexicon | None = None,
-    shapes: Shapes | None = None,
 ) -> Checkpoint:
     """Read a checkpoint.
 
@@ -101,7 +103,6 @@ def load(
         path: of the file.
         architecture: refuse another one.
         lexicon: refuse a checkpoint of another vocabulary.
-        shapes: refuse other names or shapes; see `check_shapes`.
 
     Raises:
         MissingPackageError: safetensors is not installed.
@@ -115,31 +116,30 @@ def load(
             f"a checkpoint has up to {MAX_CHECKPOINT_BYTES:,} bytes, and {path.name[:60]!r} has "
             f"{size:,}"
         )
-    found = _read(path)
-    if architecture is not None and found.architecture != architecture:
+    checkpoint = _read(path)
+    if architecture is not None and checkpoint.architecture != architecture:
         raise ParameterError(
-            f"the checkpoint {path.name[:60]!r} holds a network {found.architecture[:40]!r}, and "
-            f"{architecture!r} is needed; give the file of such a network, or train one"
+            f"the checkpoint {path.name[:60]!r} holds a network "
+            f"{checkpoint.architecture[:40]!r}, and {architecture!r} is needed; give the file of "
+            "such a network, or train one"
         )
-    if lexicon is not None and found.vocabulary != lexicon.fingerprint:
+    if lexicon is not None and checkpoint.vocabulary != lexicon.fingerprint:
         raise ParameterError(
             f"the checkpoint {path.name[:60]!r} was trained with another vocabulary (fingerprint "
-            f"{found.vocabulary[:12]}, and lexicon {lexicon.name!r} has "
+            f"{checkpoint.vocabulary[:12]}, and lexicon {lexicon.name!r} has "
             f"{lexicon.fingerprint[:12]}); give the lexicon that it was trained with, or train "
             "again"
         )
-    if shapes is not None:
-        check_shapes(found, shapes)
-    return found
+    return checkpoint
 
 
-def check_shapes(found: Checkpoint, shapes: Shapes) -> None:
+def check_shapes(checkpoint: Checkpoint, shapes: Shapes) -> None:
     """Refuse arrays of other names or shapes.
 
     Raises:
         ParameterError: an array is missing, not asked for, or of another shape.
     """
-    have = {name: tuple(array.shape) for name, array in found.tensors.items()}
+    have = {name: tuple(array.shape) for name, array in checkpoint.tensors.items()}
     for name in sorted({*have, *shapes}):
         if have.get(name) != shapes.get(name):
             raise ParameterError(
@@ -147,6 +147,16 @@ def check_shapes(found: Checkpoint, shapes: Shapes) -> None:
                 f"{_shown(shapes, name)}; give the settings that it was trained with, or train "
                 "again"
             )
+
+
+def restore(checkpoint: Checkpoint, parameters: Mapping[str, Any]) -> None:
+    """Write a checkpoint's arrays into the tensors of a network.
+
+    Raises:
+        ParameterError: as `check_shapes`.
+    """
+    check_shapes(checkpoint, {name: tuple(value.shape) for name, value in parameters.items()})
+    put(parameters, checkpoint.tensors)
 
 
 def unfinished(out: Path, *, resume: bool) -> Path:
@@ -163,6 +173,7 @@ def unfinished(out: Path, *, resume: bool) -> Path:
     state = out.with_name(out.stem + _UNFINISHED)
     if resume and not state.is_file():
         raise ParameterError(f"no training was begun in {state.name[:80]!r}: leave out --resume")
+    # Left there, it would be taken up by the training that begins anew.
     if not resume:
         state.unlink(missing_ok=True)
     return state
@@ -183,6 +194,7 @@ def _shown(shapes: Shapes, name: str) -> str:
 
 
 def _read(path: Path) -> Checkpoint:
+    # One answer to whatever is wrong: which check a forged file fails helps nobody.
     damaged = ParameterError(
         f"the checkpoint {path.name[:60]!r} is damaged or not one of dpcore's; train again, or "
         "fetch the file again"
@@ -210,6 +222,7 @@ def _read(path: Path) -> Checkpoint:
 def _digest(tensors: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 of names, types, shapes and numbers, in the order of the names."""
     digest = hashlib.sha256()
+    # Names and shapes are digested too: the same bytes under another name are another network.
     for name in sorted(tensors):
         array = np.asarray(tensors[name], order="C")
         digest.update(f"{name}\x1f{array.dtype}\x1f{array.shape}\x1f".encode())

@@ -106,9 +106,10 @@ class Classifier:
     def probabilities(self, bags: Bags) -> NDArray[np.float64]:
         """Probability of each class for each document, shape (k, m)."""
         features = _features(self.learner, bags, self._vectors, self._weighting)
-        found = np.zeros((len(bags), self.classes))
-        found[:, self._model.classes_] = self._model.predict_proba(features)
-        return found
+        # A class that the training texts lacked has probability 0, and keeps its column.
+        probabilities = np.zeros((len(bags), self.classes))
+        probabilities[:, self._model.classes_] = self._model.predict_proba(features)
+        return probabilities
 
     def predict(self, bags: Bags) -> NDArray[np.int64]:
         """The most probable class of each document, shape (k,)."""
@@ -155,6 +156,7 @@ def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weight
     if learner.kind is Kind.TF_IDF:
         return weighting.transform(bags.counts())
     kept = _AVERAGES.get(bags)
+    # `is`: to compare two lexicons number by number would cost more than the means.
     if kept is None or kept[0] is not vectors:
         kept = _AVERAGES[bags] = (vectors, averaged(bags.counts(), vectors))
     return kept[1]
@@ -189,6 +191,7 @@ def _model(learner: Learner, rng: np.random.Generator) -> Any:
     linear, pipeline = sklearn("linear_model"), sklearn("pipeline")
     if learner.kind is Kind.TF_IDF:
         return linear.LogisticRegression(C=learner.strength, max_iter=300)
+    # Coordinates of mean vectors are small and of different size; the penalty treats all alike.
     scale = sklearn("preprocessing").StandardScaler()
     if learner.kind is Kind.AVERAGED:
         return pipeline.make_pipeline(

@@ -119,6 +119,7 @@ def read_corpus(folder: Path) -> Corpus:
     for kind, name in FILES.items():
         for place, line in _lines(folder / name):
             row = _row(line, kind, place)
+            # A text that stood in both splits would be tested on after it was learned.
             for what, key in (("id", row[0]), ("text", row[1].casefold())):
                 known = places.setdefault(f"{what} {key}", place)
                 if known != place:
@@ -157,6 +158,7 @@ def parse_markup(marked: str) -> tuple[str, tuple[Span, ...]]:
         pieces += between, inner
         spans.append(Span(start, length, kind))
     text = "".join(pieces) + marked[done:]
+    # What the pattern did not match: a mark that was opened, closed or divided wrongly.
     left = next((sign for sign in ("[[", "]]", "|") if sign in text), None)
     if left:
         raise CorpusError(f"a span is marked as [[words|type]], but {left!r} stands alone")
@@ -174,12 +176,12 @@ def _lines(path: Path) -> Sequence[tuple[str, str]]:
         ) from None
     except UnicodeDecodeError:
         raise CorpusError(f"{path.name} is not UTF-8; restore the folder data/corpus") from None
-    found = [(f"{path.name} line {i}", line) for i, line in enumerate(content.split("\n"), 1)]
-    if found[-1][1] == "":
-        found.pop()
-    if not found:
+    lines = [(f"{path.name} line {i}", line) for i, line in enumerate(content.split("\n"), 1)]
+    if lines[-1][1] == "":  # behind the last line break; an empty line elsewhere is refused
+        lines.pop()
+    if not lines:
         raise CorpusError(f"{path.name} is empty; restore the folder data/corpus")
-    return found
+    return lines
 
 
 def _row(line: str, kind: str, place: str) -> tuple[Any, ...]:

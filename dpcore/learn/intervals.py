@@ -12,9 +12,10 @@ import numpy as np
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
+"""Coverage of every interval here."""
 
 
 @dataclass(frozen=True)
@@ -27,34 +28,36 @@ class Mean:
     trials: int
 
 
-def mean_interval(values: ArrayLike, level: float = LEVEL) -> Mean:
+def mean_interval(values: ArrayLike) -> Mean:
     """Mean with Student's t-interval: trials are taken as independent and about normal.
 
     Args:
-        values: one of each trial, shape (k,); NaN is refused.
-        level: coverage, above 0 and below 1.
+        values: one of each trial, shape (k,).
 
     Raises:
-        ParameterError: there is no value, one is not finite, or the level is out of range.
+        ParameterError: there is no value, or one is not finite.
     """
-    found = np.asarray(values, dtype=np.float64).reshape(-1)
-    if not (found.size and np.isfinite(found).all()):
-        raise ParameterError("a mean needs at least one value, all of them finite numbers")
-    if not 0 < level < 1:
-        raise ParameterError(f"a level of coverage must be above 0 and below 1, got {level}")
-    mean = float(found.mean())
-    if found.size == 1:
+    sample = _sample(values, "a mean")
+    mean = float(sample.mean())
+    if sample.size == 1:
         return Mean(mean, math.nan, math.nan, 1)
-    error = float(found.std(ddof=1)) / math.sqrt(found.size)
-    half = _quantile(level, found.size - 1) * error
-    return Mean(mean, mean - half, mean + half, int(found.size))
+    error = float(sample.std(ddof=1)) / math.sqrt(sample.size)
+    half = _quantile(sample.size - 1) * error
+    return Mean(mean, mean - half, mean + half, int(sample.size))
 
 
 @functools.lru_cache(maxsize=64)
-def _quantile(level: float, freedom: int) -> float:
+def _quantile(freedom: int) -> float:
     from scipy.special import stdtrit  # scipy.stats takes a quarter of a second to load
 
-    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))
+    return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - LEVEL)))  # both tails share what is left
+
+
+def _sample(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    sample = np.asarray(values, dtype=np.float64).reshape(-1)
+    if not (sample.size and np.isfinite(sample).all()):
+        raise ParameterError(f"{what} needs at least one value, all of them finite numbers")
+    return sample
 
 
 @dataclass(frozen=True)
@@ -67,27 +70,23 @@ class Median:
     count: int
 
 
-def median_interval(values: ArrayLike, level: float = LEVEL) -> Median:
+def median_interval(values: ArrayLike) -> Median:
     """Median with the interval between two order statistics, for values of any one law.
 
     x₍ⱼ₎ to x₍ₙ₊₁₋ⱼ₎ misses the median with probability at most 2·P(Bin(n, ½) < j); j is the largest
     that keeps the level.
 
     Args:
-        values: independent, shape (n,); NaN is refused.
-        level: coverage, above 0 and below 1.
+        values: independent, shape (n,).
 
     Raises:
-        ParameterError: there is no value, one is not finite, or the level is out of range.
+        ParameterError: there is no value, or one is not finite.
     """
-    found = np.sort(np.asarray(values, dtype=np.float64).reshape(-1))
-    if not (found.size and np.isfinite(found).all()):
-        raise ParameterError("a median needs at least one value, all of them finite numbers")
-    if not 0 < level < 1:
-        raise ParameterError(f"a level of coverage must be above 0 and below 1, got {level}")
     from scipy.special import bdtr
 
-    below = bdtr(np.arange(found.size // 2 + 1), found.size, 0.5)
-    j = int((2.0 * below <= 1.0 - level).sum())
-    low, high = (float(found[j - 1]), float(found[-j])) if j else (math.nan, math.nan)
-    return Median(float(np.median(found)), low, high, int(found.size))
+    ordered = np.sort(_sample(values, "a median"))
+    below = bdtr(np.arange(ordered.size // 2 + 1), ordered.size, 0.5)
+    j = int((2.0 * below <= 1.0 - LEVEL).sum())
+    # j = 0: even the smallest and the largest value do not have the level between them.
+    low, high = (float(ordered[j - 1]), float(ordered[-j])) if j else (math.nan, math.nan)
+    return Median(float(np.median(ordered)), low, high, int(ordered.size))

@@ -67,8 +67,8 @@ class LabelledTexts:
         names = [str(label) for label in labels]
         classes = tuple(sorted(set(names)))
         places = {name: place for place, name in enumerate(classes)}
-        found = np.array([places[name] for name in names], dtype=np.int64)
-        return cls(tuple(str(text) for text in texts), found, classes)
+        numbers = np.array([places[name] for name in names], dtype=np.int64)
+        return cls(tuple(str(text) for text in texts), numbers, classes)
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -98,10 +98,12 @@ class LabelledTexts:
         train: list[int] = []
         test: list[int] = []
         for label in range(len(self.classes)):
+            # Class by class, so that a rare one is tested on too.
             rows = rng.permutation(np.flatnonzero(self.labels == label))
             cut = max(MIN_CLASS_TEXTS, round(test_share * rows.size))
             test += rows[:cut].tolist()
             train += rows[cut:].tolist()
+        # Shuffled again: a network that learned class after class would forget the first ones.
         return self.part(rng.permutation(train)), self.part(rng.permutation(test))
 
     @property

@@ -1,4 +1,4 @@
-"""scikit-learn, torch and safetensors, imported late, and without news that are none."""
+"""scikit-learn, torch, safetensors and pandas, imported late, and without news that are none."""
 
 from __future__ import annotations
 
@@ -12,51 +12,42 @@ from typing import Any
 from dpcore.errors import MissingPackageError
 
 _ONE_AT_A_TIME = threading.Lock()
+_APP = "what the app needs with: pip install -r requirements.txt"
+_LEARN = "it with: pip install -r requirements-learn.txt"
 
 
 def sklearn(module: str) -> Any:
-    """A module of scikit-learn.
-
-    Raises:
-        MissingPackageError: it is not installed.
-    """
-    try:
-        return importlib.import_module(f"sklearn.{module}")
-    except ImportError as error:
-        raise MissingPackageError(
-            "classifiers need the package scikit-learn; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
+    """A module of scikit-learn; MissingPackageError if it is not installed."""
+    return _imported(f"sklearn.{module}", "classifiers need the package scikit-learn", _APP)
 
 
 def torch() -> Any:
-    """The package torch, for neural networks.
-
-    Raises:
-        MissingPackageError: it is not installed.
-    """
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        raise MissingPackageError(
-            "neural networks need the package torch; install it with: "
-            "pip install -r requirements-learn.txt"
-        ) from error
+    """The package torch, for neural networks; MissingPackageError if it is not installed."""
+    return _imported("torch", "neural networks need the package torch", _LEARN)
 
 
 def safetensors(module: str) -> Any:
-    """The package safetensors, or a module of it, for checkpoints.
+    """The package safetensors, or a module of it; MissingPackageError if it is not installed."""
+    name = f"safetensors.{module}".rstrip(".")
+    return _imported(name, "checkpoints need the package safetensors", _LEARN)
 
-    Raises:
-        MissingPackageError: it is not installed.
-    """
+
+def _imported(module: str, reason: str, remedy: str) -> Any:
     try:
-        return importlib.import_module(f"safetensors.{module}".rstrip("."))
+        return importlib.import_module(module)
     except ImportError as error:
-        raise MissingPackageError(
-            "checkpoints need the package safetensors; install it with: "
-            "pip install -r requirements-learn.txt"
-        ) from error
+        raise MissingPackageError(f"{reason}; install {remedy}") from error
+
+
+def need_pandas(purpose: str) -> Any:
+    """Pandas with a parquet engine, or which command installs them.
+
+    Args:
+        purpose: begins the sentence, such as "recorded results need".
+    """
+    pandas = _imported("pandas", f"{purpose} the package pandas", _APP)
+    _imported("pyarrow", f"{purpose} the package pyarrow", _APP)  # the engine that pandas uses
+    return pandas
 
 
 @contextmanager
@@ -77,5 +68,6 @@ def one_thread() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
+    # Two that overlapped would each restore what the other had set.
     with _ONE_AT_A_TIME, threadpool_limits(1):
         yield

@@ -42,6 +42,7 @@ def renyi_divergence(first: ArrayLike, second: ArrayLike, order: float) -> Float
     if not order > 0:
         raise ParameterError(f"the order of a Rényi divergence must be > 0, got {order}")
     p, q = np.broadcast_arrays(np.asarray(first, dtype=float), np.asarray(second, dtype=float))
+    # In logarithms: a ratio to the power of a large λ is beyond every float.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_p, log_q = np.log(p), np.log(q)
         loss = np.where(p > 0, log_p - log_q, -math.inf)
@@ -99,7 +100,7 @@ class FiniteClassifier:
         """γ: probability of the inputs x that an attack within reach moves by more than ε."""
         near = self.distances <= reach
         beyond = near & (self.divergences(order) > epsilon)
-        return float(self.prior[beyond.any(axis=0)].sum())
+        return float(self.prior[beyond.any(axis=0)].sum())  # columns are x, rows what it becomes
 
     def robust_epsilon(self, order: float, reach: float) -> float:
         """The smallest ε at which γ = 0: over x of positive probability and every x′ near it."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import CorpusError, MissingPackageError
+from dpcore.errors import CorpusError
 from dpcore.learn.bags import Bags, bags_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
+from dpcore.learn.packages import need_pandas
 from dpcore.learn.substitutions import listed, nearest_words
 from dpcore.learn.table import read_table
 from dpcore.learn.text_network.training import Examples
@@ -78,18 +79,9 @@ def teaching_bags(labelling: str, lexicon: Lexicon, most: int | None = None) -> 
     Raises:
         CorpusError: the texts that are left are all of one class.
     """
-    train, test = (teaching_corpus().part(split) for split in ("train", "test"))
-    # Texts of one kind follow each other: every so many are taken, not the first ones.
-    step = max(1, len(train) // most) if most else 1
-    chosen = LabelledTexts.of(train.texts[::step][:most], train.labels(labelling)[::step][:most])
-    tested = LabelledTexts.of(test.texts, test.labels(labelling))
-    return Bagged(
-        bags_of(chosen.texts, lexicon),
-        chosen.labels,
-        bags_of(tested.texts, lexicon),
-        tested.labels,
-        tested.classes,
-    )
+    train, _ = _teaching("train", labelling, lexicon, texts=most)
+    test, classes = _teaching("test", labelling, lexicon)
+    return Bagged(train.bags, train.labels, test.bags, test.labels, classes)
 
 
 def teaching_parts(
@@ -103,16 +95,22 @@ def teaching_parts(
         rng: draws what is held out.
         most: known words of a text that are kept, its first ones; None keeps all.
     """
-    found = []
-    classes: tuple[str, ...] = ()
-    for split in ("train", "test"):
-        part = teaching_corpus().part(split)
-        texts = LabelledTexts.of(part.texts, part.labels(labelling))
-        found.append(Examples(bags_of(texts.texts, lexicon, most), texts.labels))
-        classes = texts.classes
-    order = rng.permutation(len(found[0]))
+    train, _ = _teaching("train", labelling, lexicon, words=most)
+    test, classes = _teaching("test", labelling, lexicon, words=most)
+    order = rng.permutation(len(train))
     tenth = len(order) // _TENTH
-    return Parts(found[0].part(order[tenth:]), found[0].part(order[:tenth]), found[1], classes)
+    return Parts(train.part(order[tenth:]), train.part(order[:tenth]), test, classes)
+
+
+def _teaching(
+    split: str, labelling: str, lexicon: Lexicon, words: int | None = None, texts: int | None = None
+) -> tuple[Examples, tuple[str, ...]]:
+    """A part of the teaching corpus and its classes: its first words, some of its texts."""
+    part = teaching_corpus().part(split)
+    # Texts of one kind follow each other: every so many are taken, not the first ones.
+    step = max(1, len(part) // texts) if texts else 1
+    chosen = LabelledTexts.of(part.texts[::step][:texts], part.labels(labelling)[::step][:texts])
+    return Examples(bags_of(chosen.texts, lexicon, words), chosen.labels), chosen.classes
 
 
 def file_parts(
@@ -141,6 +139,7 @@ def file_parts(
     """
     names = (PREMISE, HYPOTHESIS, LABEL) if pairs else (TEXT, LABEL)
     columns = _columns(path, names)
+    # Sorted, so that a sample of all examples is the file itself, whatever was drawn.
     kept = np.sort(rng.permutation(len(columns[0]))[:count])
     columns = [[column[i] for i in kept] for column in columns]
     texts = LabelledTexts.of(columns[-2], columns[-1])
@@ -149,8 +148,8 @@ def file_parts(
     order = rng.permutation(len(examples))
     tenth = max(1, len(order) // _TENTH)
     rows = np.split(order, (tenth, 2 * tenth))
-    held, test, train = (examples.part(part) for part in rows)
-    return Parts(train, held, test, texts.classes)
+    held_out, test, train = (examples.part(part) for part in rows)
+    return Parts(train, held_out, test, texts.classes)
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
@@ -158,6 +157,7 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
         return _parquet(path, names)
     try:
         with path.open("rb") as file:
+            # One byte more than is allowed tells `read_table` that there are more.
             table = read_table(file.read(MAX_LABELLED_BYTES + 1))
     except OSError as error:
         raise CorpusError(f"{str(path)[:120]!r} cannot be read ({error.strerror})") from None
@@ -173,16 +173,9 @@ def _columns(path: Path, names: tuple[str, ...]) -> list[list[str]]:
 
 
 def _parquet(path: Path, names: tuple[str, ...]) -> list[list[str]]:
+    pd = need_pandas("reading a parquet file needs")
     try:
-        import pandas as pd
-        import pyarrow as _  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError(
-            "reading a parquet file needs the packages pandas and pyarrow; install what the app "
-            "needs with: pip install -r requirements.txt"
-        ) from error
-    try:
-        frame: Any = pd.read_parquet(path, columns=list(names)).dropna()
+        frame = pd.read_parquet(path, columns=list(names)).dropna()
     except (OSError, ValueError, KeyError):
         raise CorpusError(
             f"{path.name[:60]!r} is no parquet file with the columns {', '.join(names)}"

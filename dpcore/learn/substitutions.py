@@ -8,7 +8,6 @@ set, a certified prediction is the same for the rewritten text.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-_BLOCK = 256  # words whose neighbours or laws are looked up between two reports of progress
+_BLOCK = 256  # words whose neighbours are looked up between two reports of progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,7 @@ class Substitutions:
         """Row of each of some distinct words, shape (u,); −1 for one that has to stay."""
         if not self.words.size:
             return np.full(words.shape, -1, dtype=np.int64)
+        # A word beyond the last one is looked for at the last place, and is not there either.
         places = np.minimum(np.searchsorted(self.words, words), self.words.size - 1)
         return np.where(self.words[places] == words, places, -1)
 
@@ -79,10 +79,10 @@ class Substitutions:
 
     def table(self, words: IntArray) -> IntArray:
         """`choices` of distinct words, shape (u, c); a word that has to stay has only itself."""
-        found = np.repeat(words[:, None], max(1, self.choices.shape[1]), axis=1)
+        choices = np.repeat(words[:, None], max(1, self.choices.shape[1]), axis=1)
         rows = self.rows(words)
-        found[rows >= 0] = self.choices[rows[rows >= 0]]
-        return found
+        choices[rows >= 0] = self.choices[rows[rows >= 0]]
+        return choices
 
     @property
     def mean_size(self) -> float:
@@ -116,7 +116,6 @@ def nearest_words(
     lexicon: Lexicon,
     words: ArrayLike,
     count: int,
-    within: float = math.inf,
     progress: Progress = silent,
 ) -> Substitutions:
     """The k nearest words, by exact Euclidean distance.
@@ -125,7 +124,6 @@ def nearest_words(
         lexicon: words and vectors.
         words: those that may be replaced; repetitions are allowed.
         count: k, 1 to `limits.MAX_SUBSTITUTES`.
-        within: no word farther than this is a substitute.
         progress: called with ("neighbours", words done, words).
 
     Raises:
@@ -136,20 +134,17 @@ def nearest_words(
     most = min(MAX_SUBSTITUTES, len(lexicon) - 1)
     if not 1 <= count <= most:
         raise ParameterError(f"a word has 1 to {most:,} substitutes, got {count}")
-    if not within > 0:
-        raise ParameterError(f"a distance must be > 0, got {within}")
     distinct = _distinct(words, len(lexicon))
     index = ExactIndex(lexicon.vectors)
-    found: list[list[int]] = []
+    substitutes: list[list[int]] = []
     for start in range(0, distinct.size, _BLOCK):
         part = distinct[start : start + _BLOCK]
-        near, gaps = index.search(lexicon.vectors[part], count + 1)
-        found += [
-            row[(gap <= within) & (row != word)][:count].tolist()
-            for word, row, gap in zip(part, near, gaps, strict=True)
-        ]
+        # One more than asked for: the nearest of all is nearly always the word itself.
+        near, _ = index.search(lexicon.vectors[part], count + 1)
+        rows = zip(part, near, strict=True)
+        substitutes += [row[row != word][:count].tolist() for word, row in rows]
         progress("neighbours", start + len(part), distinct.size)
-    return _packed(distinct.tolist(), found, np.ones(distinct.size))
+    return _packed(distinct.tolist(), substitutes, np.ones(distinct.size))
 
 
 def likely_words(
@@ -157,7 +152,6 @@ def likely_words(
     words: ArrayLike,
     epsilon: float,
     least: float,
-    progress: Progress = silent,
 ) -> Substitutions:
     """The words that a mechanism puts in the place of w with probability `least` or more.
 
@@ -166,7 +160,6 @@ def likely_words(
         words: those that may be replaced; repetitions are allowed.
         epsilon: ε of the mechanism.
         least: at least 1/`limits.MAX_SUBSTITUTES`, which bounds the number of such words.
-        progress: called with ("laws", words done, words).
 
     Raises:
         EpsilonError: ε is not admissible.
@@ -184,19 +177,18 @@ def likely_words(
         )
     mechanism.check_epsilon(epsilon)
     distinct = _distinct(words, len(mechanism.lexicon))
-    found, inside = [], np.zeros(distinct.size)
+    substitutes, inside = [], np.zeros(distinct.size)
     for i, word in enumerate(distinct.tolist()):
         law = mechanism.law(word, [epsilon])
         likely = np.flatnonzero(law.probabilities[0] >= least)
         order = likely[np.argsort(-law.probabilities[0][likely], kind="stable")]
         outputs = law.outputs[order]
-        found.append(outputs[outputs != word].tolist())
+        substitutes.append(outputs[outputs != word].tolist())
         # The word itself is always allowed, so that its probability counts, however small.
         stays = 0.0 if word in outputs else law.probability(word)
         inside[i] = law.probabilities[0][order].sum() + stays
-        if (i + 1) % _BLOCK == 0 or i + 1 == distinct.size:
-            progress("laws", i + 1, distinct.size)
-    return _packed(distinct.tolist(), found, np.minimum(inside, 1.0))
+    # A sum of probabilities may round to a little more than 1.
+    return _packed(distinct.tolist(), substitutes, np.minimum(inside, 1.0))
 
 
 def _distinct(words: ArrayLike, vocabulary: int) -> IntArray:
@@ -207,8 +199,8 @@ def _distinct(words: ArrayLike, vocabulary: int) -> IntArray:
     return distinct[distinct >= 0]
 
 
-def _packed(words: list[int], found: list[list[int]], inside: FloatArray) -> Substitutions:
-    rows = [list(dict.fromkeys([word, *row])) for word, row in zip(words, found, strict=True)]
+def _packed(words: list[int], substitutes: list[list[int]], inside: FloatArray) -> Substitutions:
+    rows = [list(dict.fromkeys([word, *row])) for word, row in zip(words, substitutes, strict=True)]
     width = max((len(row) for row in rows), default=1)
     if not width <= MAX_SUBSTITUTES + 1:
         raise ParameterError(

@@ -141,7 +141,7 @@ def choose_columns(
         if name not in table.columns:
             raise CorpusError(
                 f"there is no column {name[:_SHOWN]!r}; the columns are: "
-                + ", ".join(one[:_SHOWN] for one in table.columns[:20])
+                + ", ".join(column[:_SHOWN] for column in table.columns[:20])
             )
     if text == label:
         raise CorpusError("texts and labels must stand in two different columns")
@@ -170,6 +170,7 @@ def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> Labell
 
 def _check_labels(names: list[str], rows: int) -> None:
     """Refuse what no classifier can be trained and tested on."""
+    # Not more labels are counted than it takes to refuse them: a column may hold a million.
     counts = {name: names.count(name) for name in list(dict.fromkeys(names))[: MAX_CLASSES + 1]}
     if len(counts) > MAX_CLASSES:
         raise CorpusError(

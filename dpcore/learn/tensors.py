@@ -11,7 +11,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.packages import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 def array(tensor: Any) -> NDArray[Any]:
     """A tensor's numbers as a numpy array on the host."""
     return np.asarray(tensor.detach().cpu().numpy())
+
+
+def put(parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays into trained tensors by their names; the shapes have to be the same."""
+    with torch().no_grad():
+        for name, tensor in parameters.items():
+            # torch warns of a read-only array, and those of a checkpoint are: it gets a copy.
+            tensor.copy_(torch().from_numpy(arrays[name].copy()))
 
 
 def device_of(name: str) -> Any:
@@ -38,9 +46,9 @@ def device_of(name: str) -> Any:
 
 def torch_generator(rng: np.random.Generator, device: Any = "cpu") -> Any:
     """A `torch.Generator` whose seed is drawn from a numpy generator: for starts and dropout."""
-    found = torch().Generator(device=device)
-    found.manual_seed(int(rng.integers(2**63 - 1)))
-    return found
+    random = torch().Generator(device=device)
+    random.manual_seed(int(rng.integers(2**63 - 1)))
+    return random
 
 
 @contextmanager
@@ -57,7 +65,7 @@ def seeded(rng: np.random.Generator) -> Iterator[None]:
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
     """torch computes with so many threads inside; None leaves their number."""
-    before = torch().get_num_threads()
+    before = torch().get_num_threads()  # the setting is the process's, not this block's
     if count is not None:
         torch().set_num_threads(count)
     try:

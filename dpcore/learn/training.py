@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import ParameterError
 from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.learn.packages import torch
-from dpcore.learn.tensors import array, threads
+from dpcore.learn.tensors import array, put, threads
 from dpcore.learn.training_settings import Epoch, Fitted, Step
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -81,6 +80,7 @@ class _Loop:
         self.vocabulary, self.progress = vocabulary, progress
         self.batches = -(-task.size // settings.batch)
         self.names = sorted(task.parameters)
+        # torch would choose `foreach` by the device; so every device steps tensor by tensor.
         self.optimizer = torch().optim.Adam(
             [task.parameters[name] for name in self.names],
             lr=settings.rate,
@@ -105,13 +105,15 @@ class _Loop:
                     f"than {settings.rate:g} or clip the gradients"
                 )
             state.history.append(Epoch(number, loss, held_out, seconds))
+            # Before `first` losses are not comparable: the newest tensors are kept, and no number.
             if number < settings.first or held_out < state.least:
                 state.best = number
                 state.least = held_out if number >= settings.first else math.inf
                 self.kept = self.copies()
+            # Last of all: a file that is there always holds whole epochs, with their judgement.
             if self.path is not None:
                 self.write(self.path)
-        self.put(self.kept)
+        put(self.task.parameters, self.kept)
         early = len(state.history) < settings.epochs
         return Fitted(tuple(state.history), state.best, early)
 
@@ -121,6 +123,7 @@ class _Loop:
 
     def pass_over(self, number: int) -> tuple[float, float]:
         settings, task = self.settings, self.task
+        # Keyed by the epoch, so that a resumed run needs no state of a generator from the file.
         rng = generator(settings.seed, "epoch", number)
         order = generator(settings.seed, "order", number).permutation(task.size)
         start, total = time.perf_counter(), 0.0
@@ -132,17 +135,12 @@ class _Loop:
             if settings.clip is not None:
                 torch().nn.utils.clip_grad_norm_(list(task.parameters.values()), settings.clip)
             self.optimizer.step()
-            total += float(loss.detach()) * rows.size
+            total += float(loss.detach()) * rows.size  # the last batch may be smaller
             self.progress("training", number * self.batches + i + 1, settings.epochs * self.batches)
         return total / task.size, time.perf_counter() - start
 
     def copies(self) -> dict[str, NDArray[Any]]:
         return {name: array(self.task.parameters[name]).copy() for name in self.names}
-
-    def put(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        with torch().no_grad():
-            for name in self.names:
-                self.task.parameters[name].copy_(torch().from_numpy(arrays[name].copy()))
 
     def described(self) -> dict[str, Any]:
         # As many epochs as one likes may follow, on as many threads; all else has to be the same.
@@ -156,43 +154,44 @@ class _Loop:
     def write(self, path: Path) -> None:
         tensors = {f"now.{name}": value for name, value in self.copies().items()}
         tensors |= {f"best.{name}": value for name, value in self.kept.items()}
-        held = self.optimizer.state_dict()["state"]
+        moments = self.optimizer.state_dict()["state"]
         for i, name in enumerate(self.names):
-            tensors |= {f"{moment}.{name}": array(held[i][moment]) for moment in _MOMENTS}
+            tensors |= {f"{moment}.{name}": array(moments[i][moment]) for moment in _MOMENTS}
         facts = {
-            "history": [asdict(one) for one in self.state.history],
+            "history": [asdict(epoch) for epoch in self.state.history],
             "best": self.state.best,
-            "least": self.state.least if math.isfinite(self.state.least) else None,
+            "least": self.state.least if math.isfinite(self.state.least) else None,  # JSON has no ∞
             "steps": len(self.state.history) * self.batches,
         }
         save(path, Checkpoint(_STATE, self.described(), tensors, self.vocabulary, facts))
 
     def resume(self, path: Path) -> None:
-        found = load(path, architecture=_STATE)
-        if dict(found.settings) != self.described() or found.vocabulary != self.vocabulary:
+        saved = load(path, architecture=_STATE)
+        if dict(saved.settings) != self.described() or saved.vocabulary != self.vocabulary:
             raise ParameterError(
                 f"{path.name[:60]!r} was begun with other settings, examples or another "
                 "vocabulary; give those again, or remove the file to begin anew"
             )
         now = {name: tuple(value.shape) for name, value in self.task.parameters.items()}
         parts = ("now", "best", *_MOMENTS)
-        check_shapes(found, {f"{part}.{name}": now[name] for part in parts for name in self.names})
+        check_shapes(saved, {f"{part}.{name}": now[name] for part in parts for name in self.names})
         group = {
-            part: {name: found.tensors[f"{part}.{name}"] for name in self.names} for part in parts
+            part: {name: saved.tensors[f"{part}.{name}"] for name in self.names} for part in parts
         }
-        self.put(group["now"])
+        put(self.task.parameters, group["now"])
         self.kept = group["best"]
         tensor = torch().tensor
-        held = self.optimizer.state_dict()
-        held["state"] = {
+        # Adam divides its moments by 1 − βᵗ: without the number of steps t it would begin afresh.
+        optimizer_state = self.optimizer.state_dict()
+        optimizer_state["state"] = {
             i: {
-                "step": tensor(float(found.facts["steps"])),
+                "step": tensor(float(saved.facts["steps"])),
                 **{moment: tensor(group[moment][name].copy()) for moment in _MOMENTS},
             }
             for i, name in enumerate(self.names)
         }
-        self.optimizer.load_state_dict(held)
-        least = found.facts["least"]
-        history = [Epoch(**one) for one in found.facts["history"]]
-        best = int(found.facts["best"])
+        self.optimizer.load_state_dict(optimizer_state)
+        least = saved.facts["least"]
+        history = [Epoch(**fields) for fields in saved.facts["history"]]
+        best = int(saved.facts["best"])
         self.state = _State(history, best, math.inf if least is None else least)

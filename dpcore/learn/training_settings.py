@@ -131,4 +131,4 @@ class Fitted:
     @property
     def seconds(self) -> float:
         """Median seconds of an epoch."""
-        return float(np.median([one.seconds for one in self.epochs]))
+        return float(np.median([epoch.seconds for epoch in self.epochs]))

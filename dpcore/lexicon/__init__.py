@@ -1,9 +1,9 @@
 """Words, their vectors and the metric between them.
 
 The main names live in the modules `lexicon` (`Lexicon`), `metric` (`Metric`, `distances`),
-`ranking` (`rank`), `extent` (`Extent`), `neighbours` (`nearest`, `ExactIndex`), `approximate`
-(`ApproximateIndex`) and `catalogue` (`load`, `available`); they are imported from there, so that
-importing the package stays light.
+`ranking` (`rank`), `extent` (`Extent`), `nearest_word` (`nearest`), `neighbours` (`ExactIndex`),
+`approximate` (`ApproximateIndex`) and `catalogue` (`load`, `available`); they are imported from
+there, so that importing the package stays light.
 """
 
 from __future__ import annotations

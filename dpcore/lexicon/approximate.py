@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.metric import Metric, distances
@@ -20,7 +21,7 @@ from dpcore.lexicon.neighbours import checked_queries, refine
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -50,7 +51,6 @@ class ApproximateIndex:
     """
 
     def __init__(self, lexicon: Lexicon, progress: Progress | None = None) -> None:
-        """Read the graph from the cache, or build and keep it."""
         import faiss
 
         if lexicon.metric is not Metric.EUCLIDEAN:
@@ -78,24 +78,12 @@ class ApproximateIndex:
         """False: a nearer word may have been missed."""
         return False
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Near words of each query, probably the nearest.
-
-        Args:
-            queries: points, shape (k, d), finite.
-            count: how many, 1 to n.
-
-        Returns:
-            Indices (int64) and true distances (float64), both of shape (k, count), nearest first.
-
-        Raises:
-            ParameterError: an argument is outside its range.
-        """
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
+        """Near words of each query, probably the nearest; arguments as `ExactIndex.search`."""
         import faiss
 
         points = checked_queries(queries, self._vectors, count)
+        # A few more than asked for: the graph ranks by float32, the answer by float64.
         wanted = min(count + _SPARE, len(self._vectors))
         effort = max(_SEARCH, 2 * wanted)
         settings: Any = vars(faiss)["SearchParametersHNSW"](efSearch=effort)

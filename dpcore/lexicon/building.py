@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, write_text
 from dpcore.lexicon.damage import FIELDS
-from dpcore.lexicon.extent.extent import Extent, extent_of
+from dpcore.lexicon.extent.kept import extent_of
 from dpcore.lexicon.metric import Metric
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
 
@@ -57,7 +58,13 @@ def build(
         raise LexiconError(f"cannot build {unknown[0]!r}: the parts are {', '.join(PARTS)}")
     extent = None
     if "extent" in parts:
-        extent = extent_of(lexicon, force_exact=True, progress=progress)
+        extent = extent_of(
+            lexicon.vectors,
+            lexicon.metric,
+            lexicon.fingerprint,
+            force_exact=True,
+            progress=progress,
+        )
     if lexicon.metric is not Metric.EUCLIDEAN:
         parts = tuple(part for part in parts if part == "extent")
     if "neighbours" in parts:

@@ -41,7 +41,7 @@ def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
 
 def _bundled(name: str, key: str) -> dict[str, Any] | None:
     try:
-        found = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
+        fields = json.loads((bundled_folder() / name).read_text(encoding="utf-8"))[key]
     except (OSError, *FIELDS):
         return None
-    return dict(found) if isinstance(found, dict) else None
+    return dict(fields) if isinstance(fields, dict) else None

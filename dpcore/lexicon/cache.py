@@ -231,6 +231,7 @@ def recall(fingerprint: str, kind: str) -> Kept | None:
         for name, dtype, shape, offset in header["arrays"]:
             plain = np.dtype(dtype)
             whole = all(type(size) is int and size >= 0 for size in (*shape, offset))
+            # An array of objects would have to be unpickled, and a negative size reads elsewhere.
             if plain.hasobject or not whole:
                 return None
             mapped = np.memmap(path, plain, "r", start + offset, tuple(shape))
@@ -256,6 +257,8 @@ def _padded(size: int) -> int:
 
 
 def _digest(header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> str:
+    # Sorted: a header that was read back gives the same bytes. It holds the shapes, so no two
+    # files have one input.
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for array in arrays:
         flat = array.reshape(-1).view(np.uint8)

@@ -49,10 +49,10 @@ def added_folder() -> Path:
 
 def available() -> list[CatalogueEntry]:
     """The bundled lexicon, if it is there, then the added ones by name; damaged ones left out."""
-    found: list[CatalogueEntry] = []
+    entries: list[CatalogueEntry] = []
     try:
         manifest = read_manifest(bundled_folder())
-        found.append(CatalogueEntry(DEFAULT_NAME, bundled_folder(), manifest, True))
+        entries.append(CatalogueEntry(DEFAULT_NAME, bundled_folder(), manifest, True))
     except LexiconError:
         pass
     try:
@@ -63,10 +63,10 @@ def available() -> list[CatalogueEntry]:
         if folder.name.startswith("."):
             continue
         try:
-            found.append(CatalogueEntry(folder.name, folder, read_manifest(folder), False))
+            entries.append(CatalogueEntry(folder.name, folder, read_manifest(folder), False))
         except LexiconError:
             continue
-    return found
+    return entries
 
 
 def name_of(lexicon: Lexicon) -> str | None:

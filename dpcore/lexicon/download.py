@@ -90,8 +90,8 @@ def download(
     except OSError as error:
         raise LexiconError(f"cannot write {part} ({error.strerror or error})") from None
     rest = f"; {kept:,} of {size:,} bytes are kept for the next try" if kept else ""
-    said = "; ".join(f"{', '.join(hosts)}: {why}" for why, hosts in failures.items())
-    raise LexiconError(f"could not download {target.name}: {said}{rest}")
+    reasons = "; ".join(f"{', '.join(hosts)}: {why}" for why, hosts in failures.items())
+    raise LexiconError(f"could not download {target.name}: {reasons}{rest}")
 
 
 def _complete(
@@ -175,8 +175,8 @@ def _once(url: str, file: IO[bytes], have: int, size: int, progress: Progress) -
 def _start(answer: http.client.HTTPResponse, file: IO[bytes], have: int, size: int) -> int:
     """Where the answer goes on from; the file is emptied if it begins anew."""
     if answer.status == 206:
-        found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
-        if found and int(found[1]) == have and int(found[2]) == size:
+        match = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+        if match and int(match[1]) == have and int(match[2]) == size:
             return have
         file.truncate(0)
         raise _RefusedError("it serves another file (wrong size)")

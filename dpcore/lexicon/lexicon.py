@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.errors import LexiconError, UnknownWordError
+from dpcore.arrays import Float32Array, IntArray
+from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import silent
 from dpcore.lexicon.rows import (
     DroppedRows,
     choose_rows,
@@ -24,7 +26,7 @@ from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.nearest_word import NearestSearch
@@ -55,11 +57,10 @@ class Lexicon:
 
     name: str
     words: tuple[str, ...]
-    vectors: NDArray[np.float32]
+    vectors: Float32Array
     metric: Metric = Metric.EUCLIDEAN
 
     def __post_init__(self) -> None:
-        """Validate, and make the vectors read-only."""
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "vectors", freeze(self.vectors))
         object.__setattr__(self, "metric", Metric.parse(self.metric))
@@ -121,7 +122,7 @@ class Lexicon:
         cls,
         name: str,
         words: Sequence[str],
-        vectors: NDArray[np.float32],
+        vectors: Float32Array,
         metric: Metric = Metric.EUCLIDEAN,
     ) -> tuple[Lexicon, DroppedRows]:
         """Build from rows as they were found, dropping what a lexicon cannot hold.
@@ -146,7 +147,6 @@ class Lexicon:
         return cls(name, tuple(words[i] for i in kept), freeze(array[kept]), metric), dropped
 
     def __len__(self) -> int:
-        """Return the number of words."""
         return len(self.words)
 
     def __repr__(self) -> str:
@@ -188,12 +188,12 @@ class Lexicon:
             UnknownWordError: the word is not in the vocabulary; the message offers up to three
                 close ones.
         """
-        found = self._positions.get(word)
-        if found is None:
+        index = self._positions.get(word)
+        if index is None:
             raise UnknownWordError(self._unknown(word))
-        return found
+        return index
 
-    def indices(self, words: Iterable[str]) -> NDArray[np.int64]:
+    def indices(self, words: Iterable[str]) -> IntArray:
         """Return the indices of words, shape (k,).
 
         Raises:
@@ -227,6 +227,8 @@ class Lexicon:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) over the metric, the shape, the words and the vectors."""
+        # The shape stands before the words, and no word holds a line feed: no two lexicons have one
+        # input.
         digest = hashlib.sha256()
         n, d = self.vectors.shape
         digest.update(f"dpcore lexicon 1\n{self.metric.value}\n{n} {d}\n".encode())
@@ -247,6 +249,7 @@ class Lexicon:
         for start in range(0, len(self), 8192):
             rows = self.vectors[start : start + 8192].astype(np.float64)
             largest = max(largest, float(np.einsum("ij,ij->i", rows, rows).max()))
+        # 4(d + 4)u: several times the rounding of two such sums and of their roots, γ_d/2 + u each.
         return float(np.sqrt(largest) * (1.0 + (self.dimension + 4) * 2.0**-51))
 
     @cached_property
@@ -257,9 +260,9 @@ class Lexicon:
         (`Extent.exact` is False) unless the exact values were built on request before
         (`python -m dpcore lexicon build`).
         """
-        from dpcore.lexicon.extent.extent import extent_of
+        from dpcore.lexicon.extent.kept import extent_of
 
-        return extent_of(self)
+        return extent_of(self.vectors, self.metric, self.fingerprint)
 
     @cached_property
     def _nearest_search(self) -> NearestSearch:
@@ -267,8 +270,8 @@ class Lexicon:
 
         return NearestSearch(self.vectors)
 
-    def nearest(self, queries: ArrayLike) -> NDArray[np.int64]:
-        """The word nearest to each query under `metric`: `dpcore.lexicon.neighbours.nearest`.
+    def nearest(self, queries: ArrayLike) -> IntArray:
+        """The word nearest to each query under `metric`: `dpcore.lexicon.nearest_word.nearest`.
 
         Args:
             queries: points, shape (k, d).
@@ -295,4 +298,6 @@ class Lexicon:
         """
         from dpcore.lexicon.neighbours import table_of
 
-        return table_of(self, count, progress)
+        if self.metric is not Metric.EUCLIDEAN:
+            raise ParameterError(f"the neighbour table is Euclidean, not {self.metric.value}")
+        return table_of(self.vectors, self.fingerprint, count, progress or silent)

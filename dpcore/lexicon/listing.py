@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import cache_status, kinds_kept, recall
 from dpcore.lexicon.catalogue import available
-from dpcore.lexicon.extent.extent import extent_of
+from dpcore.lexicon.extent.kept import extent_of
 from dpcore.lexicon.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def describe(lexicon: Lexicon, progress: Progress | None = None) -> dict[str, An
     The extent is looked up or computed (see `Lexicon.extent`); the distances to the nearest
     neighbour are given if the neighbour table has been built.
     """
-    extent = extent_of(lexicon, progress=progress)
+    extent = extent_of(lexicon.vectors, lexicon.metric, lexicon.fingerprint, progress=progress)
     kept = {}
     for kind in kinds_kept(lexicon.fingerprint):
         kept[kind] = "ok" if recall(lexicon.fingerprint, kind) else "damaged: rebuilt when used"

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.rounding import gamma
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _BLOCK_BYTES = 32 * 2**20
 
@@ -70,10 +71,8 @@ _SCIPY_NAMES: dict[Metric, Literal["euclidean", "cityblock", "chebyshev"]] = {
 
 
 def distances(
-    vectors: NDArray[np.float32] | NDArray[np.float64],
-    origins: ArrayLike,
-    metric: Metric = Metric.EUCLIDEAN,
-) -> NDArray[np.float64]:
+    vectors: Float32Array | FloatArray, origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> FloatArray:
     """Distances from every origin to every vector.
 
     Each entry is the sum over coordinates of a function of the float64 difference, so nothing
@@ -95,7 +94,7 @@ def distances(
     metric = Metric.parse(metric)
     points = _checked(vectors, origins)
     if metric is Metric.ANGULAR:
-        points = _unit_rows(points)
+        points = unit_rows(points)
     n, d = vectors.shape
     result = np.empty((len(points), n))
     step = max(1, _BLOCK_BYTES // (8 * max(d, len(points), 1)))
@@ -107,7 +106,7 @@ def distances(
 
 def paired_distances(
     left: ArrayLike, right: ArrayLike, metric: Metric = Metric.EUCLIDEAN
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Distances between corresponding rows of two arrays of shape (m, d), as `distances` has them.
 
     Returns:
@@ -117,7 +116,7 @@ def paired_distances(
     a = np.asarray(left, dtype=np.float64)
     b = np.asarray(right, dtype=np.float64)
     if metric is Metric.ANGULAR:
-        a, b = _unit_rows(a), _unit_rows(b)
+        a, b = unit_rows(a), unit_rows(b)
         difference, total = np.abs(a - b), a + b
         return _angle(
             np.sqrt(np.einsum("ij,ij->i", difference, difference)),
@@ -131,9 +130,7 @@ def paired_distances(
     return np.asarray(difference.max(axis=1, initial=0.0), dtype=np.float64)
 
 
-def _checked(
-    vectors: NDArray[np.float32] | NDArray[np.float64], origins: ArrayLike
-) -> NDArray[np.float64]:
+def _checked(vectors: Float32Array | FloatArray, origins: ArrayLike) -> FloatArray:
     points = np.asarray(origins, dtype=np.float64)
     if points.ndim != 2 or vectors.ndim != 2 or points.shape[1] != vectors.shape[1]:
         raise ParameterError(
@@ -145,20 +142,23 @@ def _checked(
     return points
 
 
-def _block(
-    rows: NDArray[np.float64], points: NDArray[np.float64], metric: Metric
-) -> NDArray[np.float64]:
+def _block(rows: FloatArray, points: FloatArray, metric: Metric) -> FloatArray:
     """Distances of shape (rows, points)."""
     from scipy.spatial.distance import cdist
 
     # The longer side goes first: SciPy works on several of its rows at once.
     if metric is Metric.ANGULAR:
-        unit = _unit_rows(rows)
+        unit = unit_rows(rows)
         return _angle(cdist(unit, points), cdist(unit, -points))
     return np.asarray(cdist(rows, points, _SCIPY_NAMES[metric]))
 
 
-def _unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Rows of Euclidean length 1, shape (k, d).
+
+    Raises:
+        ParameterError: a row is zero.
+    """
     # Scaling by the largest coordinate first keeps the norm from over- or underflowing.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     if not (largest > 0).all():
@@ -167,6 +167,6 @@ def _unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])
 
 
-def _angle(chord: NDArray[np.float64], sum_length: NDArray[np.float64]) -> NDArray[np.float64]:
+def _angle(chord: FloatArray, sum_length: FloatArray) -> FloatArray:
     """Angle of two unit vectors from |u - v| and |u + v|; accurate near 0 and near π."""
     return np.asarray(2.0 * np.arctan2(chord, sum_length))

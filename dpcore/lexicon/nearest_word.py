@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.rounding import gamma
@@ -13,7 +14,7 @@ from dpcore.lexicon.rounding import gamma
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
@@ -37,8 +38,8 @@ def product_error(dimension: int) -> float:
 
 
 def nearest(
-    vectors: NDArray[np.float32], queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
-) -> NDArray[np.int64]:
+    vectors: Float32Array, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+) -> IntArray:
     """The word nearest to each query.
 
     For the Euclidean metric a float32 matrix product gives ‖x‖²/2 - x·q with a proved error
@@ -69,8 +70,7 @@ class NearestSearch:
         vectors: the words, shape (n, d), float32, finite; not copied.
     """
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
-        """Compute the squared length of every row."""
+    def __init__(self, vectors: Float32Array) -> None:
         if vectors.ndim != 2 or len(vectors) == 0:
             raise ParameterError(f"nearest needs vectors (n, d) with n >= 1, got {vectors.shape}")
         self._vectors = vectors
@@ -79,7 +79,7 @@ class NearestSearch:
         self._fits = SAFE_LENGTHS[0] < self._largest < SAFE_LENGTHS[1]
         self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
 
-    def __call__(self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN) -> NDArray[np.int64]:
+    def __call__(self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN) -> IntArray:
         """Return the nearest words, as `nearest` does."""
         vectors = self._vectors
         points = np.asarray(queries, dtype=np.float64)
@@ -107,11 +107,9 @@ class NearestSearch:
                     result[start + i] = squares.argmin()
         return result
 
-    def _compare(
-        self, points: NDArray[np.float64], words: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _compare(self, points: FloatArray, words: IntArray) -> FloatArray:
         """For pairs of a point and a word: squared distance, or less by ‖q‖² where q is far."""
-        found = np.empty(len(words))
+        squares = np.empty(len(words))
         step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
         for start in range(0, len(words), step):
             part = slice(start, start + step)
@@ -120,32 +118,32 @@ class NearestSearch:
             far = np.abs(q).max(axis=1) > _FAR * self._largest
             left = np.where(far[:, None], x, x - q)
             right = np.where(far[:, None], x - 2.0 * q, left)
-            found[part] = np.einsum("ij,ij->i", left, right)
-        return found
+            squares[part] = np.einsum("ij,ij->i", left, right)
+        return squares
 
-    def _screened(
-        self, points: NDArray[np.float64], reach: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def _screened(self, points: FloatArray, reach: FloatArray) -> IntArray:
         vectors, largest = self._vectors, self._largest
         score = points.astype(np.float32) @ vectors.T
         np.subtract(self._half, score, out=score)
         # Twice the error of one score: of the best, and of the one that is compared with it.
         slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
+        # Rounded up to the next float32, so that the cast loses no word that may be the nearest.
         threshold = np.nextafter(
             (score.min(axis=1).astype(np.float64) + slack).astype(np.float32), np.float32(np.inf)
         )
         which, candidate = np.nonzero(score <= threshold[:, None])
         squares = self._compare(points[which], candidate)
+        # By query, then distance, then index: the first of each query is its answer.
         order = np.lexsort((candidate, squares, which))
         firsts = np.searchsorted(which, np.arange(len(points)))
         return np.asarray(candidate[order][firsts], dtype=np.int64)
 
 
-def _parts(vectors: NDArray[np.float32]) -> Iterator[NDArray[np.float64]]:
+def _parts(vectors: Float32Array) -> Iterator[FloatArray]:
     step = max(1, _PAIR_BYTES // (8 * vectors.shape[1]))
     for start in range(0, len(vectors), step):
         yield vectors[start : start + step].astype(np.float64)
 
 
-def _squared_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squared_lengths(rows: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))

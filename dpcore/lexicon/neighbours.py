@@ -7,27 +7,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import Kept, keep, recall
-from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest_word import SAFE_LENGTHS, NearestSearch, nearest, product_error
-from dpcore.lexicon.progress import silent
+from dpcore.lexicon.metric import distances
+from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
-
-__all__ = [
-    "ExactIndex",
-    "NearestSearch",
-    "NeighbourIndex",
-    "NeighbourTable",
-    "nearest",
-    "table_of",
-]
 
 _SPARE = 16
 _QUERY_BLOCK = 2048
@@ -41,9 +31,7 @@ class NeighbourIndex(Protocol):
     def exact(self) -> bool:
         """Whether the answers are those of brute force."""
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """Return indices and distances (not squared), both of shape (k, count), nearest first."""
 
 
@@ -63,8 +51,7 @@ class ExactIndex:
         vectors: shape (n, d), float32; the index holds its own copy.
     """
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
-        """Copy the vectors into the index."""
+    def __init__(self, vectors: Float32Array) -> None:
         import faiss
 
         self._vectors = vectors
@@ -82,9 +69,7 @@ class ExactIndex:
         """True: the answers are those of brute force."""
         return True
 
-    def search(
-        self, queries: ArrayLike, count: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(self, queries: ArrayLike, count: int) -> tuple[IntArray, FloatArray]:
         """The `count` nearest words of each query.
 
         Args:
@@ -99,23 +84,25 @@ class ExactIndex:
         """
         points = checked_queries(queries, self._vectors, count)
         indices = np.empty((len(points), count), dtype=np.int64)
-        found = np.empty((len(points), count))
+        gaps = np.empty((len(points), count))
         for start in range(0, len(points), _QUERY_BLOCK):
             todo = np.arange(start, min(start + _QUERY_BLOCK, len(points)))
             safe = self._safe(points[todo])
-            self._by_force(points, todo[~safe], indices, found)
+            self._by_force(points, todo[~safe], indices, gaps)
             todo = todo[safe]
             wanted = count + _SPARE
             while len(todo):
+                # Half of all words as candidates cost more than all distances.
                 if 2 * wanted >= len(self._vectors):
-                    self._by_force(points, todo, indices, found)
+                    self._by_force(points, todo, indices, gaps)
                     break
-                sure = self._try(points, todo, wanted, indices, found)
+                sure = self._try(points, todo, wanted, indices, gaps)
                 todo = todo[~sure]
+                # Ties may need many more; four times as many keeps the tries few.
                 wanted *= 4
-        return indices, found
+        return indices, gaps
 
-    def _safe(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _safe(self, points: FloatArray) -> BoolArray:
         """Whether float32 squares of these points and the words neither over- nor underflow."""
         low, high = SAFE_LENGTHS
         if not low < self._largest < high:
@@ -123,29 +110,20 @@ class ExactIndex:
         return np.asarray(np.abs(points).max(axis=1) < high / np.sqrt(points.shape[1]))
 
     def _try(
-        self,
-        points: NDArray[np.float64],
-        todo: NDArray[np.int64],
-        wanted: int,
-        indices: NDArray[np.int64],
-        found: NDArray[np.float64],
-    ) -> NDArray[np.bool_]:
+        self, points: FloatArray, todo: IntArray, wanted: int, indices: IntArray, gaps: FloatArray
+    ) -> BoolArray:
         """Fill in the rows `todo`, and tell which of them are proved right."""
         count = indices.shape[1]
         block = points[todo]
         squared, candidates = self._flat.search(block.astype(np.float32), wanted)
-        indices[todo], found[todo] = refine(self._vectors, block, candidates, count)
+        indices[todo], gaps[todo] = refine(self._vectors, block, candidates, count)
         reach = np.sqrt(np.einsum("ij,ij->i", block, block)) + self._largest
         # Twice the bound of γ(‖q‖ + ‖x‖)², which also covers rounding q to float32.
         slack = 2.0 * product_error(block.shape[1]) * reach**2
-        return np.asarray(squared[:, -1] - slack > found[todo, -1] ** 2)
+        return np.asarray(squared[:, -1] - slack > gaps[todo, -1] ** 2)
 
     def _by_force(
-        self,
-        points: NDArray[np.float64],
-        todo: NDArray[np.int64],
-        indices: NDArray[np.int64],
-        found: NDArray[np.float64],
+        self, points: FloatArray, todo: IntArray, indices: IntArray, gaps: FloatArray
     ) -> None:
         count = indices.shape[1]
         step = max(1, _GATHER_BYTES // (8 * len(self._vectors)))
@@ -154,12 +132,10 @@ class ExactIndex:
             block = distances(self._vectors, points[rows])
             order = np.argsort(block, axis=1, kind="stable")[:, :count]
             indices[rows] = order
-            found[rows] = np.take_along_axis(block, order, axis=1)
+            gaps[rows] = np.take_along_axis(block, order, axis=1)
 
 
-def checked_queries(
-    queries: ArrayLike, vectors: NDArray[np.float32], count: int
-) -> NDArray[np.float64]:
+def checked_queries(queries: ArrayLike, vectors: Float32Array, count: int) -> FloatArray:
     """Validate the arguments of a search.
 
     Raises:
@@ -176,11 +152,8 @@ def checked_queries(
 
 
 def refine(
-    vectors: NDArray[np.float32],
-    points: NDArray[np.float64],
-    candidates: NDArray[np.int64],
-    count: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    vectors: Float32Array, points: FloatArray, candidates: IntArray, count: int
+) -> tuple[IntArray, FloatArray]:
     """The `count` nearest of each query's own candidates, by float64 distance, then index.
 
     Args:
@@ -193,7 +166,7 @@ def refine(
         Indices and distances of shape (k, count).
     """
     indices = np.empty((len(points), count), dtype=np.int64)
-    found = np.empty((len(points), count))
+    gaps = np.empty((len(points), count))
     step = max(1, _GATHER_BYTES // (8 * candidates.shape[1] * vectors.shape[1]))
     for start in range(0, len(points), step):
         chosen = candidates[start : start + step]
@@ -201,8 +174,8 @@ def refine(
         true = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
         order = np.lexsort((chosen, true), axis=1)[:, :count]
         indices[start : start + step] = np.take_along_axis(chosen, order, axis=1)
-        found[start : start + step] = np.take_along_axis(true, order, axis=1)
-    return indices, found
+        gaps[start : start + step] = np.take_along_axis(true, order, axis=1)
+    return indices, gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,41 +188,38 @@ class NeighbourTable:
     """
 
     indices: NDArray[np.int32]
-    distances: NDArray[np.float32]
+    distances: Float32Array
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.indices.setflags(write=False)
         self.distances.setflags(write=False)
 
 
 def table_of(
-    lexicon: Lexicon, count: int = NEIGHBOUR_TABLE_WIDTH, progress: Progress | None = None
+    vectors: Float32Array, fingerprint: str, count: int, progress: Progress
 ) -> NeighbourTable:
     """`Lexicon.neighbours`: the cached table, else computed and cached."""
-    if lexicon.metric is not Metric.EUCLIDEAN:
-        raise ParameterError(f"the neighbour table is Euclidean, not {lexicon.metric.value}")
     if not 1 <= count <= NEIGHBOUR_TABLE_WIDTH:
         raise ParameterError(
             f"a neighbour table has 1 to {NEIGHBOUR_TABLE_WIDTH} columns, got {count}"
         )
-    n = len(lexicon)
+    n = len(vectors)
     width = min(NEIGHBOUR_TABLE_WIDTH, n)
-    kept = recall(lexicon.fingerprint, "neighbours")
+    kept = recall(fingerprint, "neighbours")
     if kept is not None and _fits(kept, n, width):
         return NeighbourTable(
             kept.arrays["indices"][:, :count], kept.arrays["distances"][:, :count]
         )
-    report = progress or silent
-    index = ExactIndex(lexicon.vectors)
+    index = ExactIndex(vectors)
     indices = np.empty((n, width), dtype=np.int32)
-    found = np.empty((n, width), dtype=np.float32)
+    gaps = np.empty((n, width), dtype=np.float32)
     for start in range(0, n, _QUERY_BLOCK):
         part = slice(start, min(start + _QUERY_BLOCK, n))
-        indices[part], found[part] = index.search(lexicon.vectors[part], width)
-        report("neighbours", part.stop, n)
-    keep(lexicon.fingerprint, "neighbours", Kept({"indices": indices, "distances": found}, {}))
-    return NeighbourTable(indices[:, :count], found[:, :count])
+        indices[part], gaps[part] = index.search(vectors[part], width)
+        progress("neighbours", part.stop, n)
+    # The widest table is kept, so that no smaller one is ever computed.
+    keep(fingerprint, "neighbours", Kept({"indices": indices, "distances": gaps}, {}))
+    return NeighbourTable(indices[:, :count], gaps[:, :count])
 
 
 def _fits(kept: Kept, n: int, width: int) -> bool:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 def installed(names: Iterable[str]) -> dict[str, str]:
     """The versions of those packages that are installed, by name of the distribution."""
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

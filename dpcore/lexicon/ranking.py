@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.metric import Metric, distances
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _BLOCK_BYTES = 64 * 2**20
 
@@ -24,21 +25,19 @@ class Ranking:
         distances: their distances, shape (n,), float64, ascending.
     """
 
-    order: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    order: IntArray
+    distances: FloatArray
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.order.setflags(write=False)
         self.distances.setflags(write=False)
 
     def __len__(self) -> int:
-        """Return the number of words."""
         return len(self.order)
 
 
 def rank(
-    vectors: NDArray[np.float32], origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
+    vectors: Float32Array, origins: ArrayLike, metric: Metric = Metric.EUCLIDEAN
 ) -> tuple[Ranking, ...]:
     """Sort all words by their distance from each origin.
 
@@ -54,14 +53,14 @@ def rank(
         ParameterError: as `dpcore.lexicon.metric.distances`.
     """
     points = np.asarray(origins, dtype=np.float64)
-    step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))
-    found: list[Ranking] = []
+    step = max(1, _BLOCK_BYTES // (8 * max(len(vectors), 1)))  # origins of one block of distances
+    rankings: list[Ranking] = []
     for start in range(0, len(points), step):
-        found += map(_sorted, distances(vectors, points[start : start + step], metric))
-    return tuple(found)
+        rankings += map(_sorted, distances(vectors, points[start : start + step], metric))
+    return tuple(rankings)
 
 
-def _sorted(row: NDArray[np.float64]) -> Ranking:
+def _sorted(row: FloatArray) -> Ranking:
     # A stable sort takes five times as long, and is needed where distances are equal.
     order = np.argsort(row)
     ascending = row[order]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, IntArray
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,7 +43,7 @@ class DroppedRows:
         return "rows dropped: " + ", ".join(named) if named else "no row dropped"
 
 
-def freeze(array: ArrayLike) -> NDArray[np.float32]:
+def freeze(array: ArrayLike) -> Float32Array:
     """Return the array as C-contiguous float32, read-only; copied only if it has to be."""
     values = np.asarray(array)
     with np.errstate(over="ignore"):  # an overflow becomes infinity, which the lexicon refuses
@@ -52,7 +54,7 @@ def freeze(array: ArrayLike) -> NDArray[np.float32]:
     return frozen
 
 
-def first_not_finite(vectors: NDArray[np.float32]) -> int | None:
+def first_not_finite(vectors: Float32Array) -> int | None:
     """The lowest row that holds NaN or infinity, or None."""
     for start in range(0, len(vectors), _BLOCK_ROWS):
         finite = np.isfinite(vectors[start : start + _BLOCK_ROWS]).all(axis=1)
@@ -61,20 +63,23 @@ def first_not_finite(vectors: NDArray[np.float32]) -> int | None:
     return None
 
 
-def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+def row_hashes(vectors: Float32Array) -> NDArray[np.uint64]:
     """A 64-bit hash of each row; equal rows (0.0 and -0.0 are equal) have equal hashes."""
     n, d = vectors.shape
+    # An odd factor has an inverse modulo 2^64: rows that differ in one coordinate never collide.
+    # The factors are fixed by d, so that a row always has the same hash.
     rng = np.random.default_rng(d)
     odd = rng.integers(0, 2**63, size=d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     hashes = np.empty(n, dtype=np.uint64)
     for start in range(0, n, _BLOCK_ROWS):
         block = np.asarray(vectors[start : start + _BLOCK_ROWS], dtype=np.float32)
+        # −0.0 + 0.0 is 0.0: rows that are equal as numbers have equal bits.
         bits = (block + np.float32(0)).view(np.uint32).astype(np.uint64)
         hashes[start : start + _BLOCK_ROWS] = bits @ odd
     return hashes
 
 
-def _repeats(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> list[int]:
+def _repeats(vectors: Float32Array, rows: IntArray) -> list[int]:
     """The rows (ascending indices into vectors) that are equal to an earlier one among them."""
     hashes = row_hashes(vectors)[rows] if len(rows) < len(vectors) else row_hashes(vectors)
     order = np.argsort(hashes, kind="stable")
@@ -99,12 +104,12 @@ def _repeats(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> list[int]
     return repeated
 
 
-def has_repeated_rows(vectors: NDArray[np.float32]) -> bool:
+def has_repeated_rows(vectors: Float32Array) -> bool:
     """Tell whether two rows are equal, coordinate by coordinate."""
     return bool(_repeats(vectors, np.arange(len(vectors))))
 
 
-def keep_rows(vectors: NDArray[np.float32], kept: NDArray[np.int64]) -> NDArray[np.float32]:
+def keep_rows(vectors: Float32Array, kept: IntArray) -> Float32Array:
     """Move the kept rows (ascending) to the front of an array of our own, without a copy of it.
 
     Returns:
@@ -119,9 +124,7 @@ def keep_rows(vectors: NDArray[np.float32], kept: NDArray[np.int64]) -> NDArray[
     return vectors[: len(kept)]
 
 
-def choose_rows(
-    words: Sequence[str], vectors: NDArray[np.float32]
-) -> tuple[NDArray[np.int64], DroppedRows]:
+def choose_rows(words: Sequence[str], vectors: Float32Array) -> tuple[IntArray, DroppedRows]:
     """Choose the rows that a lexicon keeps, in their order.
 
     Returns:

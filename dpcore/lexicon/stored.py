@@ -96,10 +96,10 @@ def read_stored(folder: Path, *, limit: int | None = None) -> Lexicon:
     manifest = read_manifest(folder)
     for name, expected in manifest.sha256.items():
         try:
-            found = sha256_of_file(folder / name)
+            digest = sha256_of_file(folder / name)
         except OSError as error:
             raise LexiconError(f"{folder / name} cannot be read ({error.strerror})") from None
-        if found != expected:
+        if digest != expected:
             raise LexiconError(
                 f"{folder / name} is damaged (its SHA-256 is not the manifest's): add, fetch or "
                 "train this lexicon again"

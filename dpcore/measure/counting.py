@@ -37,8 +37,8 @@ def expected_distinct(probabilities: FloatArray, runs: int) -> FloatArray:
     values = np.asarray(probabilities, dtype=np.float64)
     rows = values.reshape(-1, values.shape[-1])
     series = _binomial_series(runs)
-    found = [_distinct(row, runs, series) for row in rows]
-    return np.array(found).reshape(values.shape[:-1])
+    sums = [_distinct(row, runs, series) for row in rows]
+    return np.array(sums).reshape(values.shape[:-1])
 
 
 _RARE = 0.1  # R·p up to which an output is rare
@@ -100,12 +100,13 @@ class Counts:
     def of(cls, outputs: IntArray, word: int) -> Counts:
         """Count outputs of shape (R, E), one column an ε."""
         runs, width = outputs.shape
+        # In a sorted row equal outputs stand together: where one begins, a new output does.
         rows = np.sort(outputs.T, axis=1)
         starts = np.ones(rows.shape, dtype=bool)
         starts[:, 1:] = rows[:, 1:] != rows[:, :-1]
         first = np.flatnonzero(starts)
         times = np.diff(np.append(first, rows.size)).astype(np.float64)
-        column = first // runs
+        column = first // runs  # of the flattened rows, each of R entries
 
         def gather(values: FloatArray) -> FloatArray:
             return np.asarray(np.bincount(column, values, minlength=width), dtype=np.float64)
@@ -146,6 +147,8 @@ class Counts:
             return share, share * (1.0 - share)
         share = self.pairs / (runs * (runs - 1))
         cubes = self.triples / (runs * (runs - 1) * (runs - 2))
+        # 4·ζ₁/R + 2·ζ₂/(R(R − 1)) with ζ₁ = Σp³ − (Σp²)² and ζ₂ = Σp²(1 − Σp²). The exact variance
+        # has the factor (R − 2)/(R − 1) < 1 at ζ₁. What is estimated of ζ₁ may come out below 0.
         spread = 4.0 * np.maximum(cubes - share**2, 0.0) / runs
         return share, spread + 2.0 * share * (1.0 - share) / (runs * (runs - 1))
 
@@ -156,6 +159,7 @@ def inverse(agreement: FloatArray, variance: FloatArray) -> tuple[FloatArray, Fl
     Both are infinite where no two runs agree: then the runs only say that the number is large.
     """
     some = agreement > 0
+    # The derivative of 1/a is −1/a², so an error of a is one of 1/a times its square.
     number = np.divide(1.0, agreement, out=np.full(agreement.shape, np.inf), where=some)
     error = np.full(agreement.shape, np.inf)
     np.multiply(np.sqrt(variance), np.square(number), out=error, where=some)

@@ -73,23 +73,23 @@ class Deniability:
         errors are 0 for an exact method. An effective number that is infinite (no two runs
         agreed) is None.
         """
-        found = self.figures
+        figures = self.figures
         return [
             {
                 "mechanism": self.mechanism,
                 "epsilon": epsilon,
                 "word": name,
                 "weight": float(self.selection.weights[i]),
-                "nw": float(found.nw[i, e]),
-                "nw_low": float(found.nw_low[i, e]),
-                "nw_high": float(found.nw_high[i, e]),
-                "sw": float(found.sw[i, e]),
-                "effective": finite(found.effective[i, e]),
+                "nw": float(figures.nw[i, e]),
+                "nw_low": float(figures.nw_low[i, e]),
+                "nw_high": float(figures.nw_high[i, e]),
+                "sw": float(figures.sw[i, e]),
+                "effective": finite(figures.effective[i, e]),
                 "method": str(self.method),
                 "runs": self.runs,
-                "standard_error": float(found.nw_error[i, e]),
-                "sw_standard_error": float(found.sw_error[i, e]),
-                "effective_standard_error": finite(found.effective_error[i, e]),
+                "standard_error": float(figures.nw_error[i, e]),
+                "sw_standard_error": float(figures.sw_error[i, e]),
+                "effective_standard_error": finite(figures.effective_error[i, e]),
             }
             for i, name in enumerate(self.selection.names)
             for e, epsilon in enumerate(self.epsilons.tolist())
@@ -135,12 +135,12 @@ def finite(value: float) -> float | None:
 
 def methods_of(mechanism: Mechanism) -> tuple[Method, ...]:
     """What `measure` accepts for this mechanism, the best first."""
-    found = [Method.PROTOCOL]
-    if mechanism.rays is not None:
-        found.insert(0, Method.RAO_BLACKWELL)
-    if mechanism.exact_law:
-        found.insert(0, Method.EXACT)
-    return tuple(found)
+    methods = (
+        (Method.EXACT, mechanism.exact_law),
+        (Method.RAO_BLACKWELL, mechanism.rays is not None),
+        (Method.PROTOCOL, True),
+    )
+    return tuple(method for method, possible in methods if possible)
 
 
 def choose_method(mechanism: Mechanism, method: Method | str) -> Method:
@@ -211,6 +211,7 @@ def measure(
     words, weights = mechanism.check_words(selection.words), selection.weights
     if not (values.size and words.size):
         raise ParameterError("at least one word and one epsilon are needed")
+    # Here the outputs of all runs at all ε are kept at once; the protocol keeps those of one ε.
     if chosen is Method.RAO_BLACKWELL and runs * values.size > MAX_RUNS_TIMES_EPSILONS:
         raise ParameterError(
             f"runs times values of epsilon may be {MAX_RUNS_TIMES_EPSILONS:,} at most, got "

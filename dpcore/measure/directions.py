@@ -24,7 +24,7 @@ import numpy as np
 
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.counting import Counts, FloatArray, IntArray, inverse
-from dpcore.measure.figures import Figures, blocks, shared_mean_error
+from dpcore.measure.figures import Figures, ranked, shared_mean_error
 from dpcore.measure.probability_intervals import MeanTally, Tally
 from dpcore.measure.reaching import weighed_mass
 from dpcore.mechanisms.additive import rays
@@ -42,6 +42,8 @@ _COMPARISONS = 16_000_000  # of thresholds and scales at a time: 16 MB
 
 def outputs_at(steps: Steps, radius: FloatArray, scales: FloatArray) -> IntArray:
     """Output of each direction with its radius drawn, at each scale: shape (R, E)."""
+    # The output at scale s is that of length s·r; in each direction thresholds ascend, so the
+    # number of those not above it is the place of the output.
     limits = steps.thresholds / radius[:, None]
     outputs = np.empty((radius.size, scales.size), dtype=np.int64)
     step = max(1, _COMPARISONS // max(limits.size, 1))
@@ -62,12 +64,12 @@ def _steps(
 ) -> Steps:
     """Steps from one word along all directions, through the kept product if it is small enough."""
     if _fits(bundle):
-        found = bundle.from_word(ranking, keep=mechanism.keep)
+        known = bundle.from_word(ranking, keep=mechanism.keep)
     else:
-        found = rays.from_word(
+        known = rays.from_word(
             bundle.unit, bundle.targets, ranking, keep=mechanism.keep, norm=mechanism.norm
         )
-    return mechanism.steps(rng, found, bundle.unit)
+    return mechanism.steps(rng, known, bundle.unit)
 
 
 def direction_figures(
@@ -86,15 +88,8 @@ def direction_figures(
     `Counts.sw`), divided by √repetitions. The error of the mean Nw over words takes into account
     that the words share directions; that of the mean Sw is the upper bound for full correlation.
 
-    Args:
-        mechanism: an additive mechanism.
-        words: shape (k,).
-        weights: of the words in a mean, shape (k,).
-        epsilons: shape (E,).
-        runs: R, directions and runs at each ε.
-        seed: of the noise; None is unpredictable.
-        repetitions: how often all is repeated and averaged.
-        progress: called after every word.
+    The arguments are those of `dpcore.measure.protocol.protocol_figures`; R counts directions as
+    well, all is repeated `repetitions` times and averaged, and progress is told of every word.
     """
     scales = np.array([mechanism.scale(float(epsilon)) for epsilon in epsilons])
     shape = (words.size, epsilons.size)
@@ -105,14 +100,11 @@ def direction_figures(
     for repetition in range(repetitions):
         bundle = mechanism.bundle(generator(seed, "directions", repetition), runs)
         mean = MeanTally(runs, epsilons.size)
-        ranked = (
-            pair
-            for block in blocks(words, len(mechanism.lexicon))
-            for pair in zip(block.tolist(), mechanism.rankings(block), strict=True)
-        )
-        for i, (word, ranking) in enumerate(ranked):
+        origins = ranked(words, len(mechanism.lexicon), mechanism.rankings)
+        for i, (word, ranking) in enumerate(origins):
             rng = generator(seed, "radii", mechanism.key, repetition, word)
             steps = _steps(mechanism, bundle, ranking, rng)
+            # Drawn after the steps, which may need noise of their own (Vickrey's coin, for one).
             radius = radii(rng, mechanism.family, runs, mechanism.dimension)
             stays = weighed_mass(
                 mechanism, bundle, steps, ranking, word, scales, rng, kept=_fits(bundle)
@@ -130,8 +122,10 @@ def direction_figures(
     nw = Tally.stacked([Tally.pooled(of_word) for of_word in tallies])
     nw_mean = Tally.pooled([tally for tally, _ in means])
     nw_low, nw_high = nw.interval()
+    # A ray of one repetition weighs in the mean of all of them only this much.
     unseen = np.max([unseen for _, unseen in means], axis=0) / repetitions
     nw_mean_low, nw_mean_high = nw_mean.interval(unseen)
+    # √(Σ of the variances)/repetitions, each variance at most the number of singletons.
     sw_error = np.sqrt(singletons) / repetitions
     effective, effective_error = inverse(pairs / repetitions, pairs_variance / repetitions**2)
     detail = (

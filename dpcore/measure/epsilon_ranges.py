@@ -62,6 +62,15 @@ def scan(mechanism: Mechanism, low: float | None = None, high: float | None = No
     return grid
 
 
+def runs_of(holds: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last place of each run of neighbouring places at which something holds."""
+    # A False beyond either end makes the ends of the grid edges like all others.
+    inside = np.concatenate(([False], holds, [False]))
+    starts = np.flatnonzero(inside[1:] & ~inside[:-1])
+    stops = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
+    return list(zip(starts.tolist(), stops.tolist(), strict=True))
+
+
 def holding(
     curve: Callable[[FloatArray], FloatArray],
     holds: Callable[[FloatArray], NDArray[np.bool_]],
@@ -78,11 +87,8 @@ def holding(
         holds: whether values meet the condition.
         grid: ascending, shape (E,).
     """
-    inside = np.concatenate(([False], holds(curve(grid)), [False]))
-    starts = np.flatnonzero(inside[1:] & ~inside[:-1])
-    stops = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
-    ends = np.stack((starts, stops), axis=1).reshape(-1)
-    beyond = ends + np.tile([-1, 1], starts.size)
+    ends = np.array(runs_of(holds(curve(grid))), dtype=np.int64).reshape(-1)
+    beyond = ends + np.tile([-1, 1], ends.size // 2)
     crosses = (beyond >= 0) & (beyond < grid.size)
     good, bad = grid[ends], grid[np.where(crosses, beyond, ends)]
     while True:
@@ -93,11 +99,12 @@ def holding(
         points = good[wide, None] * (bad[wide, None] / good[wide, None]) ** share
         seen = holds(curve(points.reshape(-1))).reshape(points.shape)
         for row, i in enumerate(wide):
-            held = int(np.argmin(np.append(seen[row], False)))  # points before the first failure
-            if held < _INNER:
-                bad[i] = points[row, held]
-            if held > 0:
-                good[i] = points[row, held - 1]
+            # The end moves as far as all points hold, so a later crossing is never taken for it.
+            failure = int(np.argmin(np.append(seen[row], False)))
+            if failure < _INNER:
+                bad[i] = points[row, failure]
+            if failure > 0:
+                good[i] = points[row, failure - 1]
     return tuple(
         Interval(float(good[i]), float(good[i + 1]), bool(crosses[i]), bool(crosses[i + 1]))
         for i in range(0, good.size, 2)

@@ -43,7 +43,7 @@ class Crossing:
     effective: float
 
 
-def crossings(found: Deniability, nw: float) -> tuple[Crossing, ...]:
+def crossings(measured: Deniability, nw: float) -> tuple[Crossing, ...]:
     """All ε at which the mean Nw is a value, as far as the curve tells them apart, ascending.
 
     Places that are not separated by a measured ε at which the interval of the mean Nw does not
@@ -51,7 +51,7 @@ def crossings(found: Deniability, nw: float) -> tuple[Crossing, ...]:
     monotone there.
 
     Args:
-        found: measured at ascending ε.
+        measured: at ascending ε.
         nw: the wanted mean Nw.
 
     Raises:
@@ -59,19 +59,20 @@ def crossings(found: Deniability, nw: float) -> tuple[Crossing, ...]:
     """
     if not 0.0 <= nw <= 1.0:
         raise ParameterError(f"a mean Nw is in [0, 1], got {nw}")
-    summary = summarise(found, "nw")
+    summary = summarise(measured, "nw")
     gap = summary.mean - nw
     certain = np.flatnonzero((summary.mean_low > nw) | (summary.mean_high < nw)).tolist()
     last = gap.size - 1
-    columns = (summarise(found, "sw").mean, summarise(found, "effective").median)
+    columns = (summarise(measured, "sw").mean, summarise(measured, "effective").median)
     answer = []
+    # Between two neighbouring ε that are certainly off, all places with the value are one answer.
     for low, high in zip([None, *certain], [*certain, None], strict=True):
         place = _meets(gap, 0 if low is None else low, last if high is None else high)
         if place is None:
             continue
         sw, effective = (_between(values, place) for values in columns)
-        epsilon = math.exp(_between(np.log(found.epsilons), place))
-        below, above = (None if i is None else float(found.epsilons[i]) for i in (low, high))
+        epsilon = math.exp(_between(np.log(measured.epsilons), place))
+        below, above = (None if i is None else float(measured.epsilons[i]) for i in (low, high))
         answer.append(Crossing(epsilon, below, above, sw, effective))
     return tuple(answer)
 
@@ -81,6 +82,7 @@ def _meets(gap: FloatArray, first: int, last: int) -> float | None:
     for i in range(first, last + 1):
         if gap[i] == 0.0:
             return float(i)
+        # A change of sign: where the straight line between the two points is 0.
         if i < last and gap[i] * gap[i + 1] < 0.0:
             return float(i + gap[i] / (gap[i] - gap[i + 1]))
     return None

@@ -9,7 +9,7 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.measure.counting import FloatArray, IntArray, effective_number, expected_distinct
-from dpcore.measure.figures import Figures, blocks
+from dpcore.measure.figures import Figures, ranked
 
 if TYPE_CHECKING:
     from dpcore.lexicon.ranking import Ranking
@@ -32,12 +32,9 @@ def exact_figures(
     vectors = mechanism.lexicon.vectors
     step = max(1, _ENTRIES // len(mechanism.lexicon))
     error, detail = 0.0, ""
-    ranked = (
-        pair
-        for block in blocks(words, len(mechanism.lexicon))
-        for pair in zip(block.tolist(), rank(vectors, vectors[block]), strict=True)
-    )
-    for i, (word, ranking) in enumerate(ranked):
+    pairs = ranked(words, len(vectors), lambda block: rank(vectors, vectors[block]))
+    for i, (word, ranking) in enumerate(pairs):
+        # A law that groups far words gives the sums at once; else the whole law, some ε at a time.
         sums = _sums(mechanism, word, epsilons, ranking, runs)
         if sums is not None:
             nw[i], sw[i], effective[i] = sums
@@ -83,10 +80,10 @@ def _sums(
     mechanism: Mechanism, word: int, epsilons: FloatArray, ranking: Ranking, runs: int
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """The figures from a law that takes far words together, where there is one."""
-    found = mechanism.grouped_law(word, epsilons, ranking)
-    if found is None:
+    grouped = mechanism.grouped_law(word, epsilons, ranking)
+    if grouped is None:
         return None
-    stay, p, counts = found
+    stay, p, counts = grouped
     with np.errstate(divide="ignore"):  # a probability of 1 gives log 0, and the right answer
         shown = -np.expm1(runs * np.log1p(-np.minimum(p, 1.0)))
     return stay, (counts * shown).sum(axis=1), 1.0 / (counts * p * p).sum(axis=1)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.measure.counting import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.ranking import Ranking
 
 _RANKED = 4_000_000  # words of the vocabulary ranked at a time, over all words measured: 64 MB
 
@@ -51,10 +55,15 @@ class Figures:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+        seal(self)
+
+
+def seal(record: Any) -> None:
+    """Make all arrays of a dataclass read-only: whoever asks for it again shares them."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
 
 
 def independent_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
@@ -67,8 +76,18 @@ def shared_mean_error(errors: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(weights @ errors / weights.sum())
 
 
-def blocks(words: IntArray, vocabulary: int) -> Iterator[IntArray]:
-    """Words in groups whose rankings fit into memory together: ranking in groups is faster."""
+def ranked(
+    words: IntArray, vocabulary: int, rankings: Callable[[IntArray], Sequence[Ranking]]
+) -> Iterator[tuple[int, Ranking]]:
+    """Each word with the vocabulary as it is ranked from it.
+
+    Args:
+        words: shape (k,).
+        vocabulary: number of words that are ranked.
+        rankings: those from some words, made together because that is faster; as many words at a
+            time as fit into memory.
+    """
     step = max(1, _RANKED // vocabulary)
     for start in range(0, words.size, step):
-        yield words[start : start + step]
+        block = words[start : start + step]
+        yield from zip(block.tolist(), rankings(block), strict=True)

@@ -40,18 +40,19 @@ class MapMass:
             array.setflags(write=False)
 
 
-def mass_on_map(law: Law, shown: Map, at: slice = slice(None)) -> MapMass:
+def mass_on_map(law: Law, shown: Map, chosen: slice = slice(None)) -> MapMass:
     """Divide the law of a word's output between the words of a map and all others.
 
     Args:
         law: of the word.
         shown: the map.
-        at: positions of the ε wanted; a whole vocabulary at all of them is large.
+        chosen: positions of the ε wanted; a whole vocabulary at all of them is large.
     """
     place = np.searchsorted(shown.words, law.outputs)
+    # Beyond the last mapped word: compared with the first one, which it cannot be.
     place[place == len(shown.words)] = 0
     mapped = shown.words[place] == law.outputs
-    epsilons, probabilities = law.epsilons[at], law.probabilities[at]
+    epsilons, probabilities = law.epsilons[chosen], law.probabilities[chosen]
     on = np.zeros((epsilons.size, len(shown.words)))
     on[:, place[mapped]] = probabilities[:, mapped]
     outside = probabilities[:, ~mapped].sum(axis=1)

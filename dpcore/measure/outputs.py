@@ -128,6 +128,7 @@ def _along(mechanism: RadialMechanism, word: int, epsilons: FloatArray, steps: S
     edges = np.concatenate((steps.thresholds, np.full((count, 1), np.inf)), axis=1)
     lower = np.concatenate((np.zeros((count, 1)), steps.thresholds), axis=1)
     ray, place = np.nonzero(lower < edges)  # the rest is padding, or holds for no length
+    # below[…, j] is P(length < edge j), so an output has the mass between its two edges.
     below = np.empty((epsilons.size, count, width + 1))
     below[:, :, 0], below[:, :, -1] = 0.0, 1.0
     for e, epsilon in enumerate(epsilons.tolist()):
@@ -144,15 +145,15 @@ def _drawn(
     """One output a draw and ε, the same draws at every ε."""
     order = np.argsort(epsilons, kind="stable")
     words = np.full(draws, word, dtype=np.int64)
+    # Paths are followed along ascending ε; the columns go back to the order asked for.
     drawn = np.empty((draws, epsilons.size), dtype=np.int64)
     paths = mechanism.paths(rng, words, epsilons=epsilons[order])
     drawn[:, order] = paths.at(epsilons[order])
     size = len(mechanism.lexicon)
+    # One number a pair of draw and output, in the order of the draws.
     key = np.arange(draws)[:, None] * np.int64(size) + drawn
     entries, column = np.unique(key, return_inverse=True)
     mass = np.zeros((epsilons.size, entries.size))
     mass[np.arange(epsilons.size), column.reshape(drawn.shape)] = 1.0
-    detail = f"{draws:,} draws"
-    return Outputs(
-        word, epsilons, draws, entries // size, entries % size, mass, False, detail
-    )  # fmt: skip
+    ray, output = np.divmod(entries, size)
+    return Outputs(word, epsilons, draws, ray, output, mass, False, f"{draws:,} draws")

@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.measure.deniability import Deniability, measure
+from dpcore.measure.density.density import neighbourhood
 from dpcore.measure.words import named
 
 if TYPE_CHECKING:
@@ -54,19 +55,15 @@ class Pair:
                 f"two different words are needed to compare, got {first[:40]!r} twice; "
                 "choose another second word"
             )
-        own = rank(lexicon.vectors, lexicon.vectors[list(words)])
-        others = [r.order != word for r, word in zip(own, words, strict=True)]
-        nearest = [int(r.order[o][0]) for r, o in zip(own, others, strict=True)]
-        gaps = [float(r.distances[o][0]) for r, o in zip(own, others, strict=True)]
-        rankings = dict(zip(words, own, strict=True))
+        from_first, from_second = rank(lexicon.vectors, lexicon.vectors[list(words)])
+        rankings = {words[0]: from_first, words[1]: from_second}
+        a, b = (neighbourhood(lexicon, word, 1, ranking=rankings[word]) for word in words)
+        nearest = (int(a.neighbours[0]), int(b.neighbours[0]))
         more = [word for word in dict.fromkeys(nearest) if word not in rankings]
-        if more:
-            found = rank(lexicon.vectors, lexicon.vectors[more])
-            rankings |= dict(zip(more, found, strict=True))
-        between = float(own[0].distances[own[0].order == words[1]][0])
-        return cls(
-            lexicon, words, (nearest[0], nearest[1]), (gaps[0], gaps[1]), between, rankings
-        )  # fmt: skip
+        if more:  # none where each word is the other's nearest
+            rankings |= dict(zip(more, rank(lexicon.vectors, lexicon.vectors[more]), strict=True))
+        between = float(from_first.distances[from_first.order == words[1]][0])
+        return cls(lexicon, words, nearest, (a.nearest, b.nearest), between, rankings)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -76,9 +73,9 @@ class Pair:
     def distances(self, word: int) -> FloatArray:
         """Euclidean distance of every word from one of `rankings`, shape (n,)."""
         ranking = self.rankings[word]
-        found = np.empty(len(ranking))
-        found[ranking.order] = ranking.distances
-        return found
+        distances = np.empty(len(ranking))
+        distances[ranking.order] = ranking.distances
+        return distances
 
 
 def deniability(

@@ -24,9 +24,9 @@ _MEANS = ("nw_mean_error", "nw_mean_low", "nw_mean_high", "sw_mean_error")
 
 def part_of(selection: Selection, places: Sequence[int]) -> Selection:
     """Some words of a selection with their weights, in the given order."""
-    at = np.asarray(places, dtype=np.int64)
-    names = tuple(selection.names[i] for i in at.tolist())
-    return Selection(selection.words[at], names, selection.weights[at], selection.description)
+    rows = np.asarray(places, dtype=np.int64)
+    names = tuple(selection.names[i] for i in rows.tolist())
+    return Selection(selection.words[rows], names, selection.weights[rows], selection.description)
 
 
 def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
@@ -47,27 +47,24 @@ def joined(parts: Sequence[Deniability], selection: Selection) -> Deniability:
     if not parts:
         raise ParameterError("nothing has been measured; at least one part is needed")
     first = parts[0]
-    for part in parts[1:]:
-        same = (part.mechanism, part.method, part.runs) == (
-            first.mechanism,
-            first.method,
-            first.runs,
-        )
-        if not (same and np.array_equal(part.epsilons, first.epsilons)):
+    settings = [(part.mechanism, part.method, part.runs) for part in parts]
+    for part, setting in zip(parts[1:], settings[1:], strict=True):
+        if not (setting == settings[0] and np.array_equal(part.epsilons, first.epsilons)):
             raise ParameterError(
                 "parts must be of one mechanism, method, number of runs and grid of epsilon, got "
-                f"{first.mechanism}, {first.method}, {first.runs} and "
-                f"{part.mechanism}, {part.method}, {part.runs}"
+                f"{', '.join(map(str, settings[0]))} and {', '.join(map(str, setting))}"
             )
     measured = np.concatenate([part.selection.words for part in parts])
     places = np.flatnonzero(np.isin(selection.words, measured))
     selection = part_of(selection, places.tolist())
-    at = {word: i for i, word in enumerate(measured.tolist())}
-    order = [at[word] for word in selection.words.tolist()]
+    # Parts come in the order in which they were measured; rows go back to that of the selection.
+    row_of = {word: i for i, word in enumerate(measured.tolist())}
+    order = [row_of[word] for word in selection.words.tolist()]
     each = {
         name: np.concatenate([getattr(p.figures, name) for p in parts])[order] for name in _EACH
     }
     if first.method is Method.RAO_BLACKWELL:
+        # A mean of the parts' means, as if their errors were fully correlated.
         shares = np.array([part.selection.weights.sum() for part in parts])
         shares /= shares.sum()
         means = {

@@ -63,10 +63,12 @@ class Tally:
         total = weights.sum()
         parts = hits / total
         share = (weights / total)[:, None]
+        # The last bit of a sum may be above 1.
         value = np.minimum(parts.sum(axis=0), 1.0)
         both = np.stack((parts, np.maximum(share - parts, 0.0)))
         return cls(
             value=value,
+            # To first order a ratio Σa/Σb varies like Σ(a − p·b)/Σb.
             variance=_spread(parts - value * share),
             squares=np.square(both).sum(axis=1),
             peaks=both.max(axis=1),
@@ -78,9 +80,12 @@ class Tally:
         """Events among independent runs of equal weight."""
         value = np.asarray(stayed) / runs
         both = np.stack((value, 1.0 - value))
-        one = np.full(value.shape, 1.0 / runs)
         return cls(
-            value, value * (1.0 - value) / runs, both / runs, np.where(both > 0, one, 0.0), one
+            value=value,
+            variance=value * (1.0 - value) / runs,
+            squares=both / runs,
+            peaks=np.where(both > 0, 1.0 / runs, 0.0),
+            possible=np.full(value.shape, 1.0 / runs),
         )
 
     @classmethod
@@ -157,27 +162,27 @@ class MeanTally:
         self._value, self._possible = np.zeros(width), np.zeros(width)
         self._unseen = np.zeros((2, width))
 
-    def add(self, share: float, hits: FloatArray, weights: FloatArray, own: Tally) -> None:
+    def add(self, share: float, hits: FloatArray, weights: FloatArray, tally: Tally) -> None:
         """One word with its share of the mean; the rest as for `Tally.of`, and what that gave."""
         total = weights.sum()
         each = (share / total) * weights[:, None]
         parts = (share / total) * hits
         self._both += np.stack((parts, np.maximum(each - parts, 0.0)))
-        self._off += parts - own.value * each
-        self._value += share * own.value
-        self._possible += share * own.possible
-        self._unseen += np.where(own.known, 0.0, share * own.possible)
+        self._off += parts - tally.value * each
+        self._value += share * tally.value
+        self._possible += share * tally.possible
+        self._unseen += np.where(tally.known, 0.0, share * tally.possible)
 
     def tally(self) -> tuple[Tally, FloatArray]:
         """Of the mean; and what a ray might add that shows words that were not seen, (2, E)."""
-        found = Tally(
+        mean = Tally(
             value=self._value,
             variance=_spread(self._off),
             squares=np.square(self._both).sum(axis=1),
             peaks=self._both.max(axis=1),
             possible=self._possible,
         )
-        return found, self._unseen
+        return mean, self._unseen
 
 
 def _spread(off: FloatArray) -> FloatArray:
@@ -189,6 +194,8 @@ def _spread(off: FloatArray) -> FloatArray:
 def _ends(p: FloatArray, variance: FloatArray, more: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval of probabilities of at most 1/2, elementwise."""
     tail = (1.0 - LEVEL) / 2.0
+    # Clopper and Pearson: the lower end is a quantile of Beta(hits, misses + 1), the upper one of
+    # Beta(hits + 1, misses); the one hit more is the observation by which the sums grow.
     low = _quantile(tail, p, variance, 1.0)
     grown = 1.0 + more
     wider = (variance + np.square(more * (1.0 - p)) / grown) / np.square(grown)
@@ -204,5 +211,5 @@ def _quantile(level: float, p: FloatArray, variance: FloatArray, misses: float) 
         n = p * (1.0 - p) / variance
         a, b = n * p, n * (1.0 - p) + misses
         # With so many observations the event is one of Poisson's, and the law a Gamma law.
-        found = np.where(n > _MANY, gammaincinv(a, level) * (p / a), betaincinv(a, b, level))
-    return np.where(np.isfinite(found), found, p)
+        quantiles = np.where(n > _MANY, gammaincinv(a, level) * (p / a), betaincinv(a, b, level))
+    return np.where(np.isfinite(quantiles), quantiles, p)

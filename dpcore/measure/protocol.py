@@ -43,18 +43,19 @@ def protocol_figures(
         seed: of the noise; None is unpredictable.
         progress: called after every word and ε.
     """
-    found = np.empty((6, words.size, epsilons.size))
+    columns = np.empty((6, words.size, epsilons.size))
     for i, word in enumerate(words.tolist()):
         entries = np.full(runs, word, dtype=np.int64)
         for e, epsilon in enumerate(epsilons.tolist()):
+            # repr: the shortest text that is this ε and no other, the same on every machine.
             rng = generator(seed, "protocol", mechanism.key, word, repr(epsilon))
             outputs = mechanism.sample(rng, entries, epsilon)
             counts = Counts.of(outputs[:, None], word)
-            found[:, i, e] = np.concatenate(
+            columns[:, i, e] = np.concatenate(
                 (*counts.nw(), *counts.sw(), *inverse(*counts.agreement()))
             )
             progress(mechanism.short, i * epsilons.size + e + 1, words.size * epsilons.size)
-    nw, nw_error, sw, sw_error, effective, effective_error = found
+    nw, nw_error, sw, sw_error, effective, effective_error = columns
     nw_low, nw_high = Tally.counted(nw * runs, runs).interval()
     return Figures(
         nw=nw,

@@ -43,6 +43,7 @@ def output_mass(
     edges = np.concatenate(
         (np.zeros((count, 1)), steps.thresholds, np.full((count, 1), np.inf)), axis=1
     )
+    # A piece whose edges are equal holds for no length.
     row, column = np.nonzero((steps.targets == output) & (edges[:, :-1] < edges[:, 1:]))
     low, high = edges[row, column], edges[row, column + 1]
 
@@ -53,7 +54,7 @@ def output_mass(
     inner = low > 0
     mass[inner] -= below(low[inner])
     total = np.zeros((count, scales.size))
-    np.add.at(total, row, mass)
+    np.add.at(total, row, mass)  # a ray may meet the output more than once
     return total
 
 
@@ -86,6 +87,8 @@ def weighed_mass(
         Weighted mass, shape (R, E), and weights, shape (R,).
     """
     hits = output_mass(mechanism, steps, output, scales)
+    # Weighed together by the balance heuristic: each ray by how likely the mixture of plain and
+    # aimed rays is to give it (`dpcore.mechanisms.additive.towards`).
     aimed = rays_towards(mechanism, bundle, ranking, output, rng, kept=kept)
     if aimed is None:
         return hits, np.ones(len(hits))
@@ -117,13 +120,7 @@ def output_blocks(
 ) -> tuple[FloatArray, FloatArray]:
     """What observations of one output show under a mechanism whose law is estimated.
 
-    Args:
-        mechanism: over the lexicon of the ranking.
-        word: index.
-        output: index.
-        epsilons: admissible, shape (E,).
-        ranking: the lexicon by Euclidean distance from the word.
-        shared: public directions, and how many.
+    The arguments are those of `dpcore.measure.outputs.outputs_of`, and the index of an output.
 
     Returns:
         Hits and weights of the directions or draws, for `Tally.of`.

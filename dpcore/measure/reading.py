@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.measure.epsilon_ranges import runs_of
 from dpcore.measure.summary import STANDARD_ERRORS, summarise
 
 if TYPE_CHECKING:
@@ -39,20 +40,20 @@ class Stretch:
     after: float | None
 
 
-def margin(found: Deniability, target: Target) -> FloatArray:
+def margin(measured: Deniability, target: Target) -> FloatArray:
     """Standard error of the figure of a target at each ε, shape (E,).
 
     Of a mean it is that of the noise of the measurement, of a median or a worst word the largest
     of any word; 0 for exact methods.
     """
-    errors: FloatArray = getattr(found.figures, f"{target.quantity}_error").max(axis=0)
+    errors: FloatArray = getattr(measured.figures, f"{target.quantity}_error").max(axis=0)
     if target.over != "mean":
         return errors
-    mean = summarise(found, target.quantity).mean_error
+    mean = summarise(measured, target.quantity).mean_error
     return np.where(np.isnan(mean), errors, mean)
 
 
-def _bounded_below(found: Deniability, target: Target) -> Deniability:
+def _bounded_below(measured: Deniability, target: Target) -> Deniability:
     """The measurement with a number where the effective number of a word is infinite.
 
     No two of the R runs of such a word agreed, so its Σp² is small, but how small is not known.
@@ -61,11 +62,11 @@ def _bounded_below(found: Deniability, target: Target) -> Deniability:
     pairs is at most 4 (λ^{3/2} − λ²)/R + 2 λ (1 − λ)/(R (R − 1)), because Σp³ ≤ λ^{3/2}. If so, z
     stands in for the infinite number, else 1.
     """
-    figures = found.figures
+    figures = measured.figures
     infinite = np.isinf(figures.effective)
     if target.quantity != "effective" or not infinite.any():
-        return found
-    share, runs = 1.0 / target.bound, found.runs
+        return measured
+    share, runs = 1.0 / target.bound, measured.runs
     variance = 4.0 * (share**1.5 - share**2) / runs
     variance += 2.0 * share * (1.0 - share) / (runs * (runs - 1))
     least = target.bound if STANDARD_ERRORS * math.sqrt(variance) <= share else 1.0
@@ -74,31 +75,29 @@ def _bounded_below(found: Deniability, target: Target) -> Deniability:
         effective=np.where(infinite, least, figures.effective),
         effective_error=np.where(infinite, 0.0, figures.effective_error),
     )
-    return replace(found, figures=numbers)
+    return replace(measured, figures=numbers)
 
 
-def stretches(found: Deniability, target: Target) -> tuple[Stretch, ...]:
+def stretches(measured: Deniability, target: Target) -> tuple[Stretch, ...]:
     """All runs of measured ε at which a target holds for certain, as far as noise goes, ascending.
 
     Args:
-        found: measured at ascending ε.
+        measured: at ascending ε.
         target: the figure and its bound.
     """
+    # The end of the interval that is worse for the target: the upper one of Nw, the lower of Sw.
     if target.quantity == "nw":
-        worse = target.ends(found)[1]
+        worse = target.ends(measured)[1]
     else:
-        found = _bounded_below(found, target)
-        worse = target.values(found) - STANDARD_ERRORS * margin(found, target)
-    inside = np.concatenate(([False], target.holds(worse), [False]))
-    starts = np.flatnonzero(inside[1:] & ~inside[:-1]).tolist()
-    stops = (np.flatnonzero(inside[:-1] & ~inside[1:]) - 1).tolist()
-    epsilons = found.epsilons.tolist()
+        measured = _bounded_below(measured, target)
+        worse = target.values(measured) - STANDARD_ERRORS * margin(measured, target)
+    epsilons = measured.epsilons.tolist()
     return tuple(
         Stretch(
-            epsilons[a],
-            epsilons[b],
-            epsilons[a - 1] if a else None,
-            epsilons[b + 1] if b + 1 < len(epsilons) else None,
+            epsilons[first],
+            epsilons[last],
+            epsilons[first - 1] if first else None,
+            epsilons[last + 1] if last + 1 < len(epsilons) else None,
         )
-        for a, b in zip(starts, stops, strict=True)
+        for first, last in runs_of(target.holds(worse))
     )

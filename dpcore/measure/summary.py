@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.measure.deniability import finite
+from dpcore.measure.figures import seal
 
 if TYPE_CHECKING:
     from dpcore.measure.counting import FloatArray, IntArray
@@ -56,13 +57,10 @@ class Summary:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only: all who ask share them."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+        seal(self)
 
 
-def summarise(found: Deniability, quantity: str) -> Summary:
+def summarise(measured: Deniability, quantity: str) -> Summary:
     """One quantity of a measurement over its words, computed once for each measurement.
 
     Raises:
@@ -70,21 +68,23 @@ def summarise(found: Deniability, quantity: str) -> Summary:
     """
     if quantity not in QUANTITIES:
         raise ParameterError(f"quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}")
-    if quantity not in found.summaries:
-        found.summaries[quantity] = _summary(found, quantity)
-    return found.summaries[quantity]
+    if quantity not in measured.summaries:
+        measured.summaries[quantity] = _summary(measured, quantity)
+    return measured.summaries[quantity]
 
 
-def _summary(found: Deniability, quantity: str) -> Summary:
-    figures, weights = found.figures, found.selection.weights
+def _summary(measured: Deniability, quantity: str) -> Summary:
+    figures, weights = measured.figures, measured.selection.weights
     values: FloatArray = getattr(figures, quantity)
     total = weights.sum()
     with np.errstate(invalid="ignore"):  # an infinite effective number has no deviation
         mean = weights @ values / total
         squares = weights @ np.square(values - mean)
     quantiles = np.quantile(values, (0.5, *BANDS), axis=0, method="inverted_cdf", weights=weights)
+    # The least deniable word stays most often, or has the fewest outputs.
     worst = values.argmax(axis=0) if quantity == "nw" else values.argmin(axis=0)
     errors = {"nw": figures.nw_mean_error, "sw": figures.sw_mean_error}
+    # No estimate of the error of a mean of reciprocals is at hand.
     error = errors.get(quantity, np.full(mean.shape, np.nan))
     low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
     if quantity == "nw":
@@ -92,6 +92,7 @@ def _summary(found: Deniability, quantity: str) -> Summary:
     return Summary(
         quantity=quantity,
         mean=mean,
+        # Weights are counts of tokens, so the divisor is that of so many observations.
         deviation=np.sqrt(squares / max(total - 1.0, 1.0)),
         mean_error=error,
         mean_low=low,
@@ -103,14 +104,14 @@ def _summary(found: Deniability, quantity: str) -> Summary:
     )
 
 
-def summary_rows(found: Deniability) -> list[dict[str, Any]]:
+def summary_rows(measured: Deniability) -> list[dict[str, Any]]:
     """One plain row an ε and quantity."""
     rows = []
     for quantity in QUANTITIES:
-        s = summarise(found, quantity)
+        s = summarise(measured, quantity)
         rows += [
             {
-                "mechanism": found.mechanism,
+                "mechanism": measured.mechanism,
                 "epsilon": epsilon,
                 "quantity": quantity,
                 "mean": finite(s.mean[e]),
@@ -120,12 +121,12 @@ def summary_rows(found: Deniability) -> list[dict[str, Any]]:
                 "mean_high": finite(s.mean_high[e]),
                 "median": finite(s.median[e]),
                 "worst": finite(s.worst[e]),
-                "worst_word": found.selection.names[int(s.worst_word[e])],
+                "worst_word": measured.selection.names[int(s.worst_word[e])],
                 **{f"q{100 * q:02.0f}": finite(s.bands[j, e]) for j, q in enumerate(BANDS)},
-                "words": len(found.selection),
-                "method": str(found.method),
-                "runs": found.runs,
+                "words": len(measured.selection),
+                "method": str(measured.method),
+                "runs": measured.runs,
             }
-            for e, epsilon in enumerate(found.epsilons.tolist())
+            for e, epsilon in enumerate(measured.epsilons.tolist())
         ]
     return rows

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure.deniability import RUNS, Method, choose_method, measure
-from dpcore.measure.epsilon_ranges import Interval, holding, scan
+from dpcore.measure.epsilon_ranges import Interval, holding, runs_of, scan
 from dpcore.measure.summary import QUANTITIES, summarise
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class Target:
                 f"the bound on {self.quantity} must be {allowed}, got {self.bound}"
             )
 
-    def values(self, found: Deniability) -> FloatArray:
+    def values(self, measured: Deniability) -> FloatArray:
         """The figure at each ε of a measurement, shape (E,)."""
-        return np.asarray(getattr(summarise(found, self.quantity), self.over))
+        return np.asarray(getattr(summarise(measured, self.quantity), self.over))
 
-    def ends(self, found: Deniability) -> tuple[FloatArray, FloatArray]:
+    def ends(self, measured: Deniability) -> tuple[FloatArray, FloatArray]:
         """The interval of level 95 % of a target of Nw at each ε, shape (E,) each.
 
         A median or a largest value grows with every value, so that it lies between those of the
@@ -75,11 +75,11 @@ class Target:
         """
         if self.quantity != "nw":
             raise ParameterError(f"only Nw has an interval, got {self.quantity}")
-        figures = found.figures
+        figures = measured.figures
         if self.over == "mean":
             return figures.nw_mean_low, figures.nw_mean_high
         low, high = (
-            self.values(replace(found, figures=replace(figures, nw=values)))
+            self.values(replace(measured, figures=replace(figures, nw=values)))
             for values in (figures.nw_low, figures.nw_high)
         )
         return low, high
@@ -132,17 +132,15 @@ class Solution:
 
     @property
     def certain(self) -> tuple[tuple[float, float], ...] | None:
-        """Smallest and largest ε of each run of tried ε at which the whole interval of Nw meets
-        the bound; None for another quantity.
-        """  # noqa: D205
+        """Ends of each run of tried ε at which all of Nw's interval meets the bound.
+
+        None for another quantity.
+        """
         if self.high is None:
             return None
-        inside = np.concatenate(([False], self.target.holds(self.high), [False]))
-        starts = np.flatnonzero(inside[1:] & ~inside[:-1])
-        stops = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
         return tuple(
-            (float(self.epsilons[a]), float(self.epsilons[b]))
-            for a, b in zip(starts, stops, strict=True)
+            (float(self.epsilons[first]), float(self.epsilons[last]))
+            for first, last in runs_of(self.target.holds(self.high))
         )
 
     @property
@@ -196,20 +194,19 @@ def solve(
     ends: list[tuple[FloatArray, FloatArray]] = []
     errors = [0.0]
     chosen = choose_method(mechanism, method)
-    own = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
-    mean = {"nw": "nw_mean_error", "sw": "sw_mean_error"}
+    # No error is known of a mean effective number: the largest of a word stands in for it.
+    mean = target.over == "mean" and target.quantity != "effective"
+    error = f"{target.quantity}_mean_error" if mean else f"{target.quantity}_error"
 
     def curve(epsilons: FloatArray) -> FloatArray:
-        found = measure(
+        measured = measure(
             mechanism, selection, epsilons, method=chosen, runs=runs, seed=seed, progress=progress
         )
         tried.append(epsilons)
-        values.append(target.values(found))
+        values.append(target.values(measured))
         if target.quantity == "nw":
-            ends.append(target.ends(found))
-        known = mean if target.over == "mean" else own
-        name = known.get(target.quantity, own[target.quantity])
-        errors.append(float(getattr(found.figures, name).max()))
+            ends.append(target.ends(measured))
+        errors.append(float(getattr(measured.figures, error).max()))
         return values[-1]
 
     intervals = holding(curve, target.holds, scan(mechanism, low, high))
@@ -220,7 +217,7 @@ def solve(
     )
     return Solution(
         target, intervals, epsilons[order], figures[order], least, most, chosen, max(errors)
-    )  # fmt: skip
+    )
 
 
 def calibrate(
@@ -245,21 +242,12 @@ def calibrate(
         epsilon: its ε.
         other: the one to be set.
         selection: the words.
-        method: of both measurements, as for `measure`.
+        method: of both measurements, as are the rest; see `measure`.
         runs: R.
         seed: of the noise.
         progress: called by every measurement.
     """
-    given = measure(
-        mechanism, selection, [epsilon], method=method, runs=runs, seed=seed, progress=progress
-    )
-    bound = float(summarise(given, "nw").mean[0])
-    return solve(
-        other,
-        selection,
-        Target("nw", bound),
-        method=method,
-        runs=runs,
-        seed=seed,
-        progress=progress,
-    )
+    settings: dict[str, Any] = {"method": method, "runs": runs, "seed": seed, "progress": progress}
+    given = measure(mechanism, selection, [epsilon], **settings)
+    target = Target("nw", float(summarise(given, "nw").mean[0]))
+    return solve(other, selection, target, **settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,10 +113,12 @@ def sample(
         from dpcore.measure.density.density import vocabulary_density
 
         order = np.argsort(vocabulary_density(lexicon, 1, progress).nearest, kind="stable")
+    # Stratum j holds the places from ⌊j·n/count⌋ to before ⌊(j + 1)·n/count⌋ of the order.
     edges = np.arange(count + 1) * n // count
     sizes = np.diff(edges)
     chosen = order[edges[:-1] + rng.integers(sizes)]
     description = f"sample of {count:,}, stratified by {by}"
+    # A word stands for its stratum; the weights add up to the number of words drawn.
     return _selection(lexicon, chosen, description, sizes * (count / n))
 
 
@@ -138,11 +140,9 @@ def corpus(lexicon: Lexicon, text: str, *, max_characters: int = MAX_FILE_CHARAC
             f"none of the words of the text is among the {len(lexicon):,} words of the lexicon"
         )
     words, counts = np.unique(known, return_counts=True)
-    found = _selection(lexicon, words, "tokens of a corpus", counts.astype(np.float64))
+    selection = _selection(lexicon, words, "tokens of a corpus", counts.astype(np.float64))
     unknown = int(sentence.words.size - known.size)
-    return Selection(
-        found.words, found.names, found.weights, found.description, sentence.protected, unknown
-    )
+    return replace(selection, tokens=sentence.protected, unknown=unknown)
 
 
 def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selection:
@@ -170,13 +170,13 @@ def reduced(selection: Selection, count: int, rng: np.random.Generator) -> Selec
     if len(selection) <= count:
         return selection
     places, weights = _systematic(selection.weights, count, float(rng.random()))
-    return Selection(
-        selection.words[places],
-        tuple(selection.names[i] for i in places.tolist()),
-        weights,
-        f"{count:,} of the {len(selection):,} different words of: {selection.description}",
-        selection.tokens,
-        selection.unknown,
+    return replace(
+        selection,
+        words=selection.words[places],
+        names=tuple(selection.names[i] for i in places.tolist()),
+        weights=weights,
+        description=f"{count:,} of the {len(selection):,} different words of: "
+        f"{selection.description}",
     )
 
 
@@ -194,9 +194,11 @@ def _systematic(weights: FloatArray, count: int, start: float) -> tuple[IntArray
     if certain == count:
         return sure, weights[sure]
     rest = np.sort(order[certain:])
+    # Madow's points: one at random in the first step of the cumulated weight, then one a step.
     ends = np.cumsum(weights[rest])
     step = ends[-1] / (count - certain)
     points = (start + np.arange(count - certain)) * step
+    # Rounding may put the last point at the very end of the cumulated weight, or beyond.
     drawn = rest[np.minimum(np.searchsorted(ends, points, side="right"), rest.size - 1)]
     places = np.concatenate((sure, drawn))
     new = np.concatenate((weights[sure], np.full(drawn.size, step)))
@@ -232,5 +234,5 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
     if column not in table.columns:
         known = ", ".join(repr(name[:40]) for name in table.columns[:10])
         raise TextError(f"{path} has no column {column[:40]!r}; its columns are: {known}")
-    at = table.columns.index(column)
-    return corpus(lexicon, "\n".join(row[at] for row in table.rows))
+    position = table.columns.index(column)
+    return corpus(lexicon, "\n".join(row[position] for row in table.rows))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,20 @@ class Tile:
     Attributes:
         rows: places of the rows.
         columns: places of the columns; at or after the rows.
-        distances: shape (rows, columns), float64; exactly 0 for a word and itself.
+        compute: what the distances come from.
     """
 
     rows: slice
     columns: slice
-    distances: FloatArray
+    compute: Callable[[], FloatArray]
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Shape (rows, columns), float64, exactly 0 for a word and itself; computed when asked for.
+
+        The array may be changed by whoever has the tile.
+        """
+        return self.compute()
 
     @property
     def diagonal(self) -> bool:
@@ -67,46 +76,49 @@ class AllPairs:
         return blocks * (blocks + 1) // 2
 
     def __iter__(self) -> Iterator[Tile]:
-        """All tiles; the array of a tile may be changed by whoever gets it."""
+        """All tiles."""
         n = len(self._rows)
         for i in range(0, n, TILE):
-            rows = slice(i, min(i + TILE, n))
-            left = self._rows[rows].astype(np.float64)
+            left = self._rows[i : i + TILE].astype(np.float64)
             left_squares = np.einsum("ij,ij->i", left, left)
             for j in range(i, n, TILE):
                 columns = slice(j, min(j + TILE, n))
-                if self._euclidean:
-                    found = self._by_product(rows, left, left_squares, columns)
-                else:
-                    found = distances(self._rows[columns], left, self._metric)
-                if i == j:
-                    np.fill_diagonal(found, 0.0)
-                yield Tile(rows, columns, found)
+                compute = partial(self._distances, left, left_squares, columns, i == j)
+                yield Tile(slice(i, min(i + TILE, n)), columns, compute)
 
-    def _by_product(
-        self, rows: slice, left: FloatArray, left_squares: FloatArray, columns: slice
+    def _distances(
+        self, left: FloatArray, left_squares: FloatArray, columns: slice, diagonal: bool
     ) -> FloatArray:
+        if self._euclidean:
+            apart = self._by_product(left, left_squares, columns)
+        else:
+            apart = distances(self._rows[columns], left, self._metric)
+        if diagonal:
+            np.fill_diagonal(apart, 0.0)
+        return apart
+
+    def _by_product(self, left: FloatArray, left_squares: FloatArray, columns: slice) -> FloatArray:
         right = self._rows[columns].astype(np.float64)
         right_squares = np.einsum("ij,ij->i", right, right)
-        found = left @ right.T
-        found *= -2.0
-        found += left_squares[:, None]
-        found += right_squares
+        # A factor of 2 rounds nothing, and is cheaper in front of the product than behind it.
+        apart = (-2.0 * left) @ right.T
+        apart += left_squares[:, None]
+        apart += right_squares
         # Higham, Accuracy and Stability, (3.5), for the product and both sums of squares, and
         # three more roundings.
         largest = float(left_squares.max() + right_squares.max())
         error = 2.0 * (left.shape[1] + 4) * 2.0**-53 * largest
         # The root halves a relative error, but for its square and a rounding of its own.
-        doubtful = found < error / (1.99 * RELATIVE_ERROR) + error
+        doubtful = apart < error / (1.99 * RELATIVE_ERROR) + error
         share = np.count_nonzero(doubtful) / doubtful.size
         if share > _MOST_REFINED:
             return distances(self._rows[columns], left)
         if not share:
-            return np.asarray(np.sqrt(found, out=found))
-        np.sqrt(found, out=found, where=~doubtful)
+            return np.asarray(np.sqrt(apart, out=apart))
+        np.sqrt(apart, out=apart, where=~doubtful)
         p, q = np.nonzero(doubtful)
         step = max(1, 2**21 // left.shape[1])
         for start in range(0, p.size, step):
             a, b = p[start : start + step], q[start : start + step]
-            found[a, b] = paired_distances(left[a], right[b])
-        return found
+            apart[a, b] = paired_distances(left[a], right[b])
+        return apart

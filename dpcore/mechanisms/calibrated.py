@@ -19,10 +19,19 @@ import numpy as np
 from dpcore.guarantee import Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.progress import silent
 from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
-from dpcore.mechanisms.certificate import Certificate, keep_certificate, known_certificate
+from dpcore.mechanisms.certificate import (
+    Certificate,
+    keep_certificate,
+    known_certificate,
+    write_certificate,
+)
 from dpcore.mechanisms.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.law import FloatArray
     from dpcore.mechanisms.path import EpsilonPaths
@@ -72,9 +81,14 @@ class CalibratedMechanism(Mechanism):
 
     def calibrate(self, progress: Progress = silent) -> Certificate:
         """Compute the certificate and keep it in the cache folder."""
-        found = self.compute_certificate(progress)
-        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), found)
-        return found
+        certificate = self.compute_certificate(progress)
+        keep_certificate(self.lexicon.fingerprint, self.key, self.settings(), certificate)
+        return certificate
+
+    def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
+        """Enter what was certified in a file such as the bundled one, with how it was made."""
+        fingerprint, settings = self.lexicon.fingerprint, self.settings()
+        write_certificate(path, fingerprint, self.key, settings, certificate, provenance)
 
     @property
     def lowest_epsilon(self) -> float:
@@ -82,11 +96,13 @@ class CalibratedMechanism(Mechanism):
         proved = float(self.proved_epsilon(np.zeros(1))[0])
         if self.certificate is None:
             return proved
+        # The range is open, and the least certified ε must be inside.
         return min(proved, float(np.nextafter(self.certificate.epsilons[0], 0.0)))
 
     def strength(self, epsilon: float) -> float:
         """The strength of the noise at ε, in 1/distance."""
         value = self.check_epsilon(epsilon)
+        # Both are true, so the one that needs less noise is taken.
         certified = self.certificate.strength(value) if self.certificate else 0.0
         return max(certified, self.proved_strength(value))
 

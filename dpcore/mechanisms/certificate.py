@@ -50,6 +50,7 @@ class Certificate:
         """Keep the entries that no other one beats, in ascending order."""
         epsilons = np.asarray(self.epsilons, dtype=np.float64)
         strengths = np.asarray(self.strengths, dtype=np.float64)
+        # By ε; of equal ε the largest strength first, so that the others do not rise above it.
         order = np.lexsort((-strengths, epsilons))
         epsilons, strengths = epsilons[order], strengths[order]
         best = np.maximum.accumulate(strengths)
@@ -94,6 +95,7 @@ def search(evaluate: Callable[[FloatArray], FloatArray], start: FloatArray) -> C
             break
         strengths = np.append(strengths, guesses)
         epsilons = np.append(epsilons, evaluate(guesses))
+    # Kept are the ends, and for each ε of the table the entry that a look-up would take.
     everything = Certificate(epsilons, strengths)
     used = {0, everything.epsilons.size - 1}
     used |= set((np.searchsorted(everything.epsilons, EPSILONS, side="right") - 1).tolist())
@@ -139,7 +141,8 @@ def known_certificate(
     """
     for entry in _bundled():
         if _is(entry, fingerprint, name, settings):
-            return _from_rows(entry["rows"])
+            table = np.array(entry["rows"], dtype=np.float64).reshape(-1, 2)
+            return Certificate(table[:, 0], table[:, 1])
     kept = recall(fingerprint, _kind(name, settings))
     if kept is None or kept.facts.get("settings") != _plain(settings):
         return None
@@ -147,10 +150,10 @@ def known_certificate(
 
 
 def keep_certificate(
-    fingerprint: str, name: str, settings: Mapping[str, Any], found: Certificate
+    fingerprint: str, name: str, settings: Mapping[str, Any], certificate: Certificate
 ) -> bool:
     """Keep a certificate in the cache folder; whether it could be written."""
-    arrays = {"epsilons": found.epsilons, "strengths": found.strengths}
+    arrays = {"epsilons": certificate.epsilons, "strengths": certificate.strengths}
     facts = {"settings": _plain(settings)}
     return keep(fingerprint, _kind(name, settings), Kept(arrays, facts))
 
@@ -160,7 +163,7 @@ def write_certificate(
     fingerprint: str,
     name: str,
     settings: Mapping[str, Any],
-    found: Certificate,
+    certificate: Certificate,
     provenance: Mapping[str, Any],
 ) -> None:
     """Enter a certificate in a JSON file such as the bundled one, in place of an older one."""
@@ -169,7 +172,7 @@ def write_certificate(
         entries = json.loads(path.read_text(encoding="utf-8"))
     entries = [entry for entry in entries if not _is(entry, fingerprint, name, settings)]
     new = {"mechanism": name, "fingerprint": fingerprint, "settings": _plain(settings)}
-    entries.append(new | dict(provenance) | {"rows": found.to_json()})
+    entries.append(new | dict(provenance) | {"rows": certificate.to_json()})
     entries.sort(key=lambda entry: (entry["mechanism"], entry["fingerprint"]))
     write_text(path, json.dumps(entries, indent=1) + "\n")
 
@@ -188,13 +191,8 @@ def _bundled() -> tuple[dict[str, Any], ...]:
 
 
 def _is(entry: Mapping[str, Any], fingerprint: str, name: str, settings: Mapping[str, Any]) -> bool:
-    own = (entry["mechanism"], entry["fingerprint"], entry["settings"])
-    return own == (name, fingerprint, _plain(settings))
-
-
-def _from_rows(rows: list[list[float]]) -> Certificate:
-    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
-    return Certificate(table[:, 0], table[:, 1])
+    entered = (entry["mechanism"], entry["fingerprint"], entry["settings"])
+    return entered == (name, fingerprint, _plain(settings))
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,24 +15,6 @@ IntArray = NDArray[np.int64]
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 
 
-def distance_blocks(
-    vectors: NDArray[np.float32], words: IntArray
-) -> Iterator[tuple[slice, FloatArray]]:
-    """Which of `words` a block holds, and their Euclidean distances to all words, shape (k, n).
-
-    A word that stands several times in a block is computed once.
-
-    Args:
-        vectors: shape (n, d).
-        words: word indices, shape (m,).
-    """
-    step = max(1, _BLOCK_ENTRIES // len(vectors))
-    for start in range(0, words.size, step):
-        part = slice(start, min(start + step, words.size))
-        distinct, inverse = np.unique(words[part], return_inverse=True)
-        yield part, distances(vectors, vectors[distinct])[inverse]
-
-
 def distances_by_word(
     vectors: NDArray[np.float32], words: IntArray, metric: Metric = Metric.EUCLIDEAN
 ) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -51,16 +33,21 @@ def by_word(words: IntArray) -> tuple[list[int], list[IntArray]]:
     return distinct.tolist(), np.split(order, np.cumsum(counts)[:-1])
 
 
+def nearest_of(row: FloatArray, count: int) -> IntArray:
+    """The words at the `count` least distances of a row, nearest first; ties by lowest index."""
+    # Words at the limit itself may be more than there is room for: the stable sort keeps the first.
+    limit = np.partition(row, count - 1)[count - 1]
+    inside = np.flatnonzero(row <= limit)
+    return inside[np.argsort(row[inside], kind="stable")[:count]]
+
+
 def nearest_words(
     vectors: NDArray[np.float32], words: IntArray, count: int
 ) -> tuple[IntArray, FloatArray]:
     """Exact nearest words and their distances, shape (m, count); ties by lowest index."""
     order = np.empty((words.size, count), dtype=np.int64)
     distance = np.empty((words.size, count))
-    for part, rows in distance_blocks(vectors, words):
-        limits = np.partition(rows, count - 1, axis=1)[:, count - 1]
-        for i, (row, limit) in enumerate(zip(rows, limits, strict=True), start=part.start):
-            inside = np.flatnonzero(row <= limit)
-            inside = inside[np.argsort(row[inside], kind="stable")[:count]]
-            order[i], distance[i] = inside, row[inside]
+    for members, row in distances_by_word(vectors, words):
+        nearest = nearest_of(row, count)
+        order[members], distance[members] = nearest, row[nearest]
     return order, distance

@@ -65,12 +65,12 @@ class Law:
     method: str
     draws: int = 0
 
-    def probability(self, output: int | str, at: int = 0) -> float:
-        """P(output | word) at the `at`-th ε; 0 for an output that has none stated.
+    def probability(self, output: int | str, place: int = 0) -> float:
+        """P(output | word); 0 for an output that has none stated.
 
         Args:
             output: the word that comes out, or its index.
-            at: which ε.
+            place: of the ε among `epsilons`.
 
         Raises:
             UnknownWordError: the word is not in the vocabulary; the message names it.
@@ -78,8 +78,8 @@ class Law:
         if isinstance(output, str):
             output = self.lexicon.index(output)
         column = int(np.searchsorted(self.outputs, output))
-        held = column < self.outputs.size and self.outputs[column] == output
-        return float(self.probabilities[at, column]) if held else 0.0
+        stated = column < self.outputs.size and self.outputs[column] == output
+        return float(self.probabilities[place, column]) if stated else 0.0
 
     def entry_error(self, probability: float) -> float:
         """Bound on the error, or on the standard error, of an entry of this size.
@@ -97,11 +97,12 @@ class Law:
         """Nw: the probability that the word stays, shape (E,)."""
         return np.array([self.probability(self.word, e) for e in range(self.epsilons.size)])
 
-    def top(self, count: int, at: int = 0) -> list[tuple[str, float]]:
-        """The most likely words at the `at`-th ε with their probabilities, most likely first."""
-        row = self.probabilities[at]
+    def top(self, count: int, place: int = 0) -> list[tuple[str, float]]:
+        """The most likely words and their probabilities at the ε at this place, likeliest first."""
+        row = self.probabilities[place]
         count = min(count, row.size)
         best = np.argpartition(-row, count - 1)[:count] if count < row.size else np.arange(count)
+        # Of equally likely words the first of the vocabulary.
         best = best[np.lexsort((self.outputs[best], -row[best]))]
         names = self.lexicon.words
         return [(names[self.outputs[j]], float(row[j])) for j in best if row[j] > 0]
@@ -127,8 +128,8 @@ class Law:
 
         kind = "exact" if self.exact else f"estimated, standard error up to {self.error:.2g}"
         pictures = [
-            bars(self.top(_BARS, at), caption=f"ε = {epsilon:g}")
-            for at, epsilon in enumerate(self.epsilons[:_PICTURES].tolist())
+            bars(self.top(_BARS, place), caption=f"ε = {epsilon:g}")
+            for place, epsilon in enumerate(self.epsilons[:_PICTURES].tolist())
         ]
         left = self.epsilons.size - len(pictures)
         notes = [f"{self.method} ({kind})"] + ([f"{left:,} more ε are not shown"] if left else [])

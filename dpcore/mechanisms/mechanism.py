@@ -7,6 +7,9 @@ only), and with which probability (`law`).
 
 Never release outputs of one draw at two ε: the noise cancels. That is why `paths` and `sample`
 are different methods.
+
+Two kinds share nearly all of their answers: where the law is computed (`dpcore.mechanisms.exact`),
+and where noise is added to a vector (`dpcore.mechanisms.additive`).
 """
 
 from __future__ import annotations
@@ -227,10 +230,12 @@ class Mechanism(Settings, ABC):
         return None
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
-        """ln P(y | word) of every word y, shape (n,), of an exact law; −∞ where that underflows."""
-        dense = self.law(word, [epsilon], ranking=ranking).dense(len(self.lexicon))[0]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(dense))
+        """ln P(y | word) of every word y, shape (n,), of a law that is computed.
+
+        Raises:
+            ParameterError: the law of this mechanism is estimated.
+        """
+        raise ParameterError(f"the law of {self.short} is estimated: it has no logarithm")
 
     def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
         """`log_law` and a floor.
@@ -248,6 +253,8 @@ class Mechanism(Settings, ABC):
         if self.log_error is not None:
             logs = self.log_law(word, epsilon, ranking=ranking)
             return logs, self.log_error * np.maximum(np.abs(logs), 1.0), law.method
+        # An error a of p is one of −ln(1 − a/p) of ln p, on the larger side; beyond p/2 it says no
+        # more than that nothing is known of so small a probability.
         probability = law.dense(len(self.lexicon))[0]
         with np.errstate(divide="ignore", over="ignore"):
             logs = np.log(probability)

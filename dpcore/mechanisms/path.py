@@ -82,6 +82,8 @@ class EpsilonPaths:
     @classmethod
     def join(cls, parts: Sequence[EpsilonPaths]) -> EpsilonPaths:
         """The draws of several groups as one, over the range that all of them know."""
+        if not parts:
+            return cls.none()
         width = max(part.breaks.shape[1] for part in parts)
 
         def widen(part: EpsilonPaths) -> tuple[FloatArray, IntArray]:
@@ -128,6 +130,7 @@ def in_epsilon(
     finite = np.isfinite(thresholds)
     breaks = np.where(finite, math.inf, -math.inf)
     positive = finite & (thresholds > 0)  # at t = 0 the break lies at ε = ∞
+    # ε falls as t rises: what ascends in t descends in ε, and is turned round below.
     breaks[positive] = epsilon_of(thresholds[positive])
     # Descending t is ascending ε: the padding comes first and goes to the end. Its outputs
     # repeat the word that holds for the largest t, so a leading −inf break changes nothing.

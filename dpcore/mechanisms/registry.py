@@ -17,12 +17,14 @@ from dpcore.mechanisms.clipped.clipped import (
     ClippedLaplace,
 )
 from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
+from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.response.k_ary import KAryResponse
+from dpcore.mechanisms.response.neighbour import NeighbourResponse
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -36,6 +38,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         RandomProjection,
         TruncatedExponential,
         TemCalibrated,
+        Optimal,
         TruncatedGumbel,
         TruncatedGumbelRepaired,
         ClippedLaplace,
@@ -47,6 +50,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         Adept,
         AdeptManhattan,
         KAryResponse,
+        NeighbourResponse,
     )
 }
 """Registry key ("tem.v1") to class, in the order in which they are shown."""
@@ -82,7 +86,7 @@ def _convert(kind: type[Mechanism], parameter: str, value: object, annotation: s
     """A value of the parameter's declared type, from a string if need be."""
     if not isinstance(value, str) or annotation.startswith("str"):
         return value
-    if value.lower() in {"none", "default"} and "None" in annotation:
+    if value.lower() in {"none", "default", "auto"} and "None" in annotation:
         return None
     try:
         return int(value) if annotation.startswith("int") else float(value)

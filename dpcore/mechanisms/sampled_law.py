@@ -64,6 +64,7 @@ def repaired_rounding(dimension: int, n: int, heads: int, reach: float) -> Round
 
 def weights_rounding(moved: float = 0.0) -> Rounding:
     """For weights whose exponents are off by so much; an exponential is rounded on top of that."""
+    # A factor e^±τ for a weight and for the sum: 2τ for a probability, 4τ for the ratio of two.
     tau = moved + ELEMENTARY
     return Rounding(
         relative=2.0 * tau,

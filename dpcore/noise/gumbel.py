@@ -72,11 +72,13 @@ def truncated_from_uniform(uniform: FloatArray, scale: float, bound: float) -> F
         ParameterError: as `check_truncated`.
     """
     check_truncated(scale, bound)
+    # X = x_lo + shifted, where `shifted` is Exp(1) conditioned to [0, x_hi − x_lo]: memoryless.
     mass = -math.expm1(-_range(scale, bound))
     with np.errstate(divide="ignore"):  # u = 0 without truncation is X = ∞, cut below
         shifted = -np.log1p((uniform - 1.0) * mass)
         ratio = bound / scale
         if ratio < _LARGEST_EXPONENT:
+            # −b·ln(x_lo + shifted) = C − b·ln(1 + shifted·e^{C/b})
             noise = bound - scale * np.log1p(shifted * math.exp(ratio))
         else:
             noise = -scale * np.log(np.clip(shifted, _TINY, -math.log(_TINY)))

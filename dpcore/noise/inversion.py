@@ -67,11 +67,13 @@ def random_words(rng: np.random.Generator, count: int) -> Words:
 
 def shift(outcomes: int) -> int:
     """K for so many weights of at most 1: S stays below 2^64."""
+    # Σ⌈2^K·w⌉ ≤ n·(2^K + 1) < 2^64 for n < 2^bits and K = 63 − bits.
     return WORD_BITS - 1 - outcomes.bit_length()
 
 
 def units(weights: FloatArray, k: int) -> Words:
     """U of each weight, any shape."""
+    # Upwards, so that every outcome owns at least its weight; what is too much is thrown away.
     whole = np.ceil(np.ldexp(weights, k))
     return np.maximum(whole, 1.0, out=whole).astype(np.uint64)
 
@@ -80,6 +82,7 @@ def scaled(words: Words, total: np.uint64) -> Words:
     """⌊S·word/2^64⌋, by the halves of both (there are no 128-bit integers in NumPy)."""
     high, low = words >> _HALF, words & _LOW
     total_high, total_low = total >> _HALF, total & _LOW
+    # Four products of 32 bits; none of the sums below passes 2^64.
     middle = high * total_low + ((low * total_low) >> _HALF)
     other = low * total_high + (middle & _LOW)
     return np.asarray(high * total_high + (middle >> _HALF) + (other >> _HALF))

@@ -64,6 +64,7 @@ def candidate_weights(n: int) -> FloatArray:
     """
     _check(n)
     rate = math.log(n)
+    # Far beyond what is kept: twelve deviations, and 60 more where ln n is small.
     enough = int(rate + 12.0 * math.sqrt(rate) + 60.0)
     weights = _poisson(n, min(n - 1, enough))
     left = np.cumsum(weights[::-1])[::-1]

@@ -36,6 +36,8 @@ def directions(rng: np.random.Generator, family: Radial, count: int, dimension: 
     ball; the L1 family takes the direction of a vector of i.i.d. Laplace coordinates.
     """
     if family is Radial.LAPLACE:
+        # Length and direction of i.i.d. Laplace coordinates are independent, since their density
+        # depends on ‖z‖₁ alone; ‖z‖₁ is a sum of d exponential numbers, hence Gamma(d).
         vectors = rng.laplace(size=(count, dimension))
         norms = np.abs(vectors).sum(axis=1, keepdims=True)
     else:

@@ -40,6 +40,7 @@ def generator(seed: int | None, *key: str | int) -> np.random.Generator:
     """
     if seed is None:
         return _chacha20(secrets.token_bytes(SECRET_BYTES))
+    # A separator that stands in no key: ("a", "bc") and ("ab", "c") are different streams.
     text = "\x1f".join(str(part) for part in key)
     digest = hashlib.sha256(text.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]

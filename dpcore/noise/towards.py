@@ -54,12 +54,15 @@ def exponents(strengths: FloatArray, aim: FloatArray) -> FloatArray:
     moves the sum along the aim by `strength` standard deviations.
     """
     theta = strengths[:, None] * aim / math.sqrt(2.0)
+    # Shrunk as a whole where a coordinate would come too near to 1: the direction stays.
     largest = np.abs(theta).max(axis=1, keepdims=True)
     return np.asarray(theta * np.minimum(1.0, _LARGEST / np.maximum(largest, _LARGEST)))
 
 
 def exponential_directions(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
     """One direction for each row of θ, shape (count, d), ‖u‖₁ = 1."""
+    # Density ∝ e^{−|z|+θz}: rate 1 − θ to the right and 1 + θ to the left, so that the right side
+    # has probability (1/(1−θ))/(1/(1−θ) + 1/(1+θ)) = (1 + θ)/2.
     size = rng.standard_exponential(theta.shape)
     sign = np.where(rng.random(theta.shape) < (1.0 + theta) / 2.0, 1.0, -1.0)
     vectors = sign * size / (1.0 - sign * theta)

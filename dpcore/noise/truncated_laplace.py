@@ -33,6 +33,7 @@ def shifted_out(shift: FloatArray, alpha: float, cut: float) -> FloatArray:
     m(v) = expm1(αv)/(2·expm1(αA)) for v ≤ A, else ½ + (1 − e^{−α(v−A)})/(2(1 − e^{−αA})), at most
     1. Written with e^{−αA} factored out, so that αA = 1000 does not overflow.
     """
+    # At v ≥ 2A the supports are apart and m = 1: `beyond` stops at A.
     v = np.abs(np.asarray(shift, dtype=np.float64))
     below = 1.0 - np.exp(-alpha * cut)
     near = np.minimum(v, cut)

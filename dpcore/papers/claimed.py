@@ -23,7 +23,6 @@ from dpcore.papers.huang2024.claims import published_trlaplace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpcore.audit.profiles.profile import Curve
     from dpcore.audit.settings import AuditSettings
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.clipped.clipped import ClippedMechanism
@@ -47,13 +46,14 @@ PROFILED = ("huang-theorem-3", *_CLIPPED, *_ADEPT)
 _STEPS = 40
 
 
-def allowed_delta(epsilon: float, delta: float, at: FloatArray) -> FloatArray:
+def allowed_delta(epsilon: float, delta: float, epsilons: FloatArray) -> FloatArray:
     """The largest δ(ε′) of any mechanism that is (ε, δ)-private, for each ε′ ≥ 0.
 
     δ for ε′ ≥ ε. Below, 1 − (1 − δ)(1 + e^ε′)/(1 + e^ε): the largest p − e^ε′·q under the claim for
     a set of outputs, p ≤ e^ε·q + δ, and for its complement, 1 − q ≤ e^ε·(1 − p) + δ.
     """
-    x = np.minimum(np.asarray(at, dtype=np.float64), epsilon)
+    x = np.minimum(np.asarray(epsilons, dtype=np.float64), epsilon)
+    # In logarithms, since e^ε overflows beyond 709.
     ratio = np.exp(np.logaddexp(0.0, x) - np.logaddexp(0.0, epsilon))
     return np.asarray(np.where(x < epsilon, 1.0 - (1.0 - delta) * ratio, delta))
 
@@ -96,16 +96,7 @@ def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.D
             mechanism = _CLIPPED[key](lexicon=lexicon, **more)  # type: ignore[arg-type]
         grid = _grid(epsilon, 2.0)
         curve = worst_profile(mechanism, epsilon, grid)
-    return pd.DataFrame(_columns(curve, epsilon, delta), columns=list(COLUMNS))
-
-
-def _grid(epsilon: float, most: float) -> FloatArray:
-    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
-    return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])
-
-
-def _columns(curve: Curve, epsilon: float, delta: float) -> dict[str, object]:
-    return {
+    columns = {
         "epsilon": curve.x,
         "allowed": allowed_delta(epsilon, delta, curve.x),
         "low": curve.low,
@@ -113,3 +104,9 @@ def _columns(curve: Curve, epsilon: float, delta: float) -> dict[str, object]:
         "claimed_epsilon": epsilon,
         "claimed_delta": delta,
     }
+    return pd.DataFrame(columns, columns=list(COLUMNS))
+
+
+def _grid(epsilon: float, most: float) -> FloatArray:
+    """ε′ from 0 to `most` times the claimed ε, which is one of them."""
+    return epsilon * np.union1d(np.linspace(0.0, most, _STEPS + 1), [1.0])

@@ -12,8 +12,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.papers.carvalho2021 import claims as tem
 from dpcore.papers.feyisetan2020 import claims as noise
 from dpcore.papers.habernal2021 import claims as adept
-from dpcore.papers.huang2024 import claims as trlaplace
-from dpcore.papers.huang2024 import claims_clipped as clipped
+from dpcore.papers.huang2024 import claims as clipped
 from dpcore.papers.lecuyer2019 import claims as pixeldp
 from dpcore.papers.ours import claims as calibrated
 from dpcore.papers.xu2021 import claims as gumbel
@@ -32,8 +31,8 @@ def _at_once(claim: Callable[[Lexicon, AuditSettings], Verdict]) -> Claim:
 CLAIMS: dict[str, Claim] = {
     "xu-theorem-1": gumbel.xu_theorem_1,
     "xu-lemma-1": _at_once(gumbel.xu_lemma_1),
-    "huang-theorem-3": _at_once(trlaplace.huang_theorem_3),
-    "huang-theorem-4": _at_once(trlaplace.huang_theorem_4),
+    "huang-theorem-3": _at_once(clipped.huang_theorem_3),
+    "huang-theorem-4": _at_once(clipped.huang_theorem_4),
     "adept-published": _at_once(adept.adept_published),
     "pixeldp-slides": _at_once(pixeldp.pixeldp_slides),
     "gaussian-classical": _at_once(clipped.gaussian_classical),
@@ -49,7 +48,7 @@ CLAIMS: dict[str, Claim] = {
     "pixeldp": _at_once(pixeldp.pixeldp_right),
     "truncated-gumbel-repaired": calibrated.gumbel_repaired,
     "tem-calibrated": calibrated.tem_calibrated,
-    "trlaplace-corrected": _at_once(trlaplace.trlaplace_corrected),
+    "trlaplace-corrected": _at_once(clipped.trlaplace_corrected),
     "adept-a": _at_once(adept.adept_l1_clip),
     "adept-b": _at_once(adept.adept_scaled),
     "adept-c": _at_once(adept.adept_round),
@@ -98,8 +97,8 @@ def all_verdicts(
         ParameterError: a claim is unknown.
     """
     chosen = list(CLAIMS if keys is None else keys)
-    found = []
+    verdicts = []
     for done, key in enumerate(chosen, start=1):
-        found.append(verdict(key, lexicon, settings))
+        verdicts.append(verdict(key, lexicon, settings))
         progress("claims", done, len(chosen))
-    return found
+    return verdicts

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.noise.streams import generator
+from dpcore.papers.written import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.counting import FloatArray
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
@@ -85,8 +87,31 @@ def exercise(key: str, lexicon: Lexicon) -> Exercise:
     return EXERCISES[key](lexicon)
 
 
-def _percent(key: str, question: str, share: float, found: str, near: float = 10.0) -> Exercise:
-    return Exercise(key, question, (), 100 * share, 0, 100, 1, near, " %", found)
+def _filled(
+    key: str,
+    answer: float,
+    *,
+    span: tuple[float, float, float] = (0.0, 0.0, 1.0),
+    near: float = 0.0,
+    unit: str = "",
+    **numbers: Any,
+) -> Exercise:
+    """An exercise with the sentences of `lesson.toml`; `span` is low, high and the step."""
+    sentences = written("lesson.toml")[key]
+    return Exercise(
+        key,
+        sentences["question"].format_map(numbers),
+        tuple(option.format_map(numbers) for option in sentences.get("options", ())),
+        answer,
+        *span,
+        near,
+        unit,
+        sentences["found"].format_map(numbers),
+    )
+
+
+def _percent(key: str, share: float, near: float = 10.0, **numbers: Any) -> Exercise:
+    return _filled(key, 100 * share, span=(0, 100, 1), near=near, unit=" %", **numbers)
 
 
 def _names(lexicon: Lexicon) -> Exercise:
@@ -94,37 +119,26 @@ def _names(lexicon: Lexicon) -> Exercise:
     from dpcore.learn.corpus import teaching_corpus
 
     texts = ordinary_words_of(teaching_corpus(), lexicon)
-    one, two, three = (linking(texts, known) for known in (1, LINKED_WORDS, 3))
-    return _percent(
-        "names",
-        f"From {len(texts):,} short messages and reviews every name, date, place and amount was "
-        "removed. Somebody happens to know two ordinary words of yours, no names. How often is "
-        "yours then the only text that holds both?",
-        two.alone,
-        f"In {two.alone:.0%} of all cases; with one known word in {one.alone:.0%}, with three in "
-        f"{three.alone:.0%}. (Every pair of ordinary words of every text was tried; words such as "
-        "“the” do not count.) Without any name, a few words together mostly single a text out. "
-        "Among more texts more fit, and a few more words are needed.",
-    )
+    one, two, three = (linking(texts, known).alone for known in (1, LINKED_WORDS, 3))
+    return _percent("names", two, texts=len(texts), one=one, two=two, three=three)
 
 
-def _draw(lexicon: Lexicon) -> Exercise:
+def _stays(lexicon: Lexicon, words: Sequence[str], epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """Nw and Sw of Madlib for each of some words."""
     from dpcore.measure.deniability import measure
     from dpcore.measure.words import named
     from dpcore.mechanisms.registry import create
 
-    mechanism, word = create("madlib", lexicon), named(lexicon, [DRAW_WORD])
-    found = measure(mechanism, word, [DRAW_EPSILON], runs=RUNS, repetitions=REPETITIONS)
-    stays, others = float(found.figures.nw[0, 0]), float(found.figures.sw[0, 0])
-    return _percent(
-        "draw",
-        f"Madlib draws fresh noise for “{DRAW_WORD}” a hundred times at ε = {DRAW_EPSILON:g}. How "
-        f"many of the hundred outputs are “{DRAW_WORD}” again?",
-        stays,
-        f"About {100 * stays:.0f} of a hundred on average; a hundred outputs are about "
-        f"{others:.0f} different words. Whoever sees one of them alone cannot be sure which word "
-        "was written, and nobody can take the noise off again: it is drawn once and thrown away.",
-    )
+    mechanism, selection = create("madlib", lexicon), named(lexicon, words)
+    table = measure(mechanism, selection, [epsilon], runs=RUNS, repetitions=REPETITIONS)
+    return table.figures.nw[:, 0], table.figures.sw[:, 0]
+
+
+def _draw(lexicon: Lexicon) -> Exercise:
+    nw, sw = _stays(lexicon, [DRAW_WORD], DRAW_EPSILON)
+    stays, others = float(nw[0]), float(sw[0])
+    numbers: dict[str, Any] = {"word": DRAW_WORD, "epsilon": DRAW_EPSILON, "stays": 100 * stays}
+    return _percent("draw", stays, others=others, **numbers)
 
 
 def _odds(lexicon: Lexicon) -> Exercise:
@@ -133,47 +147,29 @@ def _odds(lexicon: Lexicon) -> Exercise:
     first, second = lexicon.indices(ODDS_WORDS)
     rows = lexicon.vectors[[first]], lexicon.vectors[[second]]
     distance = float(paired_distances(*rows, Metric.EUCLIDEAN)[0])
-    once, twice = math.exp(ODDS_EPSILON * distance), math.exp(2 * ODDS_EPSILON * distance)
-    options = (
-        f"{once:.3g}-fold: the same",
-        f"{2 * once:.3g}-fold: twice as much",
-        f"{twice:.3g}-fold: the square",
-    )
-    return Exercise(
+    once = math.exp(ODDS_EPSILON * distance)
+    return _filled(
         "odds",
-        f"“{ODDS_WORDS[0]}” and “{ODDS_WORDS[1]}” lie {distance:.2f} apart. At ε = "
-        f"{ODDS_EPSILON:g} no output may change the odds between them more than {once:.3g}-fold. "
-        f"And at ε = {2 * ODDS_EPSILON:g}?",
-        options,
         2,
-        found=f"{twice:.3g}-fold. The bound is e to the power of ε times the distance, so doubling "
-        f"ε squares it; at ε = {4 * ODDS_EPSILON:g} it is {math.exp(4 * distance):,.0f}-fold. "
-        "That is what may happen at most; but whoever allows odds of 1 to 1 to become that many to "
-        "1 promises hardly anything.",
+        words=ODDS_WORDS,
+        distance=distance,
+        epsilon=ODDS_EPSILON,
+        double=2 * ODDS_EPSILON,
+        once=once,
+        once_twice=2 * once,
+        square=math.exp(2 * ODDS_EPSILON * distance),
+        fourfold=4 * ODDS_EPSILON,
+        fourth=math.exp(4 * distance),
     )
 
 
 def _crowd(lexicon: Lexicon) -> Exercise:
-    from dpcore.measure.deniability import measure
     from dpcore.measure.density.density import neighbourhood
-    from dpcore.measure.words import named
-    from dpcore.mechanisms.registry import create
 
-    mechanism, words = create("madlib", lexicon), named(lexicon, CROWD_WORDS)
-    found = measure(mechanism, words, [CROWD_EPSILON], runs=RUNS, repetitions=REPETITIONS)
-    stays = found.figures.nw[:, 0].tolist()
-    near = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
-    dense, lonely = CROWD_WORDS
-    return Exercise(
-        "crowd",
-        f"Under Madlib at ε = {CROWD_EPSILON:g}, which of the two words comes out unchanged more "
-        "often, and in this is protected less?",
-        (f"“{dense}”", f"“{lonely}”", "both alike: ε is the same"),
-        float(np.argmax(stays)),
-        found=f"“{lonely}” stays in about {stays[1]:.0%} of draws, “{dense}” in {stays[0]:.0%}. "
-        f"The nearest word to “{lonely}” is {near[1]:.2f} away, to “{dense}” {near[0]:.2f}: in a "
-        "crowd the same noise lands on somebody else sooner.",
-    )
+    stays = _stays(lexicon, CROWD_WORDS, CROWD_EPSILON)[0].tolist()
+    gaps = [neighbourhood(lexicon, int(w)).nearest for w in lexicon.indices(CROWD_WORDS)]
+    numbers: dict[str, Any] = {"epsilon": CROWD_EPSILON, "words": CROWD_WORDS, "stays": stays}
+    return _filled("crowd", float(np.argmax(stays)), gaps=gaps, **numbers)
 
 
 def _price(_: Lexicon) -> Exercise:
@@ -182,33 +178,25 @@ def _price(_: Lexicon) -> Exercise:
 
     table = read_recorded("teaching-corpus").table
     where = {"learner": "tf-idf", "data": "sentiment", "tested_on": "clean"}
-    before = baseline(table, "accuracy", **where)
-    majority = baseline(table, "majority", data="sentiment")
+    before = baseline(table, "accuracy", **where).mean
+    majority = baseline(table, "majority", data="sentiment").mean
     after = _at(curves(table, "accuracy", **where))
-    stays = _at(curves(table, "nw"))
     return _percent(
         "price",
-        f"A classifier that learned from our reviews and messages tells praise from blame in "
-        f"{before.mean:.0%} of new, unchanged texts; always saying the commoner one, in "
-        f"{majority.mean:.0%}. Now TEM at ε = {PRICE_EPSILON:g} exchanges the words that it "
-        f"learns from, and {stays:.0%} of them stay. How often is it right about unchanged texts "
-        "then?",
         after,
-        f"In {after:.0%} of new, unchanged texts, on average over the trials of a recorded "
-        "experiment. What is left of its advantage over saying the commoner one "
-        f"is {_left(before.mean, majority.mean, after):.0%}. That is the price; the page Utility "
-        "shows it over ε, and what the classifier gave away of its texts.",
         near=5.0,
+        epsilon=PRICE_EPSILON,
+        before=before,
+        majority=majority,
+        stays=_at(curves(table, "nw")),
+        after=after,
+        left=(after - majority) / (before - majority),
     )
 
 
-def _at(found: pd.DataFrame) -> float:
-    rows = found[(found["mechanism"] == PRICE_MECHANISM) & (found["epsilon"] == PRICE_EPSILON)]
+def _at(means: pd.DataFrame) -> float:
+    rows = means[(means["mechanism"] == PRICE_MECHANISM) & (means["epsilon"] == PRICE_EPSILON)]
     return float(rows["mean"].iloc[0])
-
-
-def _left(before: float, least: float, after: float) -> float:
-    return (after - least) / (before - least)
 
 
 def _claim(lexicon: Lexicon) -> Exercise:
@@ -216,24 +204,16 @@ def _claim(lexicon: Lexicon) -> Exercise:
     from dpcore.papers.claims import verdict
 
     settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=CLAIM_LATENT)
-    numbers = verdict("adept-published", lexicon, settings).numbers
-    true = float(numbers["true epsilon"])
-    options = (
-        f"{CLAIM_EPSILON:g}, as claimed",
-        f"{2 * CLAIM_EPSILON:g}, twice as much",
-        f"{true:g}",
-        f"{CLAIM_LATENT:g}",
-    )
-    return Exercise(
+    true = float(verdict("adept-published", lexicon, settings).numbers["true epsilon"])
+    return _filled(
         "claim",
-        f"ADePT sums up a text in {CLAIM_LATENT} numbers, shortens this vector to a given length, "
-        f"adds Laplace noise and promises ε = {CLAIM_EPSILON:g}. Which ε is true?",
-        options,
         2,
-        found=f"{true:g}, the square root of {CLAIM_LATENT} times the promise: odds may change "
-        f"{math.exp(true):,.0f}-fold, not {math.exp(CLAIM_EPSILON):.2g}-fold. The proof measured "
-        "one kind of distance and drew noise for another. It does not show in a few outputs: "
-        "such a mistake is found by calculation (Habernal 2021).",
+        latent=CLAIM_LATENT,
+        epsilon=CLAIM_EPSILON,
+        double=2 * CLAIM_EPSILON,
+        true=true,
+        odds=math.exp(true),
+        promised=math.exp(CLAIM_EPSILON),
     )
 
 
@@ -251,23 +231,12 @@ def _proof(_: Lexicon) -> Exercise:
     data, rng = digits(), generator(PROOF_SEED, "digits")
     model = train_digits(Accounting.ANALYTIC, PROOF_SCALE, 2.0, rng)
     scores = draw_scores(model.scores, model.layer, data.test, PROOF_DRAWS, rng)
-    found = certify(model.layer, score_bounds(scores, PROOF_ERROR, Bound.CLOPPER_PEARSON))
+    certified = certify(model.layer, score_bounds(scores, PROOF_ERROR, Bound.CLOPPER_PEARSON))
     sizes = [0.0, PROOF_SIZE, 2 * PROOF_SIZE]
-    right, small, large = certified_accuracy(found, model.places(data.test_labels), sizes)
-    return _percent(
-        "proof",
-        f"A classifier of {data.test.shape[0]} handwritten digits has noise built in: it looks "
-        f"{PROOF_DRAWS} times, each time through other noise, and takes what it sees on average. "
-        f"{right:.0%} of them it reads right, so clearly that chance can hardly be the reason. "
-        "For how many can it be proved that no change of the picture by a length of "
-        f"{PROOF_SIZE:g} or less (a white pixel made black has length 1) makes it wrong?",
-        small,
-        f"For {small:.0%}; for changes twice as long, for {large:.0%}. The proof is the promise of "
-        "privacy read the other way: if no output says much about which of two near pictures went "
-        "in, no small change turns the vote. What is proved is about the average over all noise; "
-        f"each statement is wrong with probability {PROOF_ERROR:g} at most, for its "
-        f"{PROOF_DRAWS} looks are a sample.",
-    )
+    right, small, large = certified_accuracy(certified, model.places(data.test_labels), sizes)
+    shares = {"right": right, "small": small, "large": large}
+    facts = {"digits": data.test.shape[0], "draws": PROOF_DRAWS, "size": PROOF_SIZE}
+    return _percent("proof", small, error=PROOF_ERROR, **facts, **shares)
 
 
 def _choose(lexicon: Lexicon) -> Exercise:
@@ -282,23 +251,14 @@ def _choose(lexicon: Lexicon) -> Exercise:
         return float(channel.staying(epsilon).mean())
 
     epsilon = float(brentq(lambda e: stays(e) - GOAL, *_EPSILONS, xtol=1e-4))
-    return Exercise(
-        "choose",
-        f"You publish texts with TEM. An attacker names the word that came out, and shall be right "
-        f"at most once in {1 / GOAL:.0f} times. Which is the largest ε that you can allow?",
-        (),
-        epsilon,
-        *_EPSILONS,
-        0.05,
-        0.15,
-        "",
-        f"ε = {epsilon:.2f}, on average over all {len(lexicon):,} words, each as likely as any "
-        f"other. At ε = 2 the attacker is right in {stays(2.0):.0%} of cases, at 2.5 in "
-        f"{stays(2.5):.0%}, at 3 in {stays(3.0):.0%}: a small step in ε is a large one in privacy. "
-        "That is what TEM does, not what ε promises; and an attacker who knows more, such as the "
-        "words around, is right more often. That is why ε is chosen by what an attacker gets, on "
-        "your words, and not by custom.",
-    )
+    shares = [stays(e) for e in (2.0, 2.5, 3.0)]
+    numbers: dict[str, Any] = {
+        "times": 1 / GOAL,
+        "epsilon": epsilon,
+        "n": len(lexicon),
+        "stays": shares,
+    }
+    return _filled("choose", epsilon, span=(*_EPSILONS, 0.05), near=0.15, **numbers)
 
 
 EXERCISES: dict[str, Callable[[Lexicon], Exercise]] = {

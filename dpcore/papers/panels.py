@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.huang2024.printed import figure_nw
+from dpcore.plots.deniability.recorded import COLUMNS
 from dpcore.study.reading import Figures
 
 if TYPE_CHECKING:
@@ -17,19 +18,7 @@ if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded
 
 TRADE = "trade"
-_CURVE = (
-    "curve",
-    "mechanism",
-    "method",
-    "epsilon",
-    "mean",
-    "standard_error",
-    "standard_deviation",
-    "q05",
-    "q95",
-    "words",
-    "runs",
-)
+_CURVE = COLUMNS[:-1]  # all but the layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +64,7 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
             row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": "paper"}
             row |= {"method": "the paper", "words": 0, "runs": 0}
             rows = [row | {"epsilon": e, "mean": mean} for e, mean in printed.items()]
-            parts.append(pd.DataFrame(rows).reindex(columns=[*_CURVE, "layer"]))
+            parts.append(pd.DataFrame(rows).reindex(columns=list(COLUMNS)))
     kinds = {"words": "int64", "runs": "int64"}
     kinds |= dict.fromkeys(_CURVE[3:9], "float64")
     return pd.concat([part.astype(kinds) for part in parts], ignore_index=True)

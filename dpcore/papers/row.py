@@ -1,12 +1,22 @@
-"""One row of the table of paper against measurement, and how its numbers are written."""
+"""One row of the table of paper against measurement, and how its numbers are written.
+
+The sentences of a paper's rows stand in `comparison.toml` beside its modules, a table a row; what a
+module computes fills the gaps. A gap is named as `str.format` has it: "{half:.3g}", "{top[mean]}".
+A name that is not computed is another sentence of the file, for what several rows say.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
+from dpcore.papers.written import written
 from dpcore.plots.layout import number
+
+if TYPE_CHECKING:
+    from dpcore.study.reading import Figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +42,39 @@ class Row:
     reason: str
 
 
-def signed(difference: float) -> str:
+class _Filling(dict[str, Any]):
+    """The numbers of a row; another name is that of a sentence, filled with the same numbers."""
+
+    def __init__(self, sentences: dict[str, Any], numbers: dict[str, Any]) -> None:
+        super().__init__(numbers)
+        self._sentences = sentences
+
+    def __missing__(self, name: str) -> str:
+        return str(self._sentences[name].format_map(self))
+
+
+def compared(paper: str, key: str, figures: Figures, **numbers: Any) -> Row:
+    """A row of a paper, its sentences filled with numbers.
+
+    Args:
+        paper: the package of the paper.
+        key: of the row in the paper's file. A field that it leaves out (`said`, `ours`,
+            `difference`, ...) is the number of that name; no `difference` is "".
+        figures: that the numbers are read from; in a sentence "figures", and "option" for the
+            options of its plan.
+        numbers: what fills the gaps.
+    """
+    sentences = written(f"{paper}/comparison.toml")
+    options = {} if figures.entry.of_words else dict(figures.entry.plan["options"])
+    given = {"difference": "", "figures": figures, "option": options} | numbers
+    filling = _Filling(sentences, given)
+    row = {field.name: "{" + field.name + "}" for field in fields(Row)} | sentences[key]
+    return Row(**{name: text.format_map(filling) for name, text in row.items()})
+
+
+def signed(difference: float, form: str = "+.3g") -> str:
     """A difference with its sign, three digits."""
-    return f"{difference:+.3g}".replace("-", "−")
+    return f"{difference:{form}}".replace("-", "−")
 
 
 def differences(ours: Iterable[float], paper: Iterable[float]) -> str:

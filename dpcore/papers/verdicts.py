@@ -46,7 +46,7 @@ class RecordedVerdicts:
 
     def of(self, key: str) -> Verdict | None:
         """The verdict on one claim, or None if it was not recorded."""
-        return next((one for one in self.verdicts if one.key == key), None)
+        return next((verdict for verdict in self.verdicts if verdict.key == key), None)
 
 
 def summary(
@@ -58,7 +58,7 @@ def summary(
         "fingerprint": lexicon.fingerprint,
         "version": __version__,
         "settings": dataclasses.asdict(settings),
-        "verdicts": [one.to_dict() for one in verdicts],
+        "verdicts": [verdict.to_dict() for verdict in verdicts],
     }
 
 
@@ -96,14 +96,14 @@ def read_recorded(path: Path | None = None) -> RecordedVerdicts:
     """
     place = bundled_file() if path is None else path
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        record = json.loads(place.read_text(encoding="utf-8"))
         return RecordedVerdicts(
-            command=str(found["command"]),
-            lexicon=str(found["lexicon"]),
-            fingerprint=str(found["fingerprint"]),
-            version=str(found["version"]),
-            settings=AuditSettings(**found["settings"]),
-            verdicts=tuple(Verdict.from_dict(row) for row in found["verdicts"]),
+            command=str(record["command"]),
+            lexicon=str(record["lexicon"]),
+            fingerprint=str(record["fingerprint"]),
+            version=str(record["version"]),
+            settings=AuditSettings(**record["settings"]),
+            verdicts=tuple(Verdict.from_dict(row) for row in record["verdicts"]),
         )
     except (OSError, *FIELDS) as error:
         raise ParameterError(

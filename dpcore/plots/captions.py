@@ -29,14 +29,6 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
 
 
 def tally_caption(word: str, kept: int, different: int, draws: int, title: str) -> str:
-    """What the tally of many draws shows.
-
-    Args:
-        word: the input.
-        kept: draws in which it stayed.
-        different: number of different outputs.
-        draws: how many draws.
-        title: of the mechanism.
-    """
+    """What many draws show: in how many the word stayed, and how many different outputs came."""
     outputs = "1 different word" if different == 1 else f"{different} different words"
     return f"{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}."

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, plain, probability_text
+from dpcore.plots.layout import axis, factor_text, plain, probability_text
 from dpcore.plots.style import style_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import drawn
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row an output, most likely first; `error` is a standard error, or a bound on the error where
@@ -20,11 +19,7 @@ COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "di
 def law_figure(table: pd.DataFrame) -> go.Figure:
     """Draw one horizontal bar an output; an estimate carries ±2 standard errors.
 
-    Args:
-        table: the columns `COLUMNS`, of one mechanism and one word.
-
-    Returns:
-        A figure; the word itself is outlined, the other outputs are filled.
+    The word itself is outlined, the other outputs are filled. The table is of one word.
     """
     style = style_of(str(table["mechanism"].iloc[0]))
     stays = (table["output"] == table["word"]).tolist()
@@ -44,37 +39,40 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
         },
     )
     if not bool(table["exact"].all()):
-        bars.error_x = {
-            "type": "data",
-            "symmetric": False,
-            "array": (2 * table["error"]).tolist(),
-            "arrayminus": (2 * table["error"]).clip(upper=table["probability"]).tolist(),
-            "thickness": 1.5,
-        }
-    return go.Figure(
+        error = 2 * table["error"]
+        below = error.clip(upper=table["probability"])  # no probability is below 0
+        bars.error_x = {"type": "data", "symmetric": False, "thickness": 1.5}
+        bars.error_x.update(array=error.tolist(), arrayminus=below.tolist())
+    return drawn(
         bars,
-        base_layout(
-            height=64 + 30 * len(table),
-            dragmode=False,
-            xaxis=axis("probability", rangemode="tozero"),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
-        ),
+        height=64 + 30 * len(table),
+        xaxis=axis("probability", rangemode="tozero"),
+        yaxis=axis(autorange="reversed", showgrid=False, type="category"),
     )
 
 
-def law_caption(table: pd.DataFrame, stay: tuple[float, float, float], method: str) -> str:
-    """What the bars of the likely outputs show.
+def law_caption(
+    table: pd.DataFrame,
+    stay: tuple[float, float, float],
+    method: str,
+    log_change: float = -math.inf,
+) -> str:
+    """What the bars of `law_figure` show.
 
     Args:
-        table: as for `law_figure`.
+        table: as there.
         stay: probability that the word stays, with the ends of its interval.
         method: how the probabilities were found.
+        log_change: ln of the probability that it does not stay; −∞ where that is not known.
     """
     word = str(table["word"].iloc[0])
     best = table.iloc[0]
     shown = float(table["probability"].sum())
     how = "exact" if bool(table["exact"].all()) else "estimated"
     stays = probability_text(*stay)
+    # No private mechanism keeps a word for certain: what is missing from 1 is shown, however small.
+    if stays == "1" and log_change > -math.inf:
+        stays = f"1 − {factor_text(log_change)}"
     first = (
         f"“{word}” stays with probability {stays}"
         if best["output"] == word

@@ -7,12 +7,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 """Names of curves in lines above the figure, where a phone has room for them."""
 LEGEND_CLOSE = {"orientation": "h", "x": 0.0, "y": 1.0, "yanchor": "bottom"}
 """The same right on top of the figure."""
+NAMED: dict[str, Any] = {"legend": LEGEND, "margin": {"l": 8, "r": 16, "t": 90, "b": 8}}
+"""What a figure is drawn with whose legend may take three lines above it."""
 _USUAL, _LARGE = 13, 16  # pixels: of the theme (12 to 14), and for a projector
 
 
@@ -24,28 +27,19 @@ def plain(text: str) -> str:
 def base_layout(**more: object) -> dict[str, Any]:
     """A layout of the common settings; `more` adds to it or replaces a setting.
 
-    No font and no background are set: the page's theme gives them, light or dark.
+    A figure has a legend if one is given. No font and no background are set: the page's theme
+    gives them, light or dark.
     """
     settings: dict[str, Any] = {
         "margin": {"l": 8, "r": 16, "t": 8, "b": 8},
-        "showlegend": False,
+        "showlegend": "legend" in more,
+        # A finger that scrolls the page must not draw a box on a figure.
+        "dragmode": False,
         "bargap": 0.35,
         "hoverlabel": {"align": "left"},
         "uirevision": "keep",
     }
     return settings | more
-
-
-def named_layout(height: int, **more: object) -> dict[str, Any]:
-    """A layout whose curves are named in a legend of up to three lines above them."""
-    return base_layout(
-        height=height,
-        margin={"l": 8, "r": 16, "t": 90, "b": 8},
-        dragmode=False,
-        showlegend=True,
-        legend=LEGEND,
-        **more,
-    )
 
 
 def enlarged(figure: go.Figure) -> go.Figure:
@@ -70,6 +64,26 @@ def axis(title: str | None = None, **more: object) -> dict[str, Any]:
     if title is not None:
         settings["title"] = {"text": title}
     return settings | more
+
+
+def epsilon_axis(title: str, epsilons: pd.Series, logarithm: bool) -> dict[str, Any]:
+    """The ε axis from the smallest to the largest ε: evenly in ln ε, or in decades of ε."""
+    ends = epsilons.min(), epsilons.max()
+    if logarithm:
+        return axis(title, fixedrange=True, range=[math.log(end) for end in ends])
+    # Plotly takes the ends of a logarithmic axis as powers of ten.
+    powers = [math.log10(end) for end in ends]
+    return axis(title, fixedrange=True, range=powers, type="log", dtick=1)
+
+
+def epsilon_hover(logarithm: bool) -> str:
+    """The ε of a point in its hover text, on either axis."""
+    return f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
+
+
+def note(text: str, x: float, y: float, **more: object) -> dict[str, Any]:
+    """Text in a figure without an arrow, as one of Plotly's annotations."""
+    return {"text": text, "x": x, "y": y, "showarrow": False} | more
 
 
 def powers_of_ten(low: float, high: float, most: int = 8) -> tuple[list[float], list[str]]:

@@ -60,6 +60,7 @@ class Frame:
     def across(self, x: float, back: float) -> str:
         """A CSS length from the left edge of the figure to a value, less `back` pixels."""
         low, high = self.x
+        # The width of the figure is the browser's to know: a share of what it turns out to be.
         share = min(max((x - low) / (high - low), 0.0), 1.0)
         wide = self.left + self.right
         return f"calc({self.left - back:g}px + {share:.5f} * (100% - {wide}px))"
@@ -73,11 +74,8 @@ def mark(frame: Frame, x: float, points: Iterable[tuple[float, str]]) -> str:
         x: where the line stands, in units of the x axis.
         points: y in units of its axis, and colour: the rings.
     """
-    up = frame.height - frame.top
-    line = (
-        f'<div style="position:absolute;left:{frame.across(x, _LINE / 2)};top:-{up}px;'
-        f'height:{frame.inner}px;border-left:{_LINE}px dotted {GREY}"></div>'
-    )
+    look = f"height:{frame.inner}px;border-left:{_LINE}px dotted {GREY}"
+    line = placed(frame.across(x, _LINE / 2), frame.height - frame.top, look)
     return laid([line, *(_ring(frame, x, y, colour) for y, colour in points)])
 
 
@@ -101,11 +99,14 @@ def laid(parts: Iterable[str]) -> str:
     return f'<div aria-hidden="true" style="{style}">{"".join(parts)}</div>'
 
 
+def placed(left: str, up: float | str, look: str) -> str:
+    """HTML of one part: how far from the left as CSS, how far up in pixels, and its CSS."""
+    return f'<div style="position:absolute;left:{left};top:-{up}px;{look}"></div>'
+
+
 def _ring(frame: Frame, x: float, y: float, colour: str) -> str:
     size = _RING + _STROKE
-    place = frame.bottom + frame.pixels_up(y) + size / 2
-    return (
-        f'<div style="position:absolute;left:{frame.across(x, size / 2)};top:-{place:.1f}px;'
-        f"width:{size}px;height:{size}px;box-sizing:border-box;border-radius:50%;"
-        f'border:{_STROKE}px solid {colour}"></div>'
-    )
+    up = frame.bottom + frame.pixels_up(y) + size / 2
+    look = f"width:{size}px;height:{size}px;box-sizing:border-box;border-radius:50%;"
+    look += f"border:{_STROKE}px solid {colour}"
+    return placed(frame.across(x, size / 2), f"{up:.1f}", look)

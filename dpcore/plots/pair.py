@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number, plain, probability_text
+from dpcore.plots.layout import axis, number, plain, probability_text
 from dpcore.plots.mark import Frame, rings
-from dpcore.plots.style import GREY, name_tag, short_name, style_of
-from dpcore.plots.traces import curve
+from dpcore.plots.style import name_tag, short_name, style_of
+from dpcore.plots.traces import curve, drawn, line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
@@ -35,51 +35,30 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
 
     Since neither axis is ε, mechanisms whose ε means different things may share the figure. The
     chosen ε is no part of it: `pair_mark` is laid over the figure.
-
-    Args:
-        table: the columns `COLUMNS`, of one pair of words.
-
-    Returns:
-        A figure with the diagonal and one trace a mechanism.
     """
-    words, frame = _words(table), _frame(table)
+    frame, words = _frame(table), [plain(word) for word in _words(table)]
+    diagonal = line([0, 1], [0, 1], "both alike", dash="dot")
+    stays = f"{words[0]} stays: %{{x:.3g}}<br>{words[1]} stays: %{{y:.3g}}"
     traces = [
-        go.Scatter(
-            x=[0, 1],
-            y=[0, 1],
-            name="both alike",
-            mode="lines",
-            hoverinfo="skip",
-            line={"width": 2, "dash": "dot", "color": GREY},
-        )
-    ]
-    stays = "<br>".join(
-        f"{plain(word)} stays: %{{{a}:.3g}}" for word, a in zip(words, "xy", strict=True)
-    )
-    traces += [
         curve(
             pair.first.round(5),
             pair.second.round(5),
             style_of(pair.mechanism),
+            f"ε = %{{customdata:.4~g}}<br>{stays}",
             shown=12,
             customdata=pair.epsilons,
             name=name_tag(pair.mechanism),
-            hovertemplate=f"ε = %{{customdata:.4~g}}<br>{stays}",
         )
         for pair in _curves(table)
     ]
-    return go.Figure(
-        traces,
-        base_layout(
-            dragmode=False,
-            showlegend=True,
-            # Names below each other: as high on every screen, and no name is cut off.
-            legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-            xaxis=axis(f"Nw of “{plain(words[0])}”", **frame.axis(_SPAN)),
-            yaxis=axis(f"Nw of “{plain(words[1])}”", **frame.axis(_SPAN)),
-            height=frame.height,
-            margin=frame.layout["margin"] | {"autoexpand": False},
-        ),
+    return drawn(
+        [diagonal, *traces],
+        # Names below each other: as high on every screen, and no name is cut off.
+        legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        xaxis=axis(f"Nw of “{words[0]}”", **frame.axis(_SPAN)),
+        yaxis=axis(f"Nw of “{words[1]}”", **frame.axis(_SPAN)),
+        height=frame.height,
+        margin=frame.layout["margin"] | {"autoexpand": False},
     )
 
 
@@ -90,17 +69,17 @@ def _frame(table: pd.DataFrame) -> Frame:
     return Frame(_SPAN, _SPAN, top + _INNER + below, right=16, top=top, bottom=below)
 
 
-def pair_mark(table: pd.DataFrame, at: Mapping[str, float]) -> str:
+def pair_mark(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
     """The chosen ε over `pair_figure`: a ring on the curve of every mechanism measured there.
 
     Args:
         table: the columns `COLUMNS`.
-        at: the chosen ε of each mechanism.
+        epsilons: the chosen ε of each mechanism.
 
     Returns:
         HTML to stand directly below the figure.
     """
-    places = ((pair, pair.place(at)) for pair in _curves(table))
+    places = ((pair, pair.place(epsilons)) for pair in _curves(table))
     return rings(
         _frame(table),
         [
@@ -113,48 +92,46 @@ def pair_mark(table: pd.DataFrame, at: Mapping[str, float]) -> str:
 
 def pair_alt(table: pd.DataFrame) -> str:
     """What the figure shows at all ε: it stands still while the sliders move."""
-    one, two = _words(table)
+    first, second = _words(table)
     names = ", ".join(short_name(pair.mechanism) for pair in _curves(table))
-    return f"How often “{two}” stays over how often “{one}” stays, one curve a mechanism: {names}."
+    return (
+        f"How often “{second}” stays over how often “{first}” stays, one curve a mechanism: "
+        f"{names}."
+    )
 
 
-def pair_caption(table: pd.DataFrame, at: Mapping[str, float]) -> str:
-    """Which mechanism treats the two words differently, in the numbers of the figure.
-
-    Args:
-        table: the columns `COLUMNS`.
-        at: the chosen ε of each mechanism.
-    """
-    one, two = _words(table)
-    said, gaps = [], {}
+def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> str:
+    """Which mechanism treats the words differently, in the numbers of the figure and its mark."""
+    first, second = _words(table)
+    sentences, gaps = [], {}
     for pair in _curves(table):
-        name, here = short_name(pair.mechanism), pair.place(at)
+        name, here = short_name(pair.mechanism), pair.place(epsilons)
         apart = np.abs(pair.second - pair.first)
         widest = int(apart.argmax())
         gaps[name] = float(apart[widest])
         now = ""
         if here is not None:
             now = (
-                f"at ε = {number(float(pair.epsilons[here]))} “{one}” stays with probability "
-                f"{pair.said(0, here)}, “{two}” with {pair.said(1, here)}; "
+                f"at ε = {number(float(pair.epsilons[here]))} “{first}” stays with probability "
+                f"{pair.text(0, here)}, “{second}” with {pair.text(1, here)}; "
             )
-        said.append(
+        sentences.append(
             f"{name}: {now}over all measured ε the two are at most {gaps[name]:.2g} apart "
             f"(at ε = {number(float(pair.epsilons[widest]))})."
         )
-    return " ".join([_verdict(gaps, one, two), *said])
+    return " ".join([_verdict(gaps, first, second), *sentences])
 
 
-def _verdict(gaps: dict[str, float], one: str, two: str) -> str:
+def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
     ordered = sorted(gaps, key=lambda name: -gaps[name])
-    first, last = ordered[0], ordered[-1]
-    start = f"The same ε treats “{one}” and “{two}” most differently under {first}"
-    if len(ordered) == 1:  # nothing to compare with
-        return f"{start} (Nw differs by up to {gaps[first]:.2g})."
-    return (
-        f"{start} (Nw differs by up to {gaps[first]:.2g}) and least under {last} (by up to "
-        f"{gaps[last]:.2g})."
+    most, least = ordered[0], ordered[-1]
+    start = (
+        f"The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
+        f"up to {gaps[most]:.2g})"
     )
+    if len(ordered) == 1:  # nothing to compare with
+        return f"{start}."
+    return f"{start} and least under {least} (by up to {gaps[least]:.2g})."
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:
@@ -171,15 +148,15 @@ class _Curve:
     second: FloatArray
     ends: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
-    def said(self, word: int, place: int) -> str:
+    def text(self, word: int, place: int) -> str:
         """Nw of the first (0) or the second (1) word at one ε."""
         value = (self.first, self.second)[word][place]
         return probability_text(float(value), *(float(end[place]) for end in self.ends[word]))
 
-    def place(self, at: Mapping[str, float]) -> int | None:
+    def place(self, epsilons: Mapping[str, float]) -> int | None:
         """Position of the chosen ε, if it was measured."""
-        found = np.flatnonzero(self.epsilons == at.get(self.mechanism))
-        return int(found[0]) if found.size else None
+        places = np.flatnonzero(self.epsilons == epsilons.get(self.mechanism))
+        return int(places[0]) if places.size else None
 
 
 def _curves(table: pd.DataFrame) -> list[_Curve]:
@@ -191,8 +168,8 @@ def _curves(table: pd.DataFrame) -> list[_Curve]:
     curves, start = [], 0
     for name in dict.fromkeys(names):
         middle, end = start + names.count(name) // 2, start + names.count(name)
-        one, two = slice(start, middle), slice(middle, end)
-        ends = ((low[one], high[one]), (low[two], high[two]))
-        curves.append(_Curve(str(name), epsilon[one], nw[one], nw[two], ends))
+        first, second = slice(start, middle), slice(middle, end)
+        ends = ((low[first], high[first]), (low[second], high[second]))
+        curves.append(_Curve(str(name), epsilon[first], nw[first], nw[second], ends))
         start = end
     return curves

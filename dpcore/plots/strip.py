@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.layout import axis, base_layout, plain
 from dpcore.plots.style import INK, SCALES, name_tag, style_of, tint
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 COLUMNS = (
-    "mechanism",
-    "title",
-    "meaning",
-    "word",
-    "from_epsilon",
-    "to_epsilon",
-    "output",
-    "distance",
+    "mechanism", "title", "meaning", "word", "from_epsilon", "to_epsilon", "output", "distance",
     "exact",
-)
+)  # fmt: skip
 """One row a piece: `output` holds for from_epsilon ≤ ε < to_epsilon of this draw; `distance` is
 the Euclidean distance of the output from the word, `exact` whether the two ends are exact."""
 
@@ -49,20 +39,22 @@ def strip_figure(
     groups = [m for m in EpsilonMeaning if m in ranges and (table["meaning"] == m).any()]
     counts = [table.loc[table["meaning"] == m, "mechanism"].nunique() for m in groups]
     height = sum(counts) * _ROW_PIXELS + len(groups) * _PANEL_PIXELS
-    figure = go.Figure(layout=base_layout(height=height, barmode="overlay", dragmode=False))
+    figure = go.Figure(layout=base_layout(height=height, barmode="overlay"))
     top = 1.0
     for number, (meaning, count) in enumerate(zip(groups, counts, strict=True), start=1):
         suffix = "" if number == 1 else str(number)
         share = (count * _ROW_PIXELS + _PANEL_PIXELS) / height
+        # Most of what a panel has beside its rows is the room for the axis below them.
         domain = (max(0.0, top - share + 0.72 * _PANEL_PIXELS / height), top)
         top -= share
-        low, high = (math.log10(value) for value in ranges[meaning])
         logarithmic = meaning is EpsilonMeaning.METRIC_LOG
-        x = {"range": [low, high], "type": "log", "dtick": 1, "anchor": f"y{suffix}"}
-        if logarithmic:
-            low, high = (math.log(value) for value in ranges[meaning])
-            x = {"range": [low, high], "anchor": f"y{suffix}"}
-        figure.layout[f"xaxis{suffix}"] = axis(SCALES[meaning].axis, **x)
+        scale = math.log if logarithmic else math.log10
+        figure.layout[f"xaxis{suffix}"] = axis(
+            SCALES[meaning].axis,
+            range=[scale(epsilon) for epsilon in ranges[meaning]],
+            anchor=f"y{suffix}",
+            **{} if logarithmic else {"type": "log", "dtick": 1},
+        )
         figure.layout[f"yaxis{suffix}"] = axis(
             domain=domain,
             anchor=f"x{suffix}",
@@ -81,6 +73,8 @@ def _bars(
 ) -> go.Bar:
     style = style_of(key)
     inside = rows[(rows["to_epsilon"] > ends[0]) & (rows["from_epsilon"] < ends[1])]
+    # Bars are placed by base and length: on an axis of ln ε both are logarithms, on Plotly's
+    # logarithmic axis both are ε.
     start = inside["from_epsilon"].clip(lower=ends[0])
     stop = inside["to_epsilon"].clip(upper=ends[1])
     if logarithmic:
@@ -118,11 +112,7 @@ def _bars(
 
 
 def strip_caption(table: pd.DataFrame) -> str:
-    """What the ε-strip shows: from which ε on the word stays, for each mechanism.
-
-    Args:
-        table: the columns `COLUMNS`, of one word.
-    """
+    """What the ε-strip of one word shows: from which ε on it stays, for each mechanism."""
     word = str(table["word"].iloc[0])
     sentences = []
     for _, rows in table.groupby("mechanism", sort=False):

@@ -20,24 +20,11 @@ PURPLE = "#CC79A7"
 GREY = "#7A8691"
 
 GLYPHS = {
-    "circle": "●",
-    "square": "■",
-    "diamond": "◆",
-    "cross": "✚",
-    "x": "✖",
-    "triangle-up": "▲",
-    "triangle-down": "▼",
-    "triangle-left": "◀",
-    "triangle-right": "▶",
-    "pentagon": "⬟",
-    "hexagon": "⬢",
-    "star": "★",
-    "hourglass": "⧗",
-    "bowtie": "⧓",
-    "triangle-se": "◢",
-    "triangle-sw": "◣",
-    "octagon": "⯃",
-}
+    "circle": "●", "square": "■", "diamond": "◆", "cross": "✚", "x": "✖",
+    "triangle-up": "▲", "triangle-down": "▼", "triangle-left": "◀", "triangle-right": "▶",
+    "pentagon": "⬟", "hexagon": "⬢", "star": "★", "hourglass": "⧗", "bowtie": "⧓",
+    "triangle-se": "◢", "triangle-sw": "◣", "octagon": "⯃",
+}  # fmt: skip
 """Plotly's marker symbols and the characters that look like them in running text."""
 
 
@@ -105,6 +92,7 @@ def style_of(mechanism: str) -> Style:
     short = short_name(mechanism)
     if short in _STYLES:
         return _STYLES[short]
+    # The sum of its bytes: Python's own hash of a text differs from one process to the next.
     return _OTHERS[sum(short.encode()) % len(_OTHERS)]
 
 
@@ -120,6 +108,7 @@ def faint(colour: str) -> str:
 
 def tint(colour: str, share: float) -> str:
     """A share of the colour, the rest almost white: legible under dark ink on both themes."""
+    # 247 of 255: next to white, but not lost on a white page.
     mixed = [round(share * int(colour[i : i + 2], 16) + (1 - share) * 247) for i in (1, 3, 5)]
     return "#" + "".join(f"{part:02X}" for part in mixed)
 

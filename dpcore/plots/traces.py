@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.style import GREY, Style, faint
+from dpcore.plots.layout import base_layout, note
+from dpcore.plots.mark import Frame
+from dpcore.plots.style import GREY, Style, faint, style_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = Sequence[float] | Sequence[float | None] | NDArray[np.floating[Any]]
+    Values = Sequence[float] | Sequence[float | None] | pd.Series | NDArray[np.floating[Any]]
 
+_LETTER_PIXELS = 6.3
+_LABEL_PIXELS = 17
+_LONG = 20  # letters of a name on one line
+_INDENT = "\u2003"  # an em space: about as wide as a mark
 _NO_LINE: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+
+
+def drawn(traces: Any, **layout: object) -> go.Figure:
+    """A figure of traces, with the common settings of a layout and these."""
+    return go.Figure(traces, base_layout(**layout))
 
 
 def curve(
     x: Values,
     y: Values,
     style: Style,
+    hover: str,
     *,
     width: float = 2.5,
     size: int = 8,
@@ -34,16 +48,53 @@ def curve(
         x: places.
         y: values, as many.
         style: of the mechanism, or of whatever the curve stands for.
+        hover: template of what is said on hovering.
         width: of the line, pixels.
         size: of a mark, pixels.
         shown: the most marks that are drawn, so that a fine grid stays a line; None for all.
-        more: anything else that Plotly's `Scatter` takes: a name, what is said on hovering.
+        more: anything else that Plotly's `Scatter` takes.
     """
     marker: dict[str, Any] = {"symbol": style.marker, "size": size}
     if shown is not None:
         marker["maxdisplayed"] = shown
-    line = {"color": style.colour, "dash": style.dash, "width": width}
-    return go.Scatter(x=x, y=y, mode="lines+markers", line=line, marker=marker, **more)
+    look = {"color": style.colour, "dash": style.dash, "width": width}
+    more |= {"mode": "lines+markers", "hovertemplate": hover}
+    return go.Scatter(x=_values(x), y=_values(y), line=look, marker=marker, **more)
+
+
+def line(
+    x: Values,
+    y: Values,
+    name: str,
+    *,
+    colour: str = GREY,
+    dash: str | None = None,
+    width: float = 2,
+    hover: str | None = None,
+    **more: object,
+) -> go.Scatter:
+    """A line without marks; what is no curve of a mechanism says nothing on hovering.
+
+    Args:
+        x: places.
+        y: values, as many.
+        name: in the legend.
+        colour: hexadecimal.
+        dash: Plotly's name of its dash; None for a solid line.
+        width: pixels.
+        hover: template of the hover text.
+        more: anything else that Plotly's `Scatter` takes.
+    """
+    on_hover = {"hoverinfo": "skip"} if hover is None else {"hovertemplate": hover}
+    look = {"color": colour, "dash": dash, "width": width}
+    return go.Scatter(
+        x=_values(x), y=_values(y), name=name, mode="lines", line=look, **on_hover, **more
+    )
+
+
+def _values(values: Values) -> Any:
+    """A column as a list, which is sent as numbers; an array would be sent as its bytes."""
+    return values.tolist() if isinstance(values, pd.Series) else values
 
 
 def band(x: Values, low: Values, high: Values, colour: str, **more: object) -> list[go.Scatter]:
@@ -57,16 +108,23 @@ def band(x: Values, low: Values, high: Values, colour: str, **more: object) -> l
         more: what else both traces are given.
     """
     return [
-        go.Scatter(x=x, y=low, **_NO_LINE, **more),
-        go.Scatter(x=x, y=high, fill="tonexty", fillcolor=faint(colour), **_NO_LINE, **more),
+        go.Scatter(x=_values(x), y=_values(low), **_NO_LINE, **more),
+        go.Scatter(
+            x=_values(x),
+            y=_values(high),
+            fill="tonexty",
+            fillcolor=faint(colour),
+            **_NO_LINE,
+            **more,
+        ),
     ]
 
 
-def outline(x: list[float], low: list[float], high: list[float], colour: str) -> go.Scatter:
+def outline(x: Values, low: Values, high: Values, colour: str) -> go.Scatter:
     """The same band as one closed trace, there and back, which needs no trace before it."""
     return go.Scatter(
-        x=[*x, *reversed(x)],
-        y=[*high, *reversed(low)],
+        x=[*_values(x), *reversed(_values(x))],
+        y=[*_values(high), *reversed(_values(low))],
         fill="toself",
         fillcolor=faint(colour),
         showlegend=False,
@@ -103,17 +161,70 @@ def coloured(text: str, colour: str) -> str:
     return f'<span style="color:{colour}">{text}</span>'
 
 
-def name_beside(x: float, y: float, shift: float, text: str, **more: object) -> dict[str, Any]:
-    """A name to the right of a point, moved up by `shift` pixels, as an annotation."""
-    return {
-        "x": x,
-        "y": y,
-        "xanchor": "left",
-        "xshift": 6,
-        "yshift": shift,
-        "showarrow": False,
-        "text": text,
-    } | more
+class End(NamedTuple):
+    """Where a curve ends, in the units of the axes, and its name and mechanism."""
+
+    curve: str
+    mechanism: str
+    x: float
+    y: float
+
+
+def edge_labels(
+    ends: Sequence[End], high: float, logarithm: bool, pixels: float
+) -> list[dict[str, Any]]:
+    """Names at the right edge, as high as the curves end, moved apart where they would meet.
+
+    All at the edge: beside a curve that ends earlier a name would cover the others.
+
+    Args:
+        ends: of all curves.
+        high: largest value on the value axis, which begins at 0.
+        logarithm: whether the ε axis shows ln ε; else ε on a log scale.
+        pixels: height of the axis from 0 to `high`.
+    """
+    edge = max(end.x for end in ends)
+    x = edge if logarithm else math.log10(edge)
+    lines = [
+        (x, end.y, text)
+        for end in sorted(ends, key=lambda end: end.y)
+        for text in reversed(_lines(end))  # from below
+    ]
+    return names_beside(lines, lambda y: y / high * pixels, pixels, align="left")
+
+
+def end_labels(ends: Sequence[End], frame: Frame) -> list[dict[str, Any]]:
+    """Names at the ends of curves, each on one line beside its own end.
+
+    Args:
+        ends: of all curves, in the units in which the frame ends.
+        frame: of the figure.
+    """
+    ordered = sorted(ends, key=lambda end: end.y)
+    lines = [(end.x, end.y, _mark(end) + end.curve) for end in ordered]
+    return names_beside(lines, frame.pixels_up, frame.inner, align="left")
+
+
+def names_beside(
+    names: Sequence[tuple[float, float, str]],
+    pixels_up: Callable[[float], float],
+    high: float,
+    **more: object,
+) -> list[dict[str, Any]]:
+    """Names to the right of points, moved apart where they would cover each other.
+
+    Args:
+        names: x, y and text of each, from below.
+        pixels_up: the height of a value above the x axis.
+        high: height of the axis, pixels.
+        more: anything else that Plotly's annotations take.
+    """
+    wanted = [pixels_up(y) for _, y, _ in names]
+    places = spread(wanted, _LABEL_PIXELS, high)
+    return [
+        note(text, x, y, xanchor="left", xshift=6, yshift=place - pixel, **more)
+        for (x, y, text), pixel, place in zip(names, wanted, places, strict=True)
+    ]
 
 
 def spread(places: list[float], gap: float, high: float) -> list[float]:
@@ -126,3 +237,27 @@ def spread(places: list[float], gap: float, high: float) -> list[float]:
         moved[i] = min(moved[i], limit)
         limit = moved[i] - gap
     return moved
+
+
+def right_margin(ends: Sequence[End]) -> int:
+    """Pixels for the labels at the right edge."""
+    longest = max(len(piece) for end in ends for piece in _pieces(end.curve))
+    return round(30 + _LETTER_PIXELS * longest)
+
+
+def _mark(end: End) -> str:
+    """The mark of a curve in its colour, and a space: how a name begins."""
+    style = style_of(end.mechanism)
+    return coloured(style.glyph, style.colour) + " "
+
+
+def _lines(end: End) -> list[str]:
+    """The mark of a curve and its name, which is divided if it is long."""
+    first, *rest = _pieces(end.curve)
+    return [_mark(end) + first, *(f"{_INDENT}{piece}" for piece in rest)]
+
+
+def _pieces(curve: str) -> list[str]:
+    """A name as one line, or divided after its last hyphen if it is longer than most."""
+    head, hyphen, tail = curve.rpartition("-")
+    return [head + hyphen, tail] if len(curve) > _LONG and head else [curve]

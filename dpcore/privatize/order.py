@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from dpcore.jobs.worker import Json
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.privatize.files import Format
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.policy import UnknownWordPolicy
+    from dpcore.rewrite.policy import Treatment
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +28,7 @@ class Order:
         mechanism: what rewrites.
         epsilon: ε, for every word.
         columns: what is rewritten and what is copied.
-        unknown_words: what becomes of words outside the vocabulary.
-        keep_stop_words: release function words unchanged.
-        case: what is released about capital letters.
+        treatment: what becomes of unknown words, function words and capital letters.
         seed: of an experiment that can be repeated; None for a release.
     """
 
@@ -40,9 +37,7 @@ class Order:
     mechanism: Mechanism
     epsilon: float
     columns: Columns
-    unknown_words: UnknownWordPolicy
-    keep_stop_words: bool
-    case: CasePolicy
+    treatment: Treatment
     seed: int | None = None
 
     @property
@@ -89,25 +84,16 @@ def check_files(source: Path, out: Path, columns: Columns) -> Format:
 
 def record_of(order: Order, state: Json, marks: list[Json]) -> dict[str, Any]:
     """How the output was made: nothing that depends on the words, and no seed of a release."""
-    from dpcore.rewrite.policy import released_description
-
     guarantee = order.mechanism.guarantee(order.epsilon)
     longest = max((int(mark["longest"]) for mark in marks), default=0)
-    released = list(
-        released_description(
-            order.unknown_words, keep_stop_words=order.keep_stop_words, case_policy=order.case
-        )
-    )
+    released = list(order.treatment.released)
     if order.columns.keep:
         released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
     if order.columns.original:
         released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
     return {
         "kind": "experiment" if order.experiment else "release",
-        "run": state["run"],
-        "mechanism": state["mechanism"],
-        "parameters": state["parameters"],
-        "epsilon": state["epsilon"],
+        **{name: state[name] for name in ("run", "mechanism", "parameters", "epsilon")},
         "lexicon": order.mechanism.lexicon.name,
         "fingerprint": state["fingerprint"],
         "version": state["version"],

@@ -46,8 +46,9 @@ class Parquet:
             begin = 0
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
-                wide = max(1, group.total_byte_size // max(1, group.num_rows))
-                step = max(_LEAST_ROWS, length // wide)
+                row_bytes = max(1, group.total_byte_size // max(1, group.num_rows))
+                # Of very long rows a few more: each span decodes its row group from the start.
+                step = max(_LEAST_ROWS, length // row_bytes)
                 for start in range(begin, begin + group.num_rows, step):
                     yield Span(start, min(start + step, begin + group.num_rows), start)
                 begin += group.num_rows
@@ -92,13 +93,13 @@ class Parquet:
                 if begin + rows > span.start:
                     break
                 begin += rows
-            batches, at = [], begin
+            batches, row = [], begin
             for batch in file.iter_batches(_BATCH, row_groups=[number], columns=names):
-                low, high = max(span.start, at), min(span.stop, at + batch.num_rows)
+                low, high = max(span.start, row), min(span.stop, row + batch.num_rows)
                 if low < high:
-                    batches.append(batch.slice(low - at, high - low))
-                at += batch.num_rows
-                if at >= span.stop:
+                    batches.append(batch.slice(low - row, high - low))
+                row += batch.num_rows
+                if row >= span.stop:
                     break
         return arrow.Table.from_batches(batches)
 

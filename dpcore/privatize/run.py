@@ -12,7 +12,6 @@ private as the original.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import secrets
@@ -30,7 +29,7 @@ from dpcore.noise.streams import SECRET_BYTES
 from dpcore.privatize.files import SPAN_BYTES, read_through
 from dpcore.privatize.folder import LAWS, SPANS, Run, alone_with, begin, resume
 from dpcore.privatize.order import Order, check_files, record_of
-from dpcore.privatize.span import LAWS_STEP, canary, changed, stamp
+from dpcore.privatize.span import LAWS_STEP, canary, changed, disk_refusal, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +138,7 @@ def _work(
     laws = _share_laws(order, run, common, executor, progress)
     common |= {"laws": laws, "source": str(order.source.absolute()), "stamp": seen}
     earlier, spans = run.done(SPANS), list(form.spans(order.source, int(run.state["span_bytes"])))
-    left = (
+    left = (  # a generator: a corpus may have millions of spans
         common | {"number": number} | asdict(span)
         for number, span in enumerate(spans)
         if number not in earlier
@@ -185,7 +184,7 @@ def _share_laws(
     large = order.source.stat().st_size >= SHARED_BYTES * n
     if laws is None or not (executor.workers > 1 and large):
         return False
-    if laws.row_bytes * n > KEPT_BYTES:
+    if laws.row_bytes * n > KEPT_BYTES:  # more than a worker may keep of them
         return False
     earlier = run.done(LAWS)
     left = [number for number in range(-(-n // LAWS_STEP)) if number not in earlier]
@@ -198,21 +197,20 @@ def _share_laws(
 
 def _asked(order: Order, form: Format) -> Json:
     """All that the output depends on beside the text, the secret and the lexicon's rows."""
-    found = {
+    asked = {
         "format": form.name,
         "mechanism": order.mechanism.key,
         "parameters": order.mechanism.settings(),
         "epsilon": float(order.epsilon),
         "fingerprint": order.mechanism.lexicon.fingerprint,
         "columns": asdict(order.columns),
-        "unknown_words": str(order.unknown_words),
-        "keep_stop_words": order.keep_stop_words,
-        "case": str(order.case),
+        **asdict(order.treatment),
         "experiment": order.experiment,
         "seed": order.seed,
         "version": __version__,
     }
-    return dict(json.loads(json.dumps(found)))
+    # As `resume` will read it: JSON has lists and no tuples, so what is compared is alike.
+    return dict(json.loads(json.dumps(asked)))
 
 
 def _secret(seed: int | None) -> bytes:
@@ -228,9 +226,6 @@ def _sentences(order: Order) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise StudyError(
-                f"the disk of {order.out} is full; make room and run the same command again: "
-                "what is finished is kept"
-            ) from None
-        raise StudyError(f"cannot read or write beside {order.out} ({error.strerror})") from None
+        raise disk_refusal(
+            error, order.out, f"cannot read or write beside {order.out} ({error.strerror})"
+        ) from None

@@ -45,6 +45,16 @@ def changed(source: Path) -> InputError:
     )
 
 
+def disk_refusal(error: OSError, place: Path, otherwise: str) -> StudyError:
+    """The refusal of a disk that is full, or `otherwise`."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return StudyError(
+            f"the disk of {place} is full; make room and run the same command again: what is "
+            "finished is kept"
+        )
+    return StudyError(otherwise)
+
+
 def canary(mechanism: Mechanism, epsilon: float) -> list[int]:
     """What a fixed generator makes of fixed words: the same wherever the mechanism is the same.
 
@@ -92,6 +102,7 @@ def _opened(folder: Path, number: str, laws: bool) -> _Open:
         )
     sampler = bulk(mechanism, state["epsilon"])
     if laws and (shared := sampler.shared_laws) is not None:
+        # Mapped and not read: the pages of all workers of a machine are the same memory.
         files = [run.piece(LAWS, number) for number in range(-(-len(lexicon) // LAWS_STEP))]
         missing = [path for path in files if run.facts(path) is None]
         if missing:
@@ -119,7 +130,6 @@ def compute_laws(payload: Json) -> Json:
 
 
 def _compute(folder: Path, payload: Json) -> Json:
-
     opened = _opened(folder, payload["run"], False)
     first = payload["number"] * LAWS_STEP
     shared = opened.sampler.shared_laws
@@ -143,16 +153,13 @@ def _guarded(work: Callable[[Path, Json], Json], payload: Json, begins: str) -> 
     except DpcoreError:
         raise
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise StudyError(
-                f"the disk of {folder} is full; make room and run the same command again: what "
-                "is finished is kept"
-            ) from None
-        raise StudyError(
+        raise disk_refusal(
+            error,
+            folder,
             f"a worker cannot use {error.filename or folder} ({error.strerror}); all workers need "
-            "the same paths"
+            "the same paths",
         ) from None
-    except MemoryError:
+    except MemoryError:  # `perform` has a sentence for it
         raise
     except Exception as error:
         # Its message could hold words of the text.
@@ -184,28 +191,20 @@ def _private(
     opened: _Open, texts: list[str | None], first: int
 ) -> tuple[list[str | None], dict[str, int]]:
     """Private texts, and what the output shows of them anyway: how many, how long."""
-    from dpcore.rewrite.casing import CasePolicy
     from dpcore.rewrite.documents import encode_all, release_all
-    from dpcore.rewrite.policy import UnknownWordPolicy
+    from dpcore.rewrite.policy import Treatment
 
     state: dict[str, Any] = opened.run.state
     documents = encode_all(
         (text or "" for text in texts),
         opened.mechanism.lexicon,
-        policy=UnknownWordPolicy(state["unknown_words"]),
-        keep_stop_words=bool(state["keep_stop_words"]),
-        case_policy=CasePolicy(state["case"]),
+        Treatment(state["unknown_words"], state["keep_stop_words"], state["case"]),
         first=first,
     )
+    # The number in the corpus keys the noise, so it does not depend on how the corpus was cut.
     ids = range(first, first + len(texts))
-    outputs = release_all(
-        documents,
-        opened.mechanism,
-        state["epsilon"],
-        opened.run.secret,
-        ids,
-        sampler=opened.sampler,
-    )
+    epsilon, secret = state["epsilon"], opened.run.secret
+    outputs = release_all(documents, opened.mechanism, epsilon, secret, ids, sampler=opened.sampler)
     written: list[str | None] = [
         None if text is None else new
         for text, new in zip(texts, documents.texts(outputs), strict=True)

@@ -31,11 +31,13 @@ class _Text:
     def spans(self, path: Path, length: int) -> Iterator[Span]:
         """Ranges of bytes that end after a line feed."""
         with path.open("rb") as file:
-            start = self._begin(file.read(len(codecs.BOM_UTF8)))
+            # A byte order mark, as spreadsheets write it, is no part of the first document.
+            mark = file.read(len(codecs.BOM_UTF8))
+            start = len(mark) if mark == codecs.BOM_UTF8 else 0
             file.seek(start)
             first = 0
             while data := file.read(length):
-                if not data.endswith(b"\n"):
+                if not data.endswith(b"\n"):  # cut within a line: take the rest of it
                     rest = file.readline(MAX_DOCUMENT_BYTES)
                     if len(rest) == MAX_DOCUMENT_BYTES and not rest.endswith(b"\n"):
                         line = first + data.count(b"\n") + 1
@@ -44,9 +46,6 @@ class _Text:
                 yield Span(start, start + len(data), first)
                 start += len(data)
                 first += data.count(b"\n")
-
-    def _begin(self, head: bytes) -> int:
-        return len(codecs.BOM_UTF8) if head == codecs.BOM_UTF8 else 0
 
     def _lines(self, path: Path, span: Span) -> list[str]:
         """The lines of a span, without their ends."""
@@ -171,7 +170,7 @@ class CommaSeparated(_Text):
         columns.checked(self._names(path), path)
 
     def _reader(self, lines: Iterator[str]) -> Iterator[list[str]]:
-        csv.field_size_limit(MAX_DOCUMENT_BYTES)
+        csv.field_size_limit(MAX_DOCUMENT_BYTES)  # 131,072 unless told otherwise
         return csv.reader(lines, delimiter=self._delimiter)
 
     def _names(self, path: Path) -> list[str]:
@@ -182,16 +181,16 @@ class CommaSeparated(_Text):
 
     def _rows(self, path: Path) -> Iterator[tuple[int, int, list[str]]]:
         """Where each row begins and ends, and its fields."""
-        at = 0
+        position = 0
 
         def lines() -> Iterator[str]:
-            nonlocal at
+            nonlocal position
             with path.open("rb") as file:
                 while line := file.readline(MAX_DOCUMENT_BYTES):
                     if len(line) == MAX_DOCUMENT_BYTES and not line.endswith(b"\n"):
-                        raise too_long(path, f"the line at byte {at + 1:,}")
-                    text = _decoded(path, line, at)
-                    at += len(line)
+                        raise too_long(path, f"the line at byte {position + 1:,}")
+                    text = _decoded(path, line, position)
+                    position += len(line)
                     yield text
 
         begin, number = 0, 0
@@ -203,8 +202,8 @@ class CommaSeparated(_Text):
                 raise InputError(f"{path.name}, row {number:,}: {error}") from None
             if row is None:
                 return
-            yield begin, at, row
-            begin, number = at, number + 1
+            yield begin, position, row
+            begin, number = position, number + 1
 
     def spans(self, path: Path, length: int) -> Iterator[Span]:
         """Ranges of bytes that end after a row: a field in quotes may hold line feeds."""

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError, TextError
 from dpcore.mechanisms.bulk.documents import bulk
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.assembly import assemble
-from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
+from dpcore.rewrite.rewritten import assemble
 from dpcore.rewrite.tokens import tokenize
-from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, encode, stand_in
+from dpcore.rewrite.vocabulary import Encoding, encode, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.bulk.documents import Bulk
-    from dpcore.mechanisms.law import IntArray
     from dpcore.mechanisms.mechanism import Mechanism
 
 
@@ -49,12 +49,10 @@ class Documents:
     encodings: tuple[Encoding, ...]
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         self.words.setflags(write=False)
         self.offsets.setflags(write=False)
 
     def __len__(self) -> int:
-        """Return the number of documents."""
         return len(self.offsets) - 1
 
     def texts(self, outputs: IntArray) -> list[str]:
@@ -81,10 +79,8 @@ class Documents:
 def encode_all(
     texts: Iterable[str],
     lexicon: Lexicon,
+    treatment: Treatment = DEFAULT_TREATMENT,
     *,
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
     for_text: bool = True,
     first: int = 0,
 ) -> Documents:
@@ -93,9 +89,7 @@ def encode_all(
     Args:
         texts: the documents.
         lexicon: the vocabulary.
-        policy: what becomes of unknown words.
-        keep_stop_words: release function words unchanged.
-        case_policy: what is released about capital letters.
+        treatment: what becomes of unknown words, function words and capital letters.
         for_text: keep what `Documents.texts` needs; without, a word takes 8 bytes.
         first: number of documents before these, for messages.
 
@@ -106,19 +100,13 @@ def encode_all(
     words: list[IntArray] = []
     for number, text in enumerate(texts, start=first + 1):
         try:
-            found = encode(
-                tokenize(text),
-                lexicon,
-                policy=policy,
-                keep_stop_words=keep_stop_words,
-                case_policy=case_policy,
-            )
+            encoding = encode(tokenize(text), lexicon, treatment)
         except TextError as error:
             raise TextError(f"document {number:,}: {error}") from None
-        words.append(found.words)
+        words.append(encoding.words)
         if for_text:
-            encodings.append(found)
-    offsets = np.cumsum([0, *(one.size for one in words)], dtype=np.int64)
+            encodings.append(encoding)
+    offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
     flat = np.concatenate(words) if words else np.empty(0, dtype=np.int64)
     return Documents(lexicon, flat, offsets, tuple(encodings))
 
@@ -158,6 +146,7 @@ def release_all(
     inputs = documents.words
     if inputs.size and inputs.min() < 0:
         ends = pairwise(documents.offsets.tolist())
+        # Before the noise, from the document's own stream, as `release` draws them.
         parts = [
             stand_in(inputs[start:stop], n, rng)
             for (start, stop), rng in zip(ends, rngs, strict=True)

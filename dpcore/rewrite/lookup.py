@@ -47,8 +47,8 @@ def parts_of(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     words = bare(text)
     if whole or words == (text,):
         return whole
-    found = [split_word(canonical(word), known) for word in words]
-    return tuple(part for parts in found for part in parts) if all(found) else ()
+    parts_of_words = [split_word(canonical(word), known) for word in words]
+    return tuple(part for parts in parts_of_words for part in parts) if all(parts_of_words) else ()
 
 
 def split_word(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
@@ -67,6 +67,7 @@ def split_word(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
         return ()
     if known(text):
         return (text,)
+    # The ending as a word of its own comes first: it is written as it was typed.
     for parts in split_contraction(text):
         if all(map(known, parts)):
             return parts

@@ -1,10 +1,11 @@
-"""What becomes of a word outside the vocabulary, and what a rewritten text gives away.
+"""How the words of a text are treated, and what a rewritten text gives away.
 
 The sentences are part of the guarantee: they are shown wherever a text is rewritten.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
@@ -60,21 +61,36 @@ _POLICIES = {
 
 def describe(policy: UnknownWordPolicy) -> str:
     """Return one sentence that says what a policy does and what it reveals."""
-    return _POLICIES[UnknownWordPolicy(policy)]
+    return _POLICIES[policy]
 
 
-def released_description(
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    *,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
-) -> tuple[str, ...]:
-    """Say in plain sentences what a rewritten text tells about the original without protection.
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What becomes of the words of a text, whatever mechanism rewrites it; part of the guarantee.
 
-    Args:
-        policy: What becomes of unknown words.
-        keep_stop_words: Whether function words are released.
-        case_policy: What is released about capital letters.
+    Attributes:
+        unknown_words: What becomes of words outside the vocabulary.
+        keep_stop_words: Release the function words of a fixed list instead of protecting them.
+        case: What is released about capital letters.
+
+    Raises:
+        ValueError: There is no such policy.
     """
-    stop_words = (_STOP_WORDS_RELEASED,) if keep_stop_words else ()
-    return (*RELEASED, CASE_RELEASES[CasePolicy(case_policy)], *stop_words, describe(policy))
+
+    unknown_words: UnknownWordPolicy = UnknownWordPolicy.REPLACE
+    keep_stop_words: bool = False
+    case: CasePolicy = CasePolicy.KEEP
+
+    def __post_init__(self) -> None:
+        """Take a policy also by its name, as a command line or a record has it."""
+        object.__setattr__(self, "unknown_words", UnknownWordPolicy(self.unknown_words))
+        object.__setattr__(self, "case", CasePolicy(self.case))
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """What a rewritten text tells about the original without protection, in sentences."""
+        stop_words = (_STOP_WORDS_RELEASED,) if self.keep_stop_words else ()
+        return (*RELEASED, CASE_RELEASES[self.case], *stop_words, describe(self.unknown_words))
+
+
+DEFAULT_TREATMENT = Treatment()

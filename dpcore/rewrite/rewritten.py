@@ -1,4 +1,4 @@
-"""A rewritten text, place by place, and how it shows what changed."""
+"""From output words to a rewritten text, place by place, and how it shows what changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.rewrite.assembly import assemble, write_slots
+from dpcore.errors import ParameterError
+from dpcore.rewrite.casing import apply
+from dpcore.rewrite.english import CLITICS
 from dpcore.rewrite.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.rewrite.tokens import Token
-    from dpcore.rewrite.vocabulary import Encoding
+    from dpcore.rewrite.vocabulary import Encoding, Slot
+
+# A word never follows these directly: where it did, it was a symbol or a slip, and the missing
+# space would tell which.
+_SPACE_AFTER = frozenset(".,;:!?)]}") | {"…", "..."}
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Rewrite:
         from dpcore.display import marked
 
         written = [token for token in self.tokens if token.output]
-        return marked([(one.before, one.output, one.changed) for one in written], before)
+        return marked([(token.before, token.output, token.changed) for token in written], before)
 
     def _repr_html_(self) -> str:
         return self.marked()
@@ -88,15 +94,12 @@ class Rewrites:
     rewrites: tuple[Rewrite, ...]
 
     def __iter__(self) -> Iterator[Rewrite]:
-        """One rewritten text for each ε."""
         return iter(self.rewrites)
 
     def __len__(self) -> int:
-        """Return the number of ε."""
         return len(self.rewrites)
 
     def __getitem__(self, number: int) -> Rewrite:
-        """Return the text of the ε with this number."""
         return self.rewrites[number]
 
     def __repr__(self) -> str:
@@ -107,6 +110,62 @@ class Rewrites:
     def _repr_html_(self) -> str:
         pairs = zip(self.epsilons, self.rewrites, strict=True)
         return "".join(rewrite.marked(f"ε = {epsilon:.4g}") for epsilon, rewrite in pairs)
+
+
+def write_slots(encoding: Encoding, outputs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Write every slot, with its case restored.
+
+    Args:
+        encoding: The k open places and everything around them.
+        outputs: One output word for each of the k open slots, in order.
+
+    Returns:
+        White space and text of each slot of `encoding.slots`, in order.
+
+    Raises:
+        ParameterError: There are not k outputs.
+    """
+    needed = len(encoding.open_slots)
+    if len(outputs) != needed:
+        raise ParameterError(f"{needed:,} output words are needed, got {len(outputs):,}")
+    words = iter(outputs)
+    written: list[tuple[str, str]] = []
+    previous: Slot | None = None
+    for slot in encoding.slots:
+        word = next(words) if slot.is_open else slot.text
+        # The white space before a text is not kept.
+        gap = "" if previous is None else slot.before or _missing_space(previous, slot, word)
+        written.append((gap, apply(slot.case, word)))
+        previous = slot
+    return tuple(written)
+
+
+def _missing_space(previous: Slot, slot: Slot, word: str) -> str:
+    """Return the space to put where the original had none.
+
+    Two words that touch (a word beside a symbol, the parts of a contraction) are kept apart,
+    except for an ending such as "n't".
+    """
+    if not slot.is_word or (slot.joined and word in CLITICS):
+        return ""
+    return " " if previous.is_word or previous.text in _SPACE_AFTER else ""
+
+
+def assemble(encoding: Encoding, outputs: Sequence[str]) -> str:
+    """Put output words into the text.
+
+    Args:
+        encoding: The k open places and everything around them.
+        outputs: One output word for each of the k open slots, in order.
+
+    Returns:
+        The rewritten text. It is computed from the encoding's released part and the outputs
+        alone, so it is post-processing of what the mechanism and the released part give away.
+
+    Raises:
+        ParameterError: There are not k outputs.
+    """
+    return "".join(gap + text for gap, text in write_slots(encoding, outputs))
 
 
 def written(
@@ -121,6 +180,7 @@ def written(
         words: one output word for each open slot, in order.
     """
     texts = write_slots(encoding, words)
+    # A token that was split has several slots, and each of them shows its own part.
     parts = np.bincount([slot.source for slot in encoding.slots], minlength=len(tokens))
     result: list[TokenRewrite] = []
     done = 0
@@ -148,7 +208,7 @@ def written(
         )
         number += slot.is_open
     result.extend(_dropped(tokens, done, len(tokens)))
-    return Rewrite(tuple(result), assemble(encoding, words))
+    return Rewrite(tuple(result), "".join(before + output for before, output in texts))
 
 
 def _dropped(tokens: Sequence[Token], start: int, stop: int) -> list[TokenRewrite]:

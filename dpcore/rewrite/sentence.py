@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError
 from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
 from dpcore.mechanisms.path import EpsilonPaths, Piece
 from dpcore.noise.streams import generator
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, describe
 from dpcore.rewrite.rewritten import Rewrite, Rewrites, written
 from dpcore.rewrite.tokens import Token, tokenize
-from dpcore.rewrite.vocabulary import Encoding, UnknownWordPolicy, describe, encode
+from dpcore.rewrite.vocabulary import Encoding, encode
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.mechanisms.mechanism import Mechanism
-    from dpcore.mechanisms.path import FloatArray, IntArray
 
 _SEGMENT = 64  # words that share one matrix product
 _LOOKS = (0.1, 0.5, 0.9)  # quantiles of the changes at which a draw shows itself
@@ -59,16 +59,16 @@ class Sentence:
         """The vocabulary by Euclidean distance from each word; computed once for each."""
         distinct = np.unique(words).tolist()
         # Looked up once: another session may clear them meanwhile.
-        held = {w: found for w in distinct if (found := self._rankings.get(w)) is not None}
-        new = [w for w in distinct if w not in held]
+        known = {w: ranking for w in distinct if (ranking := self._rankings.get(w)) is not None}
+        new = [w for w in distinct if w not in known]
         if new:
             if len(self._rankings) + len(new) > _REMEMBERED:
                 self._rankings.clear()
             ranked = rank(self.lexicon.vectors, self.lexicon.vectors[new])
-            made = dict(zip(new, ranked, strict=True))
-            held |= made
-            self._rankings.update(made)
-        return [held[int(w)] for w in words]
+            fresh = dict(zip(new, ranked, strict=True))
+            known |= fresh
+            self._rankings.update(fresh)
+        return [known[int(w)] for w in words]
 
     def inputs(self, seed: int | None, number: int = 0) -> IntArray:
         """The mechanism's input at each open slot: an unknown word has a random stand-in."""
@@ -91,7 +91,7 @@ class Sentence:
         return card(
             f"{self.protected} protected places (marked)",
             f"Not in the vocabulary: {', '.join(unknown)}" if unknown else "",
-            describe(self.encoding.policy) if unknown else "",
+            describe(self.encoding.treatment.unknown_words) if unknown else "",
             body=[marked(pieces)],
         )
 
@@ -104,10 +104,8 @@ class Sentence:
 def prepare(
     text: str,
     lexicon: Lexicon,
+    treatment: Treatment = DEFAULT_TREATMENT,
     *,
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
     max_characters: int = MAX_TEXT_CHARACTERS,
     max_tokens: int = MAX_TEXT_TOKENS,
 ) -> Sentence:
@@ -118,14 +116,7 @@ def prepare(
     """
     check_text(text, max_characters=max_characters, max_tokens=max_tokens)
     tokens = tuple(tokenize(text))
-    encoding = encode(
-        tokens,
-        lexicon,
-        policy=policy,
-        keep_stop_words=keep_stop_words,
-        case_policy=case_policy,
-    )
-    return Sentence(tokens, encoding, lexicon)
+    return Sentence(tokens, encode(tokens, lexicon, treatment), lexicon)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +189,7 @@ def draw(
         return SentenceDraw(sentence, EpsilonPaths.none())
     for start in range(0, words.size, _SEGMENT):
         part = words[start : start + _SEGMENT]
+        # A stream for each segment: what stands in one changes no noise of another.
         rng = generator(seed, mechanism.key, number, start // _SEGMENT)
         rankings = sentence.rankings(part)
         parts.append(mechanism.paths(rng, part, rankings=rankings, epsilons=epsilons))
@@ -219,6 +211,7 @@ def redraw(
         Paths of `draws` rows.
     """
     words = np.array([sentence.inputs(seed, number)[slot] for number in range(draws)], np.int64)
+    # An unknown word has another stand-in in every draw: too many rankings to keep.
     rankings = sentence.rankings(words) if sentence.words[slot] >= 0 else None
     rng = generator(seed, mechanism.key, "slot", slot)
     return mechanism.paths(rng, words, rankings=rankings, epsilons=epsilons)

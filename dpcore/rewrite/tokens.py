@@ -76,11 +76,9 @@ class TokenizedText:
         return "".join(token.before + token.text for token in self.tokens) + self.tail
 
     def __len__(self) -> int:
-        """Return the number of tokens."""
         return len(self.tokens)
 
     def __iter__(self) -> Iterator[Token]:
-        """Iterate over the tokens."""
         return iter(self.tokens)
 
 

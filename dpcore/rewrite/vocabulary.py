@@ -13,38 +13,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dpcore.arrays import IntArray
 from dpcore.errors import TextError
 from dpcore.rewrite.casing import Case, CasePolicy, released_case, released_cases
 from dpcore.rewrite.english import CLITICS, STOP_WORDS
 from dpcore.rewrite.lookup import parts_of
-from dpcore.rewrite.policy import (
-    MASK,
-    RELEASED,
-    UnknownWordPolicy,
-    describe,
-    released_description,
-)
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.tokens import Kind, Token, plain_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-
-__all__ = [
-    "MASK",
-    "RELEASED",
-    "Encoding",
-    "Role",
-    "Slot",
-    "UnknownWordPolicy",
-    "Vocabulary",
-    "describe",
-    "encode",
-    "released_description",
-    "stand_in",
-]
 
 
 class Vocabulary(Protocol):
@@ -114,13 +92,13 @@ class Encoding:
     Attributes:
         slots: Everything that will be written, in order.
         vocabulary: Number of words n of the lexicon.
-        policy: What became of unknown words.
+        treatment: What became of the words.
         unknown: Numbers of the tokens outside the vocabulary, counted from 0.
     """
 
     slots: tuple[Slot, ...]
     vocabulary: int
-    policy: UnknownWordPolicy
+    treatment: Treatment
     unknown: tuple[int, ...]
 
     @cached_property
@@ -129,11 +107,11 @@ class Encoding:
         return tuple(slot for slot in self.slots if slot.is_open)
 
     @cached_property
-    def words(self) -> NDArray[np.int64]:
+    def words(self) -> IntArray:
         """Lexicon index of each open slot, shape (k,); -1 for a word outside the vocabulary."""
         return np.array([slot.index for slot in self.open_slots], dtype=np.int64)
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator) -> IntArray:
         """Return the words that a mechanism is to rewrite.
 
         Under REPLACE the input of the mechanism M for an unknown word u is a uniformly random
@@ -153,15 +131,13 @@ class Encoding:
         return words
 
 
-def stand_in(
-    words: NDArray[np.int64], vocabulary: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def stand_in(words: IntArray, vocabulary: int, rng: np.random.Generator) -> IntArray:
     """A copy in which each unknown word (-1) is a uniformly random one: see `Encoding.draw`."""
-    found = words.copy()
+    inputs = words.copy()
     absent = np.flatnonzero(words < 0)
     if absent.size:
-        found[absent] = rng.integers(vocabulary, size=absent.size)
-    return found
+        inputs[absent] = rng.integers(vocabulary, size=absent.size)
+    return inputs
 
 
 def _wider(first: str, second: str) -> str:
@@ -188,10 +164,7 @@ def _without(tokens: Sequence[Token], dropped: frozenset[int]) -> list[tuple[int
 def encode(
     tokens: Iterable[Token],
     lexicon: Vocabulary,
-    *,
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE,
-    keep_stop_words: bool = False,
-    case_policy: CasePolicy = CasePolicy.KEEP,
+    treatment: Treatment = DEFAULT_TREATMENT,
 ) -> Encoding:
     """Find out for every token whether it is protected, unknown or released.
 
@@ -202,9 +175,7 @@ def encode(
     Args:
         tokens: The tokens of one text.
         lexicon: The vocabulary.
-        policy: What becomes of unknown words.
-        keep_stop_words: Release the function words of a fixed list instead of protecting them.
-        case_policy: What is released about capital letters.
+        treatment: What becomes of unknown words, function words and capital letters.
 
     Returns:
         The encoding; it holds no character of an unknown word.
@@ -213,11 +184,11 @@ def encode(
         TextError: The policy is REJECT and there are unknown words; the message names their
             positions, not the words.
     """
-    policy, case_policy = UnknownWordPolicy(policy), CasePolicy(case_policy)
+    policy = treatment.unknown_words
     tokens = tuple(tokens)
 
     def stop_word(part: str) -> bool:
-        return keep_stop_words and part.lower() in STOP_WORDS
+        return treatment.keep_stop_words and part.lower() in STOP_WORDS
 
     def known(part: str) -> bool:
         return part in lexicon or part.lower() in lexicon or stop_word(part)
@@ -236,12 +207,14 @@ def encode(
         (token.text,) if token.kind is Kind.PUNCTUATION else parts_of(token.text, known)
         for token in tokens
     ]
-    unknown = tuple(source for source, found in enumerate(parts) if not found)
+    unknown = tuple(source for source, pieces in enumerate(parts) if not pieces)
+    # All places are known before anything is written, so that a refusal names each of them.
     if unknown and policy is UnknownWordPolicy.REJECT:
         raise TextError(_refusal(unknown, tokens, len(lexicon)))
     dropped = frozenset(unknown if policy is UnknownWordPolicy.DROP else ())
     kept = _without(tokens, dropped)
-    cases = released_cases([token for _, token in kept], case_policy)
+    # Of the tokens that stay: after a dropped word the next one begins the sentence.
+    cases = released_cases([token for _, token in kept], treatment.case)
     slots: list[Slot] = []
     for (source, token), case in zip(kept, cases, strict=True):
         if token.kind is Kind.PUNCTUATION:
@@ -253,10 +226,12 @@ def encode(
             slots.extend(
                 slot(source, place, part, "" if place else token.before, part_case)
                 for place, (part, part_case) in enumerate(
-                    zip(parts[source], _part_cases(parts[source], case, case_policy), strict=True)
+                    zip(
+                        parts[source], _part_cases(parts[source], case, treatment.case), strict=True
+                    )
                 )
             )
-    return Encoding(tuple(slots), len(lexicon), policy, unknown)
+    return Encoding(tuple(slots), len(lexicon), treatment, unknown)
 
 
 def _part_cases(parts: Sequence[str], case: Case, policy: CasePolicy) -> list[Case]:
@@ -278,9 +253,9 @@ def _refusal(unknown: Sequence[int], tokens: Sequence[Token], vocabulary: int) -
             places.append(f"{number:,}")
     shown = ", ".join(places[:_NAMED])
     more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
-    one = len(places) == 1
+    single = len(places) == 1
+    word, verb, pronoun = ("word", "is", "it") if single else ("words", "are", "them")
     return (
-        f"{'word' if one else 'words'} {shown}{more} of the text {'is' if one else 'are'} not "
-        f"among the {vocabulary:,} words of the lexicon; exchange {'it' if one else 'them'} or "
-        f"choose another policy than 'reject': replace, mask or drop"
+        f"{word} {shown}{more} of the text {verb} not among the {vocabulary:,} words of the "
+        f"lexicon; exchange {pronoun} or choose another policy than 'reject': replace, mask or drop"
     )

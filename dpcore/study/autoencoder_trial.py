@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import drawn, frequent_words, train
 from dpcore.learn.training_settings import Training
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.measure.similarity.similarity import bleu, rouge1, words_kept
+from dpcore.measure.similarity.similarity import words_kept
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import Documents, encode_all
 from dpcore.rewrite.vocabulary import stand_in
 from dpcore.study.plan import canonical
 from dpcore.study.reading_corpora import plain_rows
+from dpcore.study.rewriting import likeness
 from dpcore.study.rows import Row, row
 
 if TYPE_CHECKING:
@@ -84,23 +85,24 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     `epochs`, `batch`, `rate`, `noise_in_training` (a network for each ε, trained with its noise),
     `timed` (training takes a row too: `cpu_seconds`, of an epoch).
     """
+    # All that the network without noise depends on; the arms of a seed share it.
     same = sorted(pair for pair in cell.options if pair[0] != "noise_in_training")
     known = _Known(cell, sources, canonical([cell.data, cell.lexicon, cell.seed, same]))
     material = _material(known)
     timed = bool(cell.option("timed", False))
     if not cell.mechanism:
-        made, seconds = _trained(known)
-        return [*_clean(made, material, cell.seed), *_timed(timed, seconds, None)]
+        model, seconds = _trained(known)
+        return [*_clean(model, material, cell.seed), *_timed(timed, seconds, None)]
     mechanism = create(cell.mechanism, material.lexicon, dict(cell.settings))
     adapted = bool(cell.option("noise_in_training", False))
     rows: list[Row] = []
     for epsilon in cell.epsilons:
         if adapted:
-            made, seconds = _train(material, cell, mechanism, epsilon)
+            model, seconds = _train(material, cell, mechanism, epsilon)
             rows += _timed(timed, seconds, epsilon)
         else:
-            made = _trained(known)[0]
-        rows += _noisy(made, material, mechanism, epsilon, cell)
+            model = _trained(known)[0]
+        rows += _noisy(model, material, mechanism, epsilon, cell)
     return rows
 
 
@@ -130,7 +132,7 @@ def _material(known: _Known) -> Material:
     rng = cell.shared_generator("sentences", private)
     hidden = sentences_of(plain_rows(path, private, _TEXTS, rng), least, most)
     seen = set(whole)
-    tested = tuple(one for one in hidden if one not in seen)[: cell.option("test")]
+    tested = tuple(sentence for sentence in hidden if sentence not in seen)[: cell.option("test")]
     if not tested:
         raise TextError(
             f"no sentence of {least} to {most} words is in the split {private!r} of {path.name} "
@@ -149,6 +151,8 @@ def _guess(texts: Sequence[str], lexicon: Lexicon) -> float:
     length = np.repeat(lengths, lengths)
     place = np.arange(read.words.size) - np.repeat(read.offsets[:-1], lengths)
     cells, cell = np.unique(length * (length.max() + 1) + place, return_inverse=True)
+    # A cell is one place of sentences of one length; its likeliest word is right as often as it
+    # occurs there. An unknown word is never right, but its place counts.
     there = read.words >= 0
     pairs, counts = np.unique(cell[there] * len(lexicon) + read.words[there], return_counts=True)
     best = np.zeros(cells.size)
@@ -169,7 +173,7 @@ def _train(
     if mechanism is not None:
         noise = functools.partial(drawn, mechanism, epsilon)
     start = time.process_time()
-    made, fitted = train(
+    model, fitted = train(
         material.training,
         material.lexicon,
         Architecture(int(cell.option("hidden")), norm=float(cell.option("norm"))),
@@ -183,7 +187,7 @@ def _train(
         ),
         noise=noise,
     )
-    return made, (time.process_time() - start) / len(fitted.epochs)
+    return model, (time.process_time() - start) / len(fitted.epochs)
 
 
 def _timed(timed: bool, seconds: float, epsilon: float | None) -> list[Row]:
@@ -192,37 +196,39 @@ def _timed(timed: bool, seconds: float, epsilon: float | None) -> list[Row]:
     return [row("cpu_seconds", seconds, epsilon=epsilon, learner=NETWORK)]
 
 
-def _clean(made: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
+def _clean(model: Autoencoder, material: Material, seed: int) -> Iterator[Row]:
     """Without noise, and without anything but the length."""
     read = material.documents
     words = stand_in(read.words, len(material.lexicon), generator(seed, "stand-ins, tested"))
-    vectors = made.origins[words].astype(np.float64)
+    vectors = model.origins[words].astype(np.float64)
     yield row("guess", material.guess, learner=ANY, count=words.size)
     for learner, seen in ((NETWORK, vectors), (LENGTH, np.zeros_like(vectors))):
-        out, losses = made.judge(seen, read.offsets, words)
+        out, losses = model.judge(seen, read.offsets, words)
         yield from _written(material, out, None, learner)
         yield row("loss", losses.mean(), learner=learner, count=words.size)
     yield from _written(material, words, None, NEAREST)
 
 
 def _noisy(
-    made: Autoencoder, material: Material, mechanism: Mechanism, epsilon: float, cell: Cell
+    model: Autoencoder, material: Material, mechanism: Mechanism, epsilon: float, cell: Cell
 ) -> Iterator[Row]:
     """At one ε: who writes what of the same noisy vectors, and what nobody can pass."""
-    made.check_mechanism(mechanism)
+    model.check_mechanism(mechanism)
     read = material.documents
     key = (mechanism.key, canonical(mechanism.settings()), str(epsilon))
     rng = generator(cell.seed, "noisy vectors", *key)
     words = stand_in(read.words, len(material.lexicon), rng)
     noisy = mechanism.noisy_vectors(rng, words, epsilon)
-    out, losses = made.judge(noisy, read.offsets, words)
+    out, losses = model.judge(noisy, read.offsets, words)
     yield from _written(material, out, epsilon, NETWORK)
     yield row("loss", losses.mean(), epsilon=epsilon, learner=NETWORK, count=words.size)
-    yield from _written(material, NearestSearch(made.origins)(noisy), epsilon, NEAREST)
+    yield from _written(material, NearestSearch(model.origins)(noisy), epsilon, NEAREST)
     places = int(read.offsets[min(int(cell.option("attacked")), len(read))])
-    found = likeliest_words(mechanism, noisy[:places], epsilon)
-    kept = words_kept(read.words[:places], found)
+    likeliest = likeliest_words(mechanism, noisy[:places], epsilon)
+    kept = words_kept(read.words[:places], likeliest)
     yield row("nw_likeliest", kept, epsilon=epsilon, learner=LIKELIEST, count=places)
+    # A decoder sees all ℓ noisy vectors of a sentence, so each of its ℓ places is told at most ℓ
+    # times what one vector tells: Σ ℓ² over the sentences, a place.
     lengths = np.diff(read.offsets)
     nats = information(mechanism, epsilon) * float((lengths**2).sum()) / words.size
     yield row(
@@ -235,12 +241,6 @@ def _written(
     material: Material, words: IntArray, epsilon: float | None, learner: str
 ) -> Iterator[Row]:
     """Quality of what was written."""
-    read, originals = material.documents, list(material.private)
-    texts = read.texts(words)
-    own: dict[str, Any] = {"epsilon": epsilon, "learner": learner, "count": len(texts)}
-    kept = words_kept(read.words, words)
-    yield row("nw", kept, epsilon=epsilon, learner=learner, count=words.size)
-    overlap = rouge1(originals, texts)
-    yield row("rouge1_recall", overlap.recall.mean(), **own)
-    yield row("rouge1", overlap.f1.mean(), **own)
-    yield row("bleu", bleu(originals, texts), **own)
+    read = material.documents
+    named = {"epsilon": epsilon, "learner": learner}
+    yield from likeness(material.private, read.texts(words), read.words, words, **named)

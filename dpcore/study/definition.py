@@ -129,6 +129,7 @@ def words_plan(name: str, vocabulary: str, arms: tuple[Arm, ...], runs: int = 1_
 
 def grid(low: float, high: float, count: int, *more: float) -> tuple[float, ...]:
     """A geometric grid of values with four digits, and more values between."""
+    # Rounded, so that a value can be asked for as it is printed.
     points = {float(f"{value:.4g}") for value in np.geomspace(low, high, count)}
     return tuple(sorted(points | set(more)))
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.learn.bags import Bags
-from dpcore.learn.classifiers import learner_of, train
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
 from dpcore.study.membership_trial import QUARTERS, MembershipTrial
 from dpcore.study.rewriting import rewriting
-from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, row
-from dpcore.study.utility import private
+from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept
+from dpcore.study.utility import learned, majority, private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,9 +57,9 @@ class Material:
     classes: Mapping[str, tuple[str, ...]]
     originals: tuple[str, ...]
 
-    @property
+    @cached_property
     def bags(self) -> tuple[Bags, Bags]:
-        """Both parts as bags of words."""
+        """Both parts as bags of words; always the same ones, which keep what was computed."""
         n = len(self.training.lexicon)
         first, second = (Bags(d.words, d.offsets, n) for d in (self.training, self.testing))
         return first, second
@@ -134,23 +134,26 @@ def labelled_trial(
     trained_on, tested_on = clean = material.bags
     draws: list[tuple[float | None, tuple[Bags, Bags]]] = [(None, clean)]
     if mechanism is not None:
-        found = private(mechanism, clean, epsilons, seed, progress)
-        draws = [(e, (a, b)) for e, a, b in zip(epsilons, *found, strict=True)]
+        both = private(mechanism, clean, epsilons, seed, progress)
+        draws = [(e, (a, b)) for e, a, b in zip(epsilons, *both, strict=True)]
+    # The quarters are drawn once: all ε are attacked on the same members.
     attacks = {name: _Attacks(material, name, seed, wanted.attacked) for name in material.labels}
     for epsilon, (texts, tests) in draws:
         if epsilon is not None:
             yield kept((trained_on, texts), (tested_on, tests), epsilon=epsilon)
         for name in material.labels:
-            for one in _learned(material, name, texts, tests, epsilon, seed, wanted, watch):
-                yield one | {"data": name}
-            for one in attacks[name].rows(texts, tests, epsilon):
-                if one["quantity"] in ATTACKS:
-                    yield one | {"data": name}
+            for result in _learned(material, name, texts, tests, epsilon, seed, wanted, watch):
+                yield result | {"data": name}
+            for result in attacks[name].rows(texts, tests, epsilon):
+                # The accuracy of a target that learned from a quarter of the texts is left out.
+                if result["quantity"] in ATTACKS:
+                    yield result | {"data": name}
     if wanted.compared:
         some = material.originals[: wanted.compared]
-        for one in rewriting(some, material.training.lexicon, mechanism, epsilons, seed):
-            if mechanism is None or one["quantity"] != "nw":
-                yield one
+        for result in rewriting(some, material.training.lexicon, mechanism, epsilons, seed):
+            # Nw of these few texts would stand beside that of all of them.
+            if mechanism is None or result["quantity"] != "nw":
+                yield result
 
 
 def _learned(
@@ -168,22 +171,14 @@ def _learned(
     vectors = material.training.lexicon.vectors
     faced = {CLEAN: material.bags[1]} | ({} if epsilon is None else {PRIVATE: tests})
     if epsilon is None:
-        share = (true == np.bincount(labels).argmax()).mean()
-        yield row("majority", share, tested_on=CLEAN, count=true.size)
-    for learner in wanted.learners:
-        rng = generator(seed, "learner", learner)
-        model = train(learner_of(learner), texts, labels, vectors, rng)
-        for where, bags in faced.items():
-            yield row(
-                "accuracy",
-                model.accuracy(bags, true),
-                epsilon=epsilon,
-                learner=learner,
-                tested_on=where,
-                count=true.size,
-            )
+        yield majority(labels, true)
+
+    def see(learner: str, model: Classifier) -> None:
         if watch is not None:
             watch(name, learner, epsilon, model, tests)
+
+    training = Prepared(texts, labels)
+    yield from learned(training, faced, true, wanted.learners, vectors, seed, epsilon, see)
 
 
 class _Attacks:
@@ -196,12 +191,12 @@ class _Attacks:
         parts = zip(material.bags, material.labels[name], strict=True)
         for (bags, labels), names in zip(parts, (QUARTERS[:2], QUARTERS[2:]), strict=True):
             rng = generator(seed, "quarters", name, names[0])
-            found = halves(labels, rng)
-            self._halves += found
-            for quarter, rows in zip(names, found, strict=True):
+            both = halves(labels, rng)
+            self._halves += both
+            for quarter, rows in zip(names, both, strict=True):
                 quarters[quarter] = Prepared(bags.part(rows), labels[rows])
         lexicon = material.training.lexicon
-        self._trials = [MembershipTrial(quarters, one, seed, lexicon) for one in learners]
+        self._trials = [MembershipTrial(quarters, learner, seed, lexicon) for learner in learners]
 
     def rows(self, texts: Bags, tests: Bags, epsilon: float | None) -> Iterator[Row]:
         """What the attackers get out of the private texts at one ε."""
@@ -216,6 +211,7 @@ def halves(
     labels: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two halves of the places of some texts, in each of which every class has its share."""
+    # A random order, sorted by class and stable: every other place is a half of each class.
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]
     return order[::2], order[1::2]

@@ -6,6 +6,7 @@ file, and nothing of them is left when the worker ends.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from dpcore.learn.classifiers import learner_of
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.learn.table import choose_columns
-from dpcore.lexicon.progress import Progress, silent
+from dpcore.lexicon.progress import silent
 from dpcore.limits import LIVE_EPSILONS, LIVE_SEEDS, LIVE_TEXTS, LIVE_WORDS
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-from dpcore.study.live_jobs import VALUES, WORDS
+from dpcore.study.live_jobs import JOB, VALUES, WORDS
 from dpcore.study.plan import Arm, Cell, Plan, canonical
 from dpcore.study.privacy_rows import claimed_rows
 from dpcore.study.wrong_answers import WrongAnswers
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.study.rows import Row
 
-JOB = "dpcore.study.live:perform"
 TEST_SHARE = 0.3
 _COMPARED = 30  # test texts whose rewriting is compared
 _EXAMPLES = 5  # of each mechanism and ε
@@ -80,7 +80,7 @@ class Live:
         """Its cells: trial by trial, the baseline first."""
         return Plan(
             "live",
-            "dpcore.study.live:measure",
+            JOB,
             (Arm(""), *self.arms),
             (self.lexicon,),
             seeds=tuple(range(self.seeds)),
@@ -103,6 +103,7 @@ def shortened(
     texts: LabelledTexts, most: int = LIVE_TEXTS, words: int = LIVE_WORDS
 ) -> LabelledTexts:
     """The first words of the first texts: what a live run has time for."""
+    # Cut before anything is drawn: a text's words beyond the cut cost no time at all.
     part = texts if len(texts) <= most else texts.part(range(most))
     cut = tuple(" ".join(text.split()[:words]) for text in part.texts)
     return LabelledTexts(cut, part.labels, part.classes)
@@ -120,7 +121,7 @@ def teaching_texts(labelling: str, most: int = LIVE_TEXTS) -> LabelledTexts:
     """
     corpus = teaching_corpus()
     labels = corpus.labels(labelling)
-    half = len(corpus) // 2
+    half = len(corpus) // 2  # messages, then as many reviews
     order = [i for pair in zip(range(half), range(half, 2 * half), strict=True) for i in pair]
     order = order[:most]
     return LabelledTexts.of([corpus.texts[i] for i in order], [labels[i] for i in order])
@@ -136,86 +137,52 @@ def table_texts(table: Table, text: str, label: str, most: int) -> Chosen:
     return replace(chosen, texts=shortened(chosen.texts, len(chosen.texts)))
 
 
-@dataclass(frozen=True)
-class Carried:
-    """What came with a job."""
-
-    texts: LabelledTexts
-
-    def lexicon(self, name: str) -> Lexicon:
-        """A lexicon of the catalogue, kept by this process."""
-        return _lexicon(name)
-
-    def mechanism(self, cell: Cell) -> Mechanism | None:
-        """The mechanism of a cell, kept with what it computed; None for the baseline."""
-        if not cell.mechanism:
-            return None
-        return _mechanism(cell.mechanism, cell.lexicon, canonical(cell.settings))
-
-
 def perform(job: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-    """Do one of `Live.jobs`: its rows, and of the first trial examples of wrong answers.
+    """Do one of `Live.jobs`: one trial of one mechanism at all its ε, or of the baseline.
 
     Args:
         job: one of them.
-        tell: hears a few times a second how far it is: `stage`, `done` and `total`.
+        tell: hears a few times a second how far it is: `stage` (of `dpcore.study.live_jobs`),
+            `done` and `total`.
+
+    Returns:
+        Its `rows`, and of the first trial `examples`: texts that a classifier of the clean texts
+        gets right and one of the private texts wrong.
 
     Raises:
         DpcoreError: as `dpcore.study.labelled_trial.labelled_trial`.
     """
-    cell = Cell.from_json(job["cell"])
-    examples: list[dict[str, Any]] = []
-    carried = Carried(LabelledTexts.of(job["texts"], job["labels"]))
-    found = measure(cell, carried, examples, now_and_then(tell) if tell else silent)
-    own: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
-    own |= {"data": "", "seed": cell.seed}
-    return {"rows": [own | one for one in found], "examples": examples}
-
-
-def measure(
-    cell: Cell,
-    carried: Carried,
-    examples: list[dict[str, Any]] | None = None,
-    progress: Progress = silent,
-) -> list[Row]:
-    """One trial of one mechanism at all its ε, or of the baseline.
-
-    Args:
-        cell: with the options that `Live.plan` gives.
-        carried: the texts, and where lexicons and mechanisms are from.
-        examples: of the first trial, filled with texts that a classifier of the clean texts gets
-            right and one of the private texts wrong.
-        progress: called with (stage, done, total), a stage of `dpcore.study.live_jobs`.
-    """
-    name = str(cell.option("labelling"))
-    parts = carried.texts.split(TEST_SHARE, cell.shared_generator("split"))
-    material = read_material({name: parts}, carried.lexicon(cell.lexicon))
-    mechanism = carried.mechanism(cell)
+    cell, progress = Cell.from_json(job["cell"]), now_and_then(tell) if tell else silent
+    labelling = str(cell.option("labelling"))
+    texts = LabelledTexts.of(job["texts"], job["labels"])
+    parts = texts.split(TEST_SHARE, cell.shared_generator("split"))
+    material = read_material({labelling: parts}, _lexicon(cell.lexicon))
+    mechanism = None
+    if cell.mechanism:
+        mechanism = _mechanism(cell.mechanism, cell.lexicon, canonical(cell.settings))
     wanted = Wanted(
         tuple(cell.option("learners")), tuple(cell.option("attacked")), compared=_COMPARED
     )
     watch = None
-    if mechanism is not None and examples is not None and cell.seed == 0:
-        watch = WrongAnswers(material, name, wanted.learners[0], cell.seed, _EXAMPLES)
+    if mechanism is not None and cell.seed == 0:
+        watch = WrongAnswers(material, labelling, wanted.learners[0], cell.seed, _EXAMPLES)
+
+    def rewritten(_: str, done: int, total: int) -> None:
+        progress(WORDS, done, total)
+
     rows, values = [], 0
-    for one in labelled_trial(
-        material,
-        mechanism,
-        cell.epsilons,
-        cell.seed,
-        wanted,
-        watch,
-        lambda _, done, total: progress(WORDS, done, total),
-    ):
-        rows.append(one)
-        if mechanism is not None and one["quantity"] == "nw":  # comes first of each ε
+    trial = (material, mechanism, cell.epsilons, cell.seed, wanted, watch, rewritten)
+    for result in labelled_trial(*trial):
+        rows.append(result)
+        if mechanism is not None and result["quantity"] == "nw":  # comes first of each ε
             values += 1
             progress(VALUES, values, len(cell.epsilons))
-    if watch is not None and examples is not None:
-        examples += [one | {"label": cell.label} for one in watch.found]
-    if mechanism is not None and cell.seed == 0:
+    if mechanism is not None and cell.seed == 0:  # a promise is the same in every trial
         rows += claimed_rows(mechanism, cell.epsilons)
-    return rows
+    named: Row = {"label": cell.label, "mechanism": cell.mechanism, "lexicon": cell.lexicon}
+    named |= {"data": "", "seed": cell.seed}
+    examples = [example | {"label": cell.label} for example in watch.found] if watch else []
+    return {"rows": [named | result for result in rows], "examples": examples}
 
 
 @lru_cache(maxsize=2)
@@ -227,8 +194,6 @@ def _lexicon(name: str) -> Lexicon:
 
 @lru_cache(maxsize=32)
 def _mechanism(key: str, lexicon: str, settings: str) -> Mechanism:
-    import json
-
     from dpcore.mechanisms.registry import create
 
     return create(key, _lexicon(lexicon), dict(json.loads(settings)))

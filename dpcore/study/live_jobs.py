@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dpcore.study.live import Live
     from dpcore.study.rows import Row
 
+JOB = "dpcore.study.live:perform"
+"""What a worker does."""
 WORDS, VALUES = "words rewritten", "values of ε begun"
 """Stages of a part: the noise draw of all its texts, then what is measured of them."""
 
@@ -48,7 +50,7 @@ class LiveRun(Job):
         return tuple(example for cell in self.results for example in cell["examples"])
 
 
-_RUNS = Background("dpcore.study.live:perform", MAX_LIVE_RUNS, LiveRun)
+_RUNS = Background(JOB, MAX_LIVE_RUNS, LiveRun)
 
 
 def start(live: Live, executor: Callable[[Tell], Executor] | None = None) -> LiveRun:
@@ -133,13 +135,15 @@ class Course:
         for (name, _), seconds in zip(self.parts, self.done, strict=False):
             took.setdefault(name, []).append(seconds)
         name, here = self.parts[number][0], now - self._entered
-        known = {one: sum(all_of) / len(all_of) for one, all_of in took.items()}
+        known = {mechanism: sum(all_of) / len(all_of) for mechanism, all_of in took.items()}
         if inside > _EARLY:
-            pace = here / inside
+            pace = here / inside  # seconds for the whole part; half of it counts, half experience
             known[name] = 0.5 * (known[name] + pace) if name in known else pace
-        mechanisms = [seconds for one, seconds in known.items() if one != self.parts[0][0]]
-        if not mechanisms:
+        # The baseline, which comes first, draws no noise: its pace says nothing of the others.
+        baseline = self.parts[0][0]
+        noisy = [seconds for mechanism, seconds in known.items() if mechanism != baseline]
+        if not noisy:
             return None
-        usual = sum(mechanisms) / len(mechanisms)
-        later = sum(known.get(one, usual) for one, _ in self.parts[number + 1 :])
+        usual = sum(noisy) / len(noisy)
+        later = sum(known.get(mechanism, usual) for mechanism, _ in self.parts[number + 1 :])
         return max(known.get(name, usual) - here, 0.0) + later

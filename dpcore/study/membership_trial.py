@@ -27,6 +27,7 @@ from dpcore.attack.membership.roc import FEW, auc, rate_at, roc
 from dpcore.learn.classifiers import Classifier, learner_of, train
 from dpcore.noise.streams import generator
 from dpcore.study.rows import CLEAN, PRIVATE, Row, row
+from dpcore.study.utility import majority
 
 if TYPE_CHECKING:
     from dpcore.learn.bags import Bags
@@ -69,30 +70,30 @@ class MembershipTrial:
             shadow_texts: TE2 as the mechanism rewrites it.
             epsilon: of the rows; None for clean text.
         """
-        own: dict[str, Any] = {"epsilon": epsilon, "learner": self._name}
+        common: dict[str, Any] = {"epsilon": epsilon, "learner": self._name}
         tests, learned = self._quarters["TE1"], self._quarters["TR1"]
         size = len(tests.bags)
         if epsilon is None:
-            largest = int(np.bincount(learned.labels).argmax())
-            share = (tests.labels == largest).mean()
-            yield row("majority", share, tested_on=CLEAN, count=size, **own)
+            yield majority(learned.labels, tests.labels, **common)
         target = self._trained(target_texts, "TR1")
         share = target.accuracy(tests.bags, tests.labels)
-        yield row("accuracy", share, tested_on=CLEAN, count=size, **own)
+        yield row("accuracy", share, tested_on=CLEAN, count=size, **common)
+        # Asked about texts as they were written: an attacker who wonders about a person has those.
         asked = self._answers(target, "TR1", "TR2")
         seen = (asked[0].probabilities.argmax(axis=1) == learned.labels).mean()
-        yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **own)
+        yield row("accuracy on what it learned", seen, tested_on=CLEAN, count=size, **common)
+        # Without noise both attackers have the same shadow model; it is trained once.
         if epsilon is None:
             shadow = self._clean_shadow
         else:
             share = target.accuracy(shadow_texts, self._quarters["TE2"].labels)
-            yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **own)
+            yield row("accuracy", share, tested_on=PRIVATE, count=len(shadow_texts), **common)
             shadow = self._trained(shadow_texts, "TE2")
         for variant, attacker in (
             (AS_WRITTEN, self._as_written),
             (STRONGER, self._attacker(shadow, Knowledge.LABEL, STRONGER)),
         ):
-            yield from _attack_rows(attacker.scores(asked), {"variant": variant, **own})
+            yield from _attack_rows(attacker.scores(asked), {"variant": variant, **common})
 
     @cached_property
     def _clean_shadow(self) -> Classifier:
@@ -119,18 +120,18 @@ class MembershipTrial:
         return train_attacker(AttackNetwork(knowledge), self._answers(shadow, "TE2", "TE1"), rng)
 
 
-def _attack_rows(scores: Scores, own: dict[str, Any]) -> Iterator[Row]:
-    yield row("auc", auc(scores), count=scores.inside.size + scores.outside.size, **own)
+def _attack_rows(scores: Scores, common: dict[str, Any]) -> Iterator[Row]:
+    yield row("auc", auc(scores), count=scores.inside.size + scores.outside.size, **common)
     for rate in FEW:
-        found = rate_at(scores, rate)
+        operating = rate_at(scores, rate)
         yield row(
             "tpr",
-            found.true_positives,
+            operating.true_positives,
             at=rate,
-            low=found.low,
-            high=found.high,
-            count=found.inside,
-            **own,
+            low=operating.low,
+            high=operating.high,
+            count=operating.inside,  # the share is one of members
+            **common,
         )
     for rate, share in zip(ROC_RATES, roc(scores, ROC_RATES).tolist(), strict=True):
-        yield row("roc", share, at=rate, count=scores.inside.size, **own)
+        yield row("roc", share, at=rate, count=scores.inside.size, **common)

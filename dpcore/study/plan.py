@@ -1,13 +1,12 @@
 """A plan: which mechanisms, at which ε, on which words and data, under which seeds.
 
-A plan is data. It can be written as JSON and read again, and it is a product of its parts: one
+A plan is data. It is written as JSON beside what comes of it, and it is a product of its parts: one
 cell for each combination. A cell says all that a worker has to know except where its files are
 (`dpcore.study.sources`), and the randomness of a cell depends on the cell alone.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -30,7 +29,6 @@ BASELINE = ""
 """In place of a mechanism: the text as it stands."""
 _FORMAT = 1
 _TASK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_OURS = "dpcore."
 
 
 def canonical(value: object) -> str:
@@ -131,18 +129,15 @@ class Cell:
 
     def generator(self, *key: str | int) -> np.random.Generator:
         """Randomness of this cell and no other."""
-        return generator(self.seed, "cell", self._identity(), *key)
+        return generator(self.seed, "cell", self._identity(), *key)  # whoever does it, and when
 
     def shared_generator(self, *key: str | int) -> np.random.Generator:
         """Randomness that all cells of one seed and data have in common, such as a split."""
         return generator(self.seed, "data", self.data, *key)
 
-    def secret(self) -> bytes:
-        """32 bytes that key the noise of the documents of this cell, an experiment."""
-        return hashlib.sha256(f"experiment\n{self._identity()}".encode()).digest()
-
     def _identity(self) -> str:
         """What the noise depends on: not the task, its options or the label."""
+        # So a curve may get another name, or more may be measured of it, and its draws stay.
         names = ("mechanism", "settings", "epsilons", "lexicon", "data", "seed")
         return canonical([getattr(self, name) for name in names])
 
@@ -151,16 +146,9 @@ class Cell:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Cell:
+    def from_json(cls, fields: Mapping[str, Any]) -> Cell:
         """The cell that `to_json` gave."""
-        return cls(
-            **dict(found)
-            | {
-                "settings": _settings(found["settings"]),
-                "epsilons": tuple(found["epsilons"]),
-                "options": _settings(found["options"]),
-            }
-        )
+        return cls(**{name: _frozen(value) for name, value in fields.items()})
 
 
 @dataclass(frozen=True)
@@ -202,67 +190,21 @@ class Plan:
 
     def cells(self) -> tuple[Cell, ...]:
         """Every combination: data, then lexicon, seed, arm and ε."""
-        found = []
+        cells = []
+        # The seed before the arms: what a seed's cells share in a worker is read once for all.
         for data, lexicon, seed, arm in product(self.data, self.lexicons, self.seeds, self.arms):
             options = tuple((dict(self.options) | dict(arm.options)).items())
             alone: list[tuple[float, ...]] = [(epsilon,) for epsilon in arm.epsilons] or [()]
-            found += [
-                Cell(
-                    self.task,
-                    arm.name,
-                    arm.mechanism,
-                    arm.settings,
-                    epsilons,
-                    lexicon,
-                    data,
-                    seed,
-                    options,
-                )
-                for epsilons in ([arm.epsilons] if self.together else alone)
-            ]
-        return tuple(found)
+            for epsilons in [arm.epsilons] if self.together else alone:
+                curve = (self.task, arm.name, arm.mechanism, arm.settings)
+                cells.append(Cell(*curve, epsilons, lexicon, data, seed, options))
+        return tuple(cells)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object that `from_json` reads."""
+        """A JSON object with all fields, as a manifest keeps it."""
         return {"format": _FORMAT} | asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Plan:
-        """Read a plan, which may come from a stranger: its task must be one of ours.
-
-        Raises:
-            StudyError: it is not a plan.
-        """
-        fields = dict(found)
-        if fields.pop("format", None) != _FORMAT:
-            raise StudyError(f"a plan is a JSON object with format {_FORMAT}")
-        try:
-            if not str(fields["task"]).startswith(_OURS):
-                raise StudyError(f"the task of a plan file begins with {_OURS}")
-            fields["arms"] = tuple(
-                Arm(
-                    **dict(arm)
-                    | {
-                        "epsilons": tuple(arm["epsilons"]),
-                        "settings": _settings(arm["settings"]),
-                        "options": _settings(arm["options"]),
-                    }
-                )
-                for arm in fields["arms"]
-            )
-            fields |= {name: tuple(fields[name]) for name in ("lexicons", "data", "seeds")}
-            return cls(**fields | {"options": _settings(fields["options"])})
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, StudyError):
-                raise
-            raise StudyError(f"a plan lacks or has too many fields: {error}") from None
-
-
-def _settings(found: Any) -> Settings:
-    """Pairs of name and value, from JSON."""
-    return tuple((str(name), _frozen(value)) for name, value in found)
 
 
 def _frozen(value: Any) -> Any:
     """JSON has lists where we have tuples."""
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value

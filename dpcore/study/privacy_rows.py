@@ -37,17 +37,19 @@ def privacy_rows(plan: Plan, lexicons: Mapping[str, Lexicon]) -> Iterator[Row]:
             if not arm.mechanism:
                 continue
             mechanism = create(arm.mechanism, lexicons[name], dict(arm.settings))
-            own = {
+            named = {
                 "label": arm.name,
                 "mechanism": arm.mechanism,
                 "lexicon": name,
                 "data": plan.data[0],
-                "seed": plan.seeds[0],
+                "seed": plan.seeds[0],  # nothing here is drawn, so one seed stands for all
             }
-            for one in claimed_rows(mechanism, arm.epsilons, tokens):
-                yield own | one
-            for one in _computed(mechanism, arm.epsilons):
-                yield own | one
+            for known in claimed_rows(mechanism, arm.epsilons, tokens):
+                yield named | known
+            computed = mechanism.true_epsilons(arm.epsilons)  # a look at all pairs of words
+            if computed is not None:
+                for epsilon, true in zip(arm.epsilons, computed, strict=True):
+                    yield named | row("true_epsilon", true, epsilon=epsilon, variant="computed")
 
 
 def claimed_rows(
@@ -60,23 +62,15 @@ def claimed_rows(
         epsilons: that it has.
         tokens: words of a text whose membership is bounded; None leaves that out.
     """
+    # A metric guarantee is a loss for a distance: the largest distance gives the largest loss.
     diameter = mechanism.lexicon.extent.diameter
     for epsilon in epsilons:
         promised = mechanism.guarantee(epsilon)
-        own: dict[str, Any] = {"epsilon": epsilon, "variant": str(promised.status)}
-        yield row("claimed_loss", promised.euclidean_loss(diameter), **own)
+        common: dict[str, Any] = {"epsilon": epsilon, "variant": str(promised.status)}
+        yield row("claimed_loss", promised.euclidean_loss(diameter), **common)
         if tokens:
             bound = document_bound(promised, tokens, diameter)
-            yield row("document_auc", bound.auc, count=tokens, **own)
+            yield row("document_auc", bound.auc, count=tokens, **common)
         delta = mechanism.true_delta(epsilon)
         if delta is not None:
-            yield row("true_delta", delta, **own)
-
-
-def _computed(mechanism: Mechanism, epsilons: Sequence[float]) -> Iterator[Row]:
-    """What takes a look at all pairs of words."""
-    computed = mechanism.true_epsilons(epsilons)
-    if computed is None:
-        return
-    for epsilon, true in zip(epsilons, computed, strict=True):
-        yield row("true_epsilon", true, epsilon=epsilon, variant="computed")
+            yield row("true_delta", delta, **common)

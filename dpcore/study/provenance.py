@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def provenance(entry: Entry) -> list[str]:
     """Lines of plain text: words or sizes, seeds, versions, machine, files and fingerprints."""
+    # Digests are cut to 16 digits: enough to compare by eye, and the manifest has them whole.
     lines = _words(entry) if entry.of_words else _trials(entry)
     lines += [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
     lines += [
@@ -67,12 +68,12 @@ def _machine(entry: Entry) -> str:
 def undefined_sentence(recorded: Recorded) -> str:
     """Which ε of the grid a mechanism does not have; empty if it has them all."""
     rows = recorded.table[recorded.table["status"] == UNDEFINED]
-    said = []
+    sentences = []
     for series, part in rows.groupby("series", sort=False):
         values = sorted(set(part["epsilon"].tolist()))
         logs = ", ".join(f"{math.log(value):.4g}" for value in values)
-        said.append(
+        sentences.append(
             f"{series} is not defined at {len(values)} of the ε that were asked for "
             f"(ln ε = {logs}), so nothing is drawn there."
         )
-    return " ".join(said)
+    return " ".join(sentences)

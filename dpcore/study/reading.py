@@ -79,16 +79,17 @@ class Figures:
         Raises:
             StudyError: the record has no such curve.
         """
+        # Papers estimate by a protocol; where a better method is recorded beside it, that counts.
         if self.entry.of_words:
             rows = self._of_words(quantity, curve)
             best = rows[rows["method"] != PROTOCOL]
-            found = best if len(best) else rows
+            points = best if len(best) else rows
         else:
             rows = self.rows(quantity, **where)
-            found = curves(rows[rows["label"].map(curve_name) == curve], quantity)
-        if not len(found):
+            points = curves(rows[rows["label"].map(curve_name) == curve], quantity)
+        if not len(points):
             raise StudyError(f"{self.name} has no curve {curve!r} of {quantity}")
-        return found.reset_index(drop=True)
+        return points.reset_index(drop=True)
 
     def protocol(self, quantity: str, curve: str) -> pd.DataFrame:
         """The same of a table of words by the papers' protocol, if another method is there too."""
@@ -108,6 +109,7 @@ class Figures:
             StudyError: it is not recorded.
         """
         rows = self.curve(quantity, curve, **where)
+        # Powers of e are computed anew by whoever asks: equal up to rounding, not to the last bit.
         rows = rows[np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0)]
         if not len(rows):
             raise StudyError(f"{self.name} has no {quantity} of {curve} at ε = {epsilon:g}")
@@ -135,6 +137,7 @@ class Figures:
         above = np.flatnonzero(y >= level)
         if not above.size:
             return None
+        # The first recorded ε above the level; before it lies the crossing, if anything lies there.
         i = int(above[0])
         return math.exp(x[0]) if i == 0 else _between(x, y, i - 1, level)
 

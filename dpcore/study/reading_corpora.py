@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcore.errors import StudyError
 from dpcore.learn.labelled import LabelledTexts
-from dpcore.study.tables import need_pandas
+from dpcore.learn.packages import need_pandas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,16 +63,21 @@ def _rows(
     rng: np.random.Generator,
     distinct: str | list[str] = "text",
 ) -> Any:
-    frame = _frame(path, (*columns, "split"))
+    frame = _kept_columns(path, (*columns, "split"))
     frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates(distinct)
     if not len(frame):
         raise StudyError(f"{path} has no rows of the split {split!r}")
+    # All rows are permuted, so that a larger sample of a seed begins with the smaller one.
     return frame.iloc[rng.permutation(len(frame))[:most]]
 
 
-@functools.lru_cache(maxsize=2)
-def _frame(path: Path, columns: tuple[str, ...]) -> Any:
-    """The columns of a file, kept for the next cell of a worker."""
+def read_columns(path: Path, columns: tuple[str, ...]) -> Any:
+    """The columns of a parquet file, as a table of pandas.
+
+    Raises:
+        StudyError: the file is not such a file.
+        MissingPackageError: pandas or pyarrow is not installed.
+    """
     pd = need_pandas("reading a corpus needs")
     try:
         return pd.read_parquet(path, columns=list(columns))
@@ -80,3 +85,6 @@ def _frame(path: Path, columns: tuple[str, ...]) -> Any:
         raise StudyError(
             f"{path} is not a parquet file with the columns {', '.join(columns)}"
         ) from None
+
+
+_kept_columns = functools.lru_cache(maxsize=2)(read_columns)  # for the next cell of a worker

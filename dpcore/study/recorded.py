@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcore.errors import DpcoreError, StudyError
+from dpcore.learn.packages import need_pandas
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
 from dpcore.study.rows import COLUMNS
-from dpcore.study.tables import MEASURED, check_trials, check_words, need_pandas
+from dpcore.study.tables import MEASURED, check_trials, check_words, chosen
 from dpcore.study.wrong_answers import EXAMPLE
 
 if TYPE_CHECKING:
@@ -103,24 +104,25 @@ class Entry:
         return {name: value for name, value in asdict(self).items() if name not in others}
 
 
-def _entry(found: object, own: _Kinds) -> Entry:
+def _entry(record: object, of_kind: _Kinds) -> Entry:
     """An entry as a manifest has it.
 
     Raises:
         StudyError: a field is missing, unknown or of the wrong type.
     """
-    others = {**_OF_WORDS, **_OF_TRIALS}.keys() - own.keys()
+    others = {**_OF_WORDS, **_OF_TRIALS}.keys() - of_kind.keys()
     kinds: _Kinds = {f.name: str for f in fields(Entry) if f.name not in others}
-    kinds |= {"seconds": (int, float), "data": dict, "machine": dict, **own}
-    if not isinstance(found, dict) or set(found) != set(kinds):
-        wrong = sorted(set(found) ^ set(kinds)) if isinstance(found, dict) else ["all"]
+    kinds |= {"seconds": (int, float), "data": dict, "machine": dict, **of_kind}
+    if not isinstance(record, dict) or set(record) != set(kinds):
+        wrong = sorted(set(record) ^ set(kinds)) if isinstance(record, dict) else ["all"]
         raise StudyError(f"a manifest entry lacks or has too many fields: {', '.join(wrong)}")
     for name, kind in kinds.items():
-        if not isinstance(found[name], kind):
+        if not isinstance(record[name], kind):
             raise StudyError(f"field {name!r} of a manifest entry has the wrong type")
-    if "/" in found["file"] or "\\" in found["file"]:
+    # A stranger's manifest must not make us read, or write, a file of another folder.
+    if "/" in record["file"] or "\\" in record["file"]:
         raise StudyError("the table of a manifest entry must lie beside the manifest")
-    return Entry(**found)
+    return Entry(**record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +148,7 @@ class Recorded:
         """
         if self.entry.of_words:
             where = {"word": "", "status": MEASURED, **where}
-        found = self.table[self.table["quantity"] == quantity]
-        for column, value in where.items():
-            found = found[found[column] == value]
-        return found
+        return chosen(self.table, quantity, **where)
 
 
 def bundled_results() -> Path:
@@ -178,15 +177,15 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """
     path = folder / MANIFEST
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StudyError(f"no recorded results in {folder} ({error.strerror})") from None
     except (ValueError, RecursionError):
         raise StudyError(f"{path} is damaged: it is not JSON; record them again") from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise StudyError(f"{path} is not a manifest of format {_FORMAT}")
-    kind = next((name for name in _LISTS if name in found), "runs")
-    listed = found.get(kind)
+    kind = next((name for name in _LISTS if name in manifest), "runs")
+    listed = manifest.get(kind)
     if not isinstance(listed, list):
         raise StudyError(f"{path} is damaged: it lists no results; record them again")
     entries = tuple(_entry(entry, _LISTS[kind]) for entry in listed)
@@ -212,6 +211,7 @@ def read_recorded(name: str, folder: Path | None = None) -> Recorded:
     if entry is None:
         known = ", ".join(entry.name for entry, _ in entries) or "none"
         raise StudyError(f"nothing is recorded as {name[:60]!r}; recorded are: {known}")
+    # The bytes are checked before a parser sees them.
     table = _read_table(place / entry.file, entry.sha256)
     if entry.of_words:
         return Recorded(entry, check_words(table, entry.runs))
@@ -261,6 +261,7 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
         others = read_manifest(folder) if (folder / MANIFEST).exists() else ()
         if any(other.of_words != entry.of_words for other in others):
             raise StudyError(f"{folder} holds records of another kind; give another folder")
+        # The table first: a manifest never names one that is not there.
         with replacing(path) as temporary:
             table.to_parquet(temporary, index=False, compression="zstd")
             temporary.chmod(0o644)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import tempfile
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,7 +16,6 @@ import numpy as np
 from dpcore import __version__
 from dpcore.errors import StudyError
 from dpcore.jobs.executors import of
-from dpcore.jobs.machine import machine_facts
 from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.measure import words as measured
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from dpcore.measure.words import Selection
     from dpcore.study.definition import Study
     from dpcore.study.plan import Arm, Plan
-    from dpcore.study.runner import Row
+    from dpcore.study.rows import Row
 
 _PACKAGES = ("scikit-learn", "scipy", "rouge-score", "sacrebleu", "torch", "transformers")
 
@@ -93,21 +94,22 @@ def record(
             raise StudyError(
                 "an experiment reads corpora and vectors: give their folder with --data"
             )
+    # All that can be refused is refused here, before vocabularies are counted for minutes.
     check_seed(options.seed or 0)
     names = [name for name in study.plan.lexicons if name]
     counted = {name: load_vocabulary(name, data, progress) for name in names}
-    lexicons = {name: found.lexicon for name, found in counted.items()}
+    lexicons = {name: vocabulary.lexicon for name, vocabulary in counted.items()}
     plan = study.plan
     if study.choice:
-        (vocabulary,) = counted.values()
-        plan = chosen_plan(study, choose_words(study, vocabulary, options), options)
+        (words,) = counted.values()
+        plan = chosen_plan(study, choose_words(study, words, options), options)
     files = {name: data / name for name in plan.data if name and data is not None}
     sources = gather(plan, work, lexicons=lexicons, files=files)
     seconds = 0.0
     with of(workers) as executor:
         for done in run(plan, sources, work, executor=executor, progress=progress):
             seconds += done.seconds
-    rows = collected(plan, sources, work)
+    rows = collected(plan, sources, work)  # in the order of the plan, whoever was done first
     common: dict[str, Any] = {
         "name": study.name,
         "title": study.title,
@@ -116,15 +118,22 @@ def record(
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(seconds, 1),
-        "machine": machine_facts(),
+        # The class of machine: nothing that names one.
+        "machine": {
+            "cores": os.cpu_count() or 1,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "system": platform.system(),
+            "processor": platform.machine(),
+        },
     }
     if study.choice:
-        return _of_words(common, plan, vocabulary, rows)
+        return _of_words(common, plan, words, rows)
     progress("what is true of the privacy", 0, 1)
     table = tidy([*rows, *privacy_rows(plan, lexicons)])
     entry = Entry(
         **common,
-        plan=json.loads(canonical(plan.to_json())),
+        plan=json.loads(canonical(plan.to_json())),  # lists for tuples, as it is read again
         sizes=study.sizes,
         workers=workers,
         lexicons=[{"name": name, **_facts(lexicon)} for name, lexicon in lexicons.items()],
@@ -175,6 +184,7 @@ def choose_words(study: Study, counted: CountedLexicon, options: Options) -> Sel
     rng = generator(options.seed or 0, "words of", study.name)
     if not study.choice.by_tokens:
         return measured.sample(lexicon, count, rng)
+    # A corpus is weighed by its tokens: a frequent word is drawn as often as it is written.
     whole = measured.Selection(
         np.arange(len(lexicon)),
         lexicon.words,
@@ -220,23 +230,20 @@ def _of_words(
 def describe_vocabulary(key: str, counted: CountedLexicon) -> dict[str, Any]:
     """What a manifest says of a vocabulary."""
     corpus = CORPORA.get(key)
-    title = corpus.title if corpus else f"the bundled lexicon {counted.lexicon.name}"
-    return (
-        {"key": key}
-        | _facts(counted.lexicon)
-        | {
-            "title": title,
-            "tokens": counted.tokens if corpus else None,
-            "unknown_tokens": counted.unknown if corpus else None,
-            "paper_words": corpus.paper_words if corpus else None,
-            "paper_separation": corpus.paper_separation if corpus else None,
-        }
-    )
+    return {
+        "key": key,
+        **_facts(counted.lexicon),
+        "title": corpus.title if corpus else f"the bundled lexicon {counted.lexicon.name}",
+        "tokens": counted.tokens if corpus else None,
+        "unknown_tokens": counted.unknown if corpus else None,
+        "paper_words": corpus.paper_words if corpus else None,
+        "paper_separation": corpus.paper_separation if corpus else None,
+    }
 
 
 def _series(arm: Arm, lexicon: Lexicon, facts: Row) -> dict[str, Any]:
     """What the manifest says of a series."""
     mechanism = create(arm.mechanism, lexicon, dict(arm.settings))
     names = ("method", "detail", "words", "numerical_error")
-    own = {"name": arm.name, "curve": dict(arm.options)["curve"], "mechanism": mechanism.key}
-    return own | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}
+    named = {"name": arm.name, "curve": dict(arm.options)["curve"], "mechanism": mechanism.key}
+    return named | {"parameters": mechanism.settings()} | {name: facts[name] for name in names}

@@ -73,6 +73,7 @@ def rewriting(
     before = np.concatenate([sentence.words for _, sentence in read])
     key = (mechanism.key, canonical(mechanism.settings())) if mechanism else ("",)
     rng = generator(seed, "rewritten text", *key)
+    # Drawn for every place: which other words are unknown must not change a stand-in.
     inputs = np.where(before < 0, rng.integers(len(lexicon), size=before.size), before)
     meanings = encoder.pieces([text for text, _ in read]) if encoder else []
     if mechanism is None:
@@ -80,11 +81,11 @@ def rewriting(
         if encoder:
             yield from _meanings(read, inputs, encoder, meanings, None)
         return
-    found = outputs_at(mechanism, rng, inputs, np.asarray(epsilons))
+    outputs = outputs_at(mechanism, rng, inputs, np.asarray(epsilons))
     for e, epsilon in enumerate(epsilons):
-        yield from _compared(read, before, found[:, e], lexicon, epsilon)
+        yield from _compared(read, before, outputs[:, e], lexicon, epsilon)
         if encoder:
-            yield from _meanings(read, found[:, e], encoder, meanings, epsilon)
+            yield from _meanings(read, outputs[:, e], encoder, meanings, epsilon)
 
 
 def _compared(
@@ -96,17 +97,38 @@ def _compared(
 ) -> Iterator[Row]:
     """Every quantity at one ε but those of meaning."""
     ends, parts, written = _written(read, after)
-    originals = [text for text, _ in read]
-    own: dict[str, Any] = {"epsilon": epsilon, "count": len(read)}
-    yield row("nw", words_kept(before, after), epsilon=epsilon, count=before.size)
-    overlap = rouge1(originals, written)
-    yield row("rouge1_recall", overlap.recall.mean(), **own)
-    yield row("rouge1", overlap.f1.mean(), **own)
-    yield row("bleu", bleu(originals, written), **own)
+    yield from likeness([text for text, _ in read], written, before, after, epsilon=epsilon)
+    # An unknown word has no vector that could be matched with what is written in its place.
     known = [part[part >= 0] for part in np.split(before, ends)]
     matched = greedy_matching(known, parts, lexicon.vectors).f1
     if np.isfinite(matched).any():  # else no text has a known word
-        yield row("matching", float(np.nanmean(matched)), **own)
+        yield row("matching", float(np.nanmean(matched)), epsilon=epsilon, count=len(read))
+
+
+def likeness(
+    originals: Sequence[str],
+    written: Sequence[str],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    **named: Any,
+) -> Iterator[Row]:
+    """Words that stay, and the overlap of texts as they are written, by ROUGE-1 and BLEU.
+
+    Args:
+        originals: texts as they were.
+        written: texts as they became.
+        before: their words, −1 outside the vocabulary, shape (t,).
+        after: what became of each, shape (t,).
+        named: other columns of the rows.
+    """
+    yield row("nw", words_kept(before, after), count=before.size, **named)
+    overlap = rouge1(originals, written)
+    for quantity, value in (
+        ("rouge1_recall", overlap.recall.mean()),
+        ("rouge1", overlap.f1.mean()),
+        ("bleu", bleu(originals, written)),
+    ):
+        yield row(quantity, value, count=len(written), **named)
 
 
 def _meanings(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.mechanisms.registry import resolve
 from dpcore.study.rows import CLEAN, PRIVATE
-from dpcore.study.utility_summary import chosen, curve_name, curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import curve_name, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +47,17 @@ def training_curves(recorded: Recorded, mechanism: str, measured: str) -> pd.Dat
     rows = chosen(recorded.table, quantity, **where)
     mine = rows[rows["label"] == mechanism]
     epsilons = sorted(set(mine["epsilon"].dropna()))
-    found: list[tuple[Any, ...]] = []
+    points: list[tuple[Any, ...]] = []
     for learner, title in TRAININGS.items():
-        own = mine[mine["learner"] == learner]
+        learned = mine[mine["learner"] == learner]
+        # Without a row of its own a network was trained once, and has one value at every ε.
         fixed = rows[rows["epsilon"].isna() & (rows["learner"] == learner)]
         for epsilon in epsilons:
-            at = own[own["epsilon"] == epsilon] if len(own) else fixed
-            if len(at):
-                means = (float(at[name].mean()) for name in ("value", "low", "high"))
-                found.append((title, "", _x(mechanism, epsilon), *means))
-    return _frame(found)
+            chosen_rows = learned[learned["epsilon"] == epsilon] if len(learned) else fixed
+            if len(chosen_rows):
+                means = (float(chosen_rows[name].mean()) for name in ("value", "low", "high"))
+                points.append((title, "", _x(mechanism, epsilon), *means))
+    return _frame(points)
 
 
 CONSTANT = "always the largest class"
@@ -77,8 +79,8 @@ def constant_line(recorded: Recorded, curves: pd.DataFrame) -> pd.DataFrame:
 
 def rewriting_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
     """Mean over seeds of a quantity against ε, one curve a noise: columns `COLUMNS`."""
-    found = curves(recorded.table, quantity, **where).rename(columns={"epsilon": "x"})
-    return found[list(COLUMNS)]
+    points = curves(recorded.table, quantity, **where).rename(columns={"epsilon": "x"})
+    return points[list(COLUMNS)]
 
 
 def interval_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataFrame:
@@ -86,11 +88,11 @@ def interval_curves(recorded: Recorded, quantity: str, **where: Any) -> pd.DataF
     rows = chosen(recorded.table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
     groups = rows.groupby(["label", "mechanism", "epsilon"], sort=False)["value"].mean()
-    found = [
+    points = [
         (curve_name(str(label)), mechanism, epsilon, mean, math.nan, math.nan)
         for (label, mechanism, epsilon), mean in zip(groups.index, groups.tolist(), strict=True)
     ]
-    return _frame(found).sort_values(["curve", "x"], ignore_index=True)
+    return _frame(points).sort_values(["curve", "x"], ignore_index=True)
 
 
 ALLOWED = "the claimed ε allows"
@@ -104,8 +106,8 @@ def allowed_curve(recorded: Recorded, data: str) -> pd.DataFrame:
         data: the corpus.
     """
     rows = _claimed(recorded, data)
-    found = rows.groupby("epsilon")["value"].mean()
-    means = zip(found.index.tolist(), found.tolist(), strict=True)
+    bounds = rows.groupby("epsilon")["value"].mean()
+    means = zip(bounds.index.tolist(), bounds.tolist(), strict=True)
     return _frame([(ALLOWED, "", epsilon, mean, math.nan, math.nan) for epsilon, mean in means])
 
 
@@ -120,6 +122,7 @@ def refuted_at(recorded: Recorded, quantity: str, data: str, mechanism: str) -> 
     """
     rows = chosen(recorded.table, quantity, data=data, label=mechanism)
     claims = _claimed(recorded, data)
+    # The lower end of the interval: only a success that chance does not explain refutes a claim.
     both = rows.merge(claims[["epsilon", "seed", "value"]], on=["epsilon", "seed"])
     beyond = (both["low"] > both["value_y"]).groupby(both["epsilon"]).all()
     return tuple(float(epsilon) for epsilon in beyond.index[beyond])

@@ -54,6 +54,7 @@ def prepare(corpus: LabelledTexts, lexicon: Lexicon, most: int | None) -> Prepar
 
 def kept(*pairs: tuple[Bags, Bags], epsilon: float | None = None) -> Row:
     """Nw counted in text: the share of all places whose word stayed."""
+    # Unknown places count and never stay: −1 before, a word of the vocabulary after.
     same = sum(int((before.words == after.words).sum()) for before, after in pairs)
     total = sum(before.words.size for before, _ in pairs)
     return row("nw", same / max(total, 1), epsilon=epsilon, count=total)

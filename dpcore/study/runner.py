@@ -13,7 +13,7 @@ import json
 import time
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcore import __version__
 from dpcore.errors import DpcoreError, StudyError
@@ -31,14 +31,11 @@ if TYPE_CHECKING:
     from dpcore.jobs.executors import Executor
     from dpcore.jobs.worker import Json
     from dpcore.study.plan import Plan
-
-Row = dict[str, Any]
+    from dpcore.study.rows import Row
 
 _CELLS = "cells"
 _PLAN = "plan.json"
 _DO = "dpcore.study.runner:measure_cell"
-COLUMNS = ("label", "mechanism", "epsilon", "lexicon", "data", "seed")
-"""What the runner puts in front of the columns of a task."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,8 @@ class Finished:
 
     Attributes:
         cell: what was done.
-        rows: columns `COLUMNS` and those of the task.
+        rows: what names the cell (label, mechanism, epsilon, lexicon, data, seed), then the columns
+            of the task.
         seconds: it took, on its worker.
         again: whether it was read from the folder of an earlier run.
     """
@@ -83,18 +81,21 @@ def run(
     """
     _begin(plan, folder)
     todo: list[Cell] = []
-    for cell in plan.cells():
-        found = _recall(cell, sources, folder)
-        if found is None:
+    cells = plan.cells()
+    for cell in cells:
+        finished = _recall(cell, sources, folder)
+        if finished is None:
             todo.append(cell)
         else:
-            yield found
-    total, before = len(todo), len(plan.cells()) - len(todo)
+            yield finished
+    total, before = len(todo), len(cells) - len(todo)
     stage = f"cells of {plan.name}" + (f" ({before} were done before)" if before else "")
     progress(stage, 0, total)
     shipped = sources.to_json()
     payloads = ({"cell": cell.to_json(), "sources": shipped} for cell in todo)
     for done, (payload, result) in enumerate((executor or Serial()).run(_DO, payloads), start=1):
+        # Jobs end in any order: the answer's own payload says whose it is. It is kept before it is
+        # told, so that what was reported is never lost.
         cell = Cell.from_json(payload["cell"])
         _keep(cell, sources, folder, result)
         progress(stage, done, total)
@@ -115,7 +116,7 @@ def measure_cell(payload: Json) -> Json:
         rows = getattr(import_module(module), name)(cell, sources)
     except DpcoreError as error:
         raise type(error)(f"{describe(cell)}: {error}") from None
-    own = {
+    named = {
         "label": cell.label,
         "mechanism": cell.mechanism,
         "epsilon": cell.epsilons[0] if len(cell.epsilons) == 1 else None,
@@ -123,28 +124,25 @@ def measure_cell(payload: Json) -> Json:
         "data": cell.data,
         "seed": cell.seed,
     }
-    found = [own | row for row in rows]
-    canonical(found)  # a refusal with the reason, before the row crosses a process
-    return {"rows": found, "seconds": round(time.perf_counter() - start, 3)}
+    rows = [named | row for row in rows]  # the task's own value wins: the ε of a row, a labelling
+    canonical(rows)  # a refusal with the reason, before the row crosses a process
+    return {"rows": rows, "seconds": round(time.perf_counter() - start, 3)}
 
 
 def describe(cell: Cell) -> str:
     """A cell in a few words."""
     values = ", ".join(f"{epsilon:.6g}" for epsilon in cell.epsilons[:3])
     more = ", …" if len(cell.epsilons) > 3 else ""
-    at = f" at ε = {values}{more}" if values else ""
-    return f"{cell.label}{at}" + (f" on {cell.data}" if cell.data else "") + f", seed {cell.seed}"
+    where = (f" at ε = {values}{more}" if values else "") + (
+        f" on {cell.data}" if cell.data else ""
+    )
+    return f"{cell.label}{where}, seed {cell.seed}"
 
 
 def collected(plan: Plan, sources: Sources, folder: Path) -> list[Row]:
     """The rows of all cells that are done, in the order of the plan: also while it runs."""
-    found = (_recall(cell, sources, folder) for cell in plan.cells())
-    return [row for one in found if one is not None for row in one.rows]
-
-
-def left(plan: Plan, sources: Sources, folder: Path) -> int:
-    """How many cells are still to be done."""
-    return sum(_recall(cell, sources, folder) is None for cell in plan.cells())
+    cells = (_recall(cell, sources, folder) for cell in plan.cells())
+    return [row for finished in cells if finished is not None for row in finished.rows]
 
 
 def _begin(plan: Plan, folder: Path) -> None:
@@ -177,9 +175,10 @@ def _keep(cell: Cell, sources: Sources, folder: Path, result: Json) -> None:
 def _recall(cell: Cell, sources: Sources, folder: Path) -> Finished | None:
     """A cell that is done; None if it is not, or its file is damaged."""
     try:
-        found = json.loads(_file(cell, sources, folder).read_text(encoding="utf-8"))
-        if canonical(found["cell"]) != canonical(cell.to_json()):
+        fields = json.loads(_file(cell, sources, folder).read_text(encoding="utf-8"))
+        # The name says the same, but a file may have been copied or renamed.
+        if canonical(fields["cell"]) != canonical(cell.to_json()):
             return None
-        return Finished(cell, tuple(found["rows"]), float(found["seconds"]), True)
+        return Finished(cell, tuple(fields["rows"]), float(fields["seconds"]), True)
     except (OSError, *FIELDS):
         return None

@@ -9,19 +9,19 @@ import numpy as np
 
 from dpcore.measure import words as measured
 from dpcore.measure.deniability import measure
-from dpcore.measure.summary import BANDS, QUANTITIES, STANDARD_ERRORS, summarise
+from dpcore.measure.summary import QUANTITIES, STANDARD_ERRORS, summarise
 from dpcore.noise.streams import generator
-from dpcore.study.tables import MEASURED, UNDEFINED
+from dpcore.study.tables import MEASURED, UNDEFINED, WORD_FIGURES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.deniability import Deniability
     from dpcore.measure.words import Selection
     from dpcore.study.plan import Cell
-    from dpcore.study.runner import Row
+    from dpcore.study.rows import Row
     from dpcore.study.sources import Sources
-
-_ERRORS = {"nw": "nw_error", "sw": "sw_error", "effective": "effective_error"}
 
 
 def measure_series(cell: Cell, sources: Sources) -> list[Row]:
@@ -36,6 +36,7 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
         selection = _selection(cell, lexicon)
         most = cell.option("most") or len(selection)
         chosen = measured.reduced(selection, most, generator(cell.seed, "fewer words", cell.label))
+    # What a mechanism cannot be run at is recorded too, so that a figure can say why it ends.
     inside = [epsilon for epsilon in cell.epsilons if epsilon in mechanism.admissible]
     outside = [epsilon for epsilon in cell.epsilons if epsilon not in mechanism.admissible]
     facts: Row = {"quantity": "", "method": "", "detail": "", "numerical_error": 0.0}
@@ -43,13 +44,13 @@ def measure_series(cell: Cell, sources: Sources) -> list[Row]:
     rows: list[Row] = []
     if chosen and inside:
         method = str(cell.option("method"))
-        found = measure(mechanism, chosen, inside, method=method, runs=runs, seed=cell.seed)
+        deniability = measure(mechanism, chosen, inside, method=method, runs=runs, seed=cell.seed)
         facts |= {
-            "method": str(found.method),
-            "detail": found.figures.detail,
-            "numerical_error": found.figures.numerical_error,
+            "method": str(deniability.method),
+            "detail": deniability.figures.detail,
+            "numerical_error": deniability.figures.numerical_error,
         }
-        rows = _word_rows(found) if named else _summary_rows(found)
+        rows = _word_rows(deniability) if named else _summary_rows(deniability)
     common = {"curve": cell.option("curve"), "series": cell.label, "mechanism": mechanism.key}
     common |= {"method": facts["method"], "runs": runs}
     if not named:
@@ -83,56 +84,41 @@ def _selection(cell: Cell, lexicon: Lexicon) -> Selection:
     )
 
 
-def _summary_rows(found: Deniability) -> list[Row]:
+def _summary_rows(deniability: Deniability) -> list[Row]:
     """One row a quantity and ε over the words."""
-    rows = []
+    rows: list[Row] = []
     for quantity in QUANTITIES:
-        s = summarise(found, quantity)
-        rows += [
-            {
-                "word": "",
-                "quantity": quantity,
-                "status": MEASURED,
-                "epsilon": epsilon,
-                "mean": s.mean[e],
-                "standard_deviation": s.deviation[e],
-                "standard_error": s.mean_error[e],
-                "mean_low": s.mean_low[e],
-                "mean_high": s.mean_high[e],
-                "median": s.median[e],
-                "worst": s.worst[e],
-                **{f"q{100 * q:02.0f}": s.bands[j, e] for j, q in enumerate(BANDS)},
-                "words": len(found.selection),
-            }
-            for e, epsilon in enumerate(found.epsilons.tolist())
-        ]
+        s = summarise(deniability, quantity)
+        spread = (s.deviation, s.mean_error, s.mean_low, s.mean_high)
+        figures = np.array((s.mean, *spread, s.median, s.worst, *s.bands))
+        rows += _rows("", quantity, deniability, figures, len(deniability.selection))
     return rows
 
 
-def _word_rows(found: Deniability) -> list[Row]:
+def _word_rows(deniability: Deniability) -> list[Row]:
     """One row a word, quantity and ε."""
-    rows = []
+    rows: list[Row] = []
     for quantity in QUANTITIES:
-        values = getattr(found.figures, quantity)
-        errors = getattr(found.figures, _ERRORS[quantity])
+        values = getattr(deniability.figures, quantity)
+        errors = getattr(deniability.figures, f"{quantity}_error")
         low, high = values - STANDARD_ERRORS * errors, values + STANDARD_ERRORS * errors
-        if quantity == "nw":
-            low, high = found.figures.nw_low, found.figures.nw_high
-        rows += [
-            {
-                "word": name,
-                "quantity": quantity,
-                "status": MEASURED,
-                "epsilon": epsilon,
-                "mean": values[i, e],
-                "standard_deviation": 0.0,
-                "standard_error": errors[i, e],
-                "mean_low": low[i, e],
-                "mean_high": high[i, e],
-                **dict.fromkeys(("median", "worst", "q05", "q25", "q75", "q95"), values[i, e]),
-                "words": 1,
-            }
-            for i, name in enumerate(found.selection.names)
-            for e, epsilon in enumerate(found.epsilons.tolist())
-        ]
+        if quantity == "nw":  # a share: its interval is not symmetric near 0 and 1
+            low, high = deniability.figures.nw_low, deniability.figures.nw_high
+        for i, name in enumerate(deniability.selection.names):
+            # Of one word the median, the worst and every quantile are its own value.
+            spread = (np.zeros_like(errors[i]), errors[i], low[i], high[i])
+            figures = np.array((values[i], *spread, *[values[i]] * 6))
+            rows += _rows(name, quantity, deniability, figures, 1)
     return rows
+
+
+def _rows(
+    word: str, quantity: str, deniability: Deniability, figures: NDArray[np.float64], words: int
+) -> list[Row]:
+    """Rows at each ε; `figures` has one line for each of `WORD_FIGURES`."""
+    named = {"word": word, "quantity": quantity, "status": MEASURED, "words": words}
+    epsilons = zip(deniability.epsilons.tolist(), figures.T, strict=True)
+    return [
+        named | {"epsilon": epsilon} | dict(zip(WORD_FIGURES, column, strict=True))
+        for epsilon, column in epsilons
+    ]

@@ -6,6 +6,7 @@ A worker opens a path once, checks it, and keeps what it opened while it lives
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -65,10 +66,10 @@ class Sources:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Sources:
+    def from_json(cls, fields: Mapping[str, Any]) -> Sources:
         """The sources that `to_json` gave."""
         kinds = ("lexicons", "files")
-        return cls(*(tuple((name, Place(**place)) for name, place in found[k]) for k in kinds))
+        return cls(*(tuple((name, Place(**place)) for name, place in fields[k]) for k in kinds))
 
 
 def gather(
@@ -98,21 +99,18 @@ def gather(
     if missing:
         raise StudyError(f"no file for the data {', '.join(missing)} of plan {plan.name!r}")
     named = [name for name in plan.lexicons if name]
-    found = {name: given[name] if name in given else load(name) for name in named}
+    loaded = {name: given[name] if name in given else load(name) for name in named}
+    files_read = {key: paths[key].resolve() for key in wanted}
     return Sources(
-        tuple((name, ship(lexicon, folder)) for name, lexicon in found.items()),
-        tuple((key, _of_file(paths[key])) for key in wanted),
+        tuple((name, ship(lexicon, folder)) for name, lexicon in loaded.items()),
+        tuple((key, Place(str(path), sha256_of_file(path))) for key, path in files_read.items()),
     )
 
 
-def _of_file(path: Path) -> Place:
-    return Place(str(path.resolve()), sha256_of_file(path))
-
-
+# Keyed by name, fingerprint and settings as text: cells come through pipes and are never the same
+# objects, while what a mechanism computes of its lexicon takes seconds.
 @lru_cache(maxsize=_KEPT)
 def _mechanism(name: str, place: Place, settings: str) -> Mechanism:
-    import json
-
     from dpcore.mechanisms.registry import create
 
     return create(name, open_lexicon(place), dict(json.loads(settings)))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.errors import MissingPackageError, StudyError
+from dpcore.errors import StudyError
+from dpcore.learn.packages import need_pandas
 from dpcore.study.rows import COLUMNS
 from dpcore.study.wrong_answers import EXAMPLE, TEXTS
 
@@ -16,21 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORD_TEXTS = ("curve", "series", "mechanism", "word", "quantity", "status", "method")
-WORD_NUMBERS = (
-    "epsilon",
-    "mean",
-    "standard_deviation",
-    "standard_error",
-    "mean_low",
-    "mean_high",
-    "median",
-    "worst",
-    "q05",
-    "q25",
-    "q75",
-    "q95",
-    "true_delta",
-)
+WORD_FIGURES = (
+    "mean", "standard_deviation", "standard_error", "mean_low", "mean_high", "median", "worst",
+    "q05", "q25", "q75", "q95",
+)  # fmt: skip
+WORD_NUMBERS = ("epsilon", *WORD_FIGURES, "true_delta")
 WORD_COUNTS = ("words", "runs")
 WORD_COLUMNS = (*WORD_TEXTS, *WORD_NUMBERS, *WORD_COUNTS)
 """A table of words has one row a series, ε and quantity (nw, sw, effective), over the words of the
@@ -48,21 +39,12 @@ _WHOLE = ("seed", "count")
 _SHARES = {"accuracy", "majority", "nw", "auc", "tpr", "roc", "rouge1", "document_auc"}
 
 
-def need_pandas(purpose: str) -> Any:
-    """Pandas with a parquet engine, or which command installs them.
-
-    Args:
-        purpose: begins the sentence, such as "recorded results need".
-    """
-    try:
-        import pandas
-        import pyarrow  # noqa: F401 - the engine that pandas uses
-    except ImportError as error:
-        raise MissingPackageError(
-            f"{purpose} the package {error.name}; install what the app needs with: "
-            "pip install -r requirements.txt"
-        ) from error
-    return pandas
+def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
+    """The rows of one quantity with these values in other columns."""
+    rows = table[table["quantity"] == quantity]
+    for column, value in where.items():
+        rows = rows[rows[column] == value]
+    return rows
 
 
 def words_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -91,6 +73,7 @@ def check_words(table: pd.DataFrame, runs: int) -> pd.DataFrame:
         raise StudyError(f"status in a table of results is {MEASURED} or {UNDEFINED}")
     for quantity, low, high in (("nw", 0.0, 1.0), ("sw", 1.0, float(runs))):
         rows = table[(table["quantity"] == quantity) & (table["status"] == MEASURED)]
+        # Not the ends of the intervals: those of a normal approximation may lie beyond the range.
         values = rows[["mean", "median", "worst", "q05", "q25", "q75", "q95"]].to_numpy()
         if not np.all((values >= low - 1e-9) & (values <= high + 1e-9)):
             raise StudyError(f"{quantity} outside {low:g} to {high:g} in a table of results")
@@ -111,7 +94,7 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for name in _NUMBERS:
         frame[name] = frame[name].astype("float64")
     for name in _WHOLE:
-        frame[name] = frame[name].astype("Int64")
+        frame[name] = frame[name].astype("Int64")  # whole numbers of which some are missing
     return frame
 
 

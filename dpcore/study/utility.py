@@ -7,8 +7,8 @@ only. What comes out are the rows of `dpcore.study.rows`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from dpcore.study.plan import canonical
 from dpcore.study.rows import CLEAN, PRIVATE, Prepared, Row, kept, row
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dpcore.learn.bags import Bags
+    from dpcore.learn.classifiers import Classifier
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -29,14 +32,9 @@ def baseline(
     train_on: Prepared, test_on: Prepared, lexicon: Lexicon, learners: Sequence[str], seed: int
 ) -> Iterator[Row]:
     """Clean text, and always guessing the class that is largest in what is trained on."""
-    largest = int(np.bincount(train_on.labels).argmax())
-    size = len(test_on.bags)
-    yield row("majority", (test_on.labels == largest).mean(), tested_on=CLEAN, count=size)
-    for name in learners:
-        rng = generator(seed, "learner", name)
-        model = train(learner_of(name), train_on.bags, train_on.labels, lexicon.vectors, rng)
-        share = model.accuracy(test_on.bags, test_on.labels)
-        yield row("accuracy", share, learner=name, tested_on=CLEAN, count=size)
+    yield majority(train_on.labels, test_on.labels)
+    faced = {CLEAN: test_on.bags}
+    yield from learned(train_on, faced, test_on.labels, learners, lexicon.vectors, seed)
 
 
 def trial(
@@ -46,23 +44,54 @@ def trial(
     epsilons: Sequence[float],
     learners: Sequence[str],
     seed: int,
-    progress: Progress = silent,
 ) -> Iterator[Row]:
     """One noise draw: accuracy of each classifier at each ε on private and on clean test texts."""
-    inside, outside = private(mechanism, (train_on.bags, test_on.bags), epsilons, seed, progress)
-    size = len(test_on.bags)
-    for e, epsilon in enumerate(epsilons):
-        texts, tests = inside[e], outside[e]
+    draws = private(mechanism, (train_on.bags, test_on.bags), epsilons, seed)
+    vectors = mechanism.lexicon.vectors
+    for epsilon, texts, tests in zip(epsilons, *draws, strict=True):
         yield kept((train_on.bags, texts), (test_on.bags, tests), epsilon=epsilon)
-        for name in learners:
-            rng = generator(seed, "learner", name)
-            vectors = mechanism.lexicon.vectors
-            model = train(learner_of(name), texts, train_on.labels, vectors, rng)
-            for where, bags in ((PRIVATE, tests), (CLEAN, test_on.bags)):
-                share = model.accuracy(bags, test_on.labels)
-                yield row(
-                    "accuracy", share, epsilon=epsilon, learner=name, tested_on=where, count=size
-                )
+        training, faced = Prepared(texts, train_on.labels), {PRIVATE: tests, CLEAN: test_on.bags}
+        yield from learned(training, faced, test_on.labels, learners, vectors, seed, epsilon)
+
+
+def majority(labels: NDArray[np.int64], true: NDArray[np.int64], **named: Any) -> Row:
+    """How often it is right to guess the class that is largest in what is trained on."""
+    share = (true == np.bincount(labels).argmax()).mean()
+    return row("majority", share, tested_on=CLEAN, count=true.size, **named)
+
+
+def learned(
+    training: Prepared,
+    faced: Mapping[str, Bags],
+    true: NDArray[np.int64],
+    learners: Sequence[str],
+    vectors: NDArray[np.float32],
+    seed: int,
+    epsilon: float | None = None,
+    watch: Callable[[str, Classifier], None] | None = None,
+) -> Iterator[Row]:
+    """Accuracy of each classifier that learns from some texts.
+
+    Args:
+        training: what it learns from.
+        faced: what it is tested on, by the column `tested_on`: the same texts, rewritten or not.
+        true: their classes.
+        learners: names of the classifiers.
+        vectors: public word vectors, shape (n, d).
+        seed: of the networks.
+        epsilon: of the rows.
+        watch: called with the name of each and the trained classifier.
+    """
+    for name in learners:
+        # The same start at every ε: what differs between two points of a curve is the text alone.
+        rng = generator(seed, "learner", name)
+        model = train(learner_of(name), training.bags, training.labels, vectors, rng)
+        for where, bags in faced.items():
+            share = model.accuracy(bags, true)
+            named = {"epsilon": epsilon, "learner": name, "tested_on": where}
+            yield row("accuracy", share, count=true.size, **named)
+        if watch is not None:
+            watch(name, model)
 
 
 def private(
@@ -85,10 +114,11 @@ def private(
         For each part, its documents at each ε.
     """
     rng = generator(seed, "private text", mechanism.key, canonical(mechanism.settings()))
+    # One call for all parts: the laws of their distinct words are computed once.
     before = np.concatenate([bags.inputs(rng) for bags in parts])
     after = outputs_at(mechanism, rng, before, np.asarray(epsilons), progress)
     ends = np.cumsum([bags.words.size for bags in parts])[:-1]
     return [
-        [bags.with_words(found[:, e]) for e in range(len(epsilons))]
-        for bags, found in zip(parts, np.split(after, ends), strict=True)
+        [bags.with_words(outputs[:, e]) for e in range(len(epsilons))]
+        for bags, outputs in zip(parts, np.split(after, ends), strict=True)
     ]

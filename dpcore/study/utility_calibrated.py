@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
-from dpcore.study.utility_summary import CURVE_COLUMNS, curve_name, curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import CURVE_COLUMNS, KEYS, curve_name, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 LOSS = "loss"
 """As a quantity: the largest privacy loss between any two words that is proved, in nats."""
 EQUAL_COLUMNS = (*CURVE_COLUMNS, "x")
-_KEYS = ["curve", "mechanism", "epsilon"]
 
 
 def at_equal(
@@ -36,13 +36,10 @@ def at_equal(
     Returns:
         Columns `EQUAL_COLUMNS`, ε ascending within a curve; ε without an x are left out.
     """
-    found = curves(table, quantity[0], **quantity[1])
-    beside = (
-        losses(table, **by[1])[[*_KEYS, "loss"]].rename(columns={"loss": "x"})
-        if by[0] == LOSS
-        else curves(table, by[0], **by[1])[[*_KEYS, "mean"]].rename(columns={"mean": "x"})
-    )
-    joined = found.merge(beside, on=_KEYS)
+    points = curves(table, quantity[0], **quantity[1])
+    axis = losses(table, **by[1]) if by[0] == LOSS else curves(table, by[0], **by[1])
+    axis = axis.rename(columns={LOSS if by[0] == LOSS else "mean": "x"})[[*KEYS, "x"]]
+    joined = points.merge(axis, on=KEYS)
     return joined[joined["x"].notna()].reset_index(drop=True)[list(EQUAL_COLUMNS)]
 
 
@@ -55,39 +52,37 @@ def losses(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
     Returns:
         Columns curve, mechanism, epsilon, loss (NaN if unknown), status.
     """
-    claimed = curves(table, "claimed_loss", **where)[[*_KEYS, "mean"]]
-    status = table[table["quantity"] == "claimed_loss"]
-    status = status.assign(curve=status["label"].map(curve_name)).drop_duplicates(
-        ["curve", "epsilon"]
-    )
-    found = claimed.merge(
-        status[["curve", "epsilon", "variant"]], on=["curve", "epsilon"], how="left"
-    )
-    found = found.rename(columns={"mean": "loss", "variant": "status"})
-    computed = curves(table, "true_epsilon", **where)[[*_KEYS, "mean"]]
-    found = found.merge(computed.rename(columns={"mean": "true"}), on=_KEYS, how="left")
-    better = found["true"] / found["epsilon"] * found["loss"]
-    found["loss"] = better.where(found["true"].notna(), found["loss"])
-    unknown = ~found["status"].isin([str(Status.PROVED), str(Status.CERTIFIED)])
-    found.loc[unknown & found["true"].isna(), "loss"] = float("nan")
-    return found.drop(columns="true")
+    point = ["curve", "epsilon"]
+    claimed = curves(table, "claimed_loss", **where)[[*KEYS, "mean"]]
+    status = chosen(table, "claimed_loss")
+    status = status.assign(curve=status["label"].map(curve_name)).drop_duplicates(point)
+    known = claimed.merge(status[[*point, "variant"]], on=point, how="left")
+    known = known.rename(columns={"mean": "loss", "variant": "status"})
+    computed = curves(table, "true_epsilon", **where)[[*KEYS, "mean"]]
+    known = known.merge(computed.rename(columns={"mean": "true"}), on=KEYS, how="left")
+    # A loss is ε times a length: with the true ε in the place of the claimed one it is the true.
+    better = known["true"] / known["epsilon"] * known["loss"]
+    known["loss"] = better.where(known["true"].notna(), known["loss"])
+    unknown = ~known["status"].isin([str(Status.PROVED), str(Status.CERTIFIED)])
+    known.loc[unknown & known["true"].isna(), "loss"] = float("nan")
+    return known.drop(columns="true")
 
 
 def loss_sentence(table: pd.DataFrame, **where: Any) -> str:
     """Of which curves the loss is unknown, and of which it holds only up to a probability δ."""
-    found = losses(table, **where)
-    said = []
-    unknown = found[found["loss"].isna()]
+    known = losses(table, **where)
+    sentences = []
+    unknown = known[known["loss"].isna()]
     for status, rows in unknown.groupby("status", sort=False, dropna=False):
         names = ", ".join(dict.fromkeys(rows["curve"]))
         why = f"the guarantee is {status}" if isinstance(status, str) and status else "not computed"
-        said.append(f"Not drawn where no loss is proved ({why}): {names}.")
+        sentences.append(f"Not drawn where no loss is proved ({why}): {names}.")
     approximate = [
         str(curve)
-        for (curve, mechanism), rows in found.groupby(["curve", "mechanism"], sort=False)
+        for (curve, mechanism), rows in known.groupby(["curve", "mechanism"], sort=False)
         if resolve(str(mechanism)).meaning is EpsilonMeaning.LOCAL_APPROXIMATE
         and rows["loss"].notna().any()
     ]
     if approximate:
-        said.append(f"Together with a δ: {', '.join(approximate)}.")
-    return " ".join(said)
+        sentences.append(f"Together with a δ: {', '.join(approximate)}.")
+    return " ".join(sentences)

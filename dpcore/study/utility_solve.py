@@ -11,7 +11,8 @@ import numpy as np
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.intervals import mean_interval
 from dpcore.plots.layout import number
-from dpcore.study.utility_summary import chosen, curve_name
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import curve_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +79,7 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
     if not 0 <= within <= 1:
         raise ParameterError(f"a margin of accuracy must be from 0 to 1, got {within}")
     rows = chosen(table, "accuracy", **where)
+    # The baseline has clean texts alone, whatever the curves are tested on.
     shared = {name: value for name, value in where.items() if name != "tested_on"}
     clean = chosen(table, "accuracy", **shared)
     before = clean[clean["epsilon"].isna()].groupby("seed")["value"].mean()
@@ -85,16 +87,17 @@ def solve(table: pd.DataFrame, within: float, **where: Any) -> tuple[Solved, ...
         raise StudyError("an interval needs the baseline of at least two seeds")
     rows = rows[rows["epsilon"].notna()]
     rows = rows.assign(curve=rows["label"].map(curve_name))
-    found = []
+    solved = []
     for (curve, mechanism), part in rows.groupby(["curve", "mechanism"], sort=False):
         epsilons, losses = _losses(part, before)
         if not epsilons.size:
             continue
+        # Each end of the interval is a curve of its own, and is asked the same question.
         places = [_from_on(np.log(epsilons), line, within) for line in losses]
         low, epsilon, high = (None if x is None else math.exp(x) for x in places)
         ends = float(epsilons[0]), float(epsilons[-1])
-        found.append(Solved(str(curve), str(mechanism), epsilon, low, high, *ends))
-    return tuple(found)
+        solved.append(Solved(str(curve), str(mechanism), epsilon, low, high, *ends))
+    return tuple(solved)
 
 
 def _losses(
@@ -121,5 +124,6 @@ def _from_on(x: NDArray[np.float64], losses: NDArray[np.float64], within: float)
     last = int(fails[-1])
     if last == x.size - 1:
         return None
+    # The line from the last point above the margin to the next, which is at most the margin.
     share = (losses[last] - within) / (losses[last] - losses[last + 1])
     return float(x[last] + share * (x[last + 1] - x[last]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcore.errors import StudyError
 from dpcore.learn.intervals import mean_interval
+from dpcore.study.tables import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,36 +20,17 @@ if TYPE_CHECKING:
     from dpcore.learn.intervals import Mean
 
 RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(
-        (
-            "accuracy",
-            "accuracy on what it learned",
-            "auc",
-            "bayes",
-            "exact",
-            "first",
-            "majority",
-            "nw",
-            "roc",
-            "rouge1",
-            "rouge1_recall",
-            "tpr",
-        ),
-        (0.0, 1.0),
-    ),
+    **dict.fromkeys((
+        "accuracy", "accuracy on what it learned", "auc", "bayes", "exact", "first", "majority",
+        "nw", "roc", "rouge1", "rouge1_recall", "tpr",
+    ), (0.0, 1.0)),
     "bleu": (0.0, 100.0),
-}
+}  # fmt: skip
 """Quantities with a smallest and a largest value: their bands are cut there."""
-CURVE_COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
+KEYS = ["curve", "mechanism", "epsilon"]
+"""What names a point of a curve."""
+CURVE_COLUMNS = (*KEYS, "mean", "low", "high", "trials")
 _KINDS = dict.fromkeys(("epsilon", "mean", "low", "high"), "float64") | {"trials": "int64"}
-
-
-def chosen(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
-    """The rows of one quantity with these values in other columns."""
-    found = table[table["quantity"] == quantity]
-    for column, value in where.items():
-        found = found[found[column] == value]
-    return found
 
 
 def curve_name(label: str) -> str:
@@ -73,19 +55,19 @@ def curves(table: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     rows = chosen(table, quantity, **where)
     rows = rows[rows["epsilon"].notna()]
     rows = rows.assign(curve=rows["label"].map(curve_name))
-    found = []
-    keys = ["curve", "mechanism", "epsilon"]
-    by_seed = rows.groupby([*keys, "seed"], sort=False)["value"].mean()
-    for key, part in by_seed.groupby(level=keys, sort=False):
+    points = []
+    # The mean of a seed comes first: its rows (labellings, parts) are no independent trials.
+    by_seed = rows.groupby([*KEYS, "seed"], sort=False)["value"].mean()
+    for key, part in by_seed.groupby(level=KEYS, sort=False):
         mean = _interval(part.to_numpy(dtype=np.float64), quantity)
-        values = (*cast("tuple[str, str, float]", key), mean.mean, mean.low, mean.high, mean.trials)
-        found.append(dict(zip(CURVE_COLUMNS, values, strict=True)))
-    made = pd.DataFrame(found, columns=list(CURVE_COLUMNS))
-    made = made.astype(_KINDS)  # also where there is no row
-    order = {name: place for place, name in enumerate(made["curve"].unique())}
-    place = made["curve"].map(order)
-    made = made.assign(place=place).sort_values(["place", "epsilon"], kind="stable")
-    return made.drop(columns="place").reset_index(drop=True)
+        curve = cast("tuple[str, str, float]", key)
+        points.append((*curve, mean.mean, mean.low, mean.high, mean.trials))
+    frame = pd.DataFrame(points, columns=list(CURVE_COLUMNS))
+    frame = frame.astype(_KINDS)  # also where there is no row
+    # Curves stay in the order of the table; only the ε of each are sorted.
+    place = frame["curve"].map({name: i for i, name in enumerate(frame["curve"].unique())})
+    frame = frame.assign(place=place).sort_values(["place", "epsilon"], kind="stable")
+    return frame.drop(columns="place").reset_index(drop=True)
 
 
 def baseline(table: pd.DataFrame, quantity: str, **where: Any) -> Mean:
@@ -108,11 +90,11 @@ def _mean(rows: pd.DataFrame, quantity: str) -> Mean:
 
 def _interval(by_seed: NDArray[np.float64], quantity: str) -> Mean:
     """Mean over seeds, its interval cut at the ends of what the quantity can be."""
-    found = mean_interval(by_seed)
-    if quantity not in RANGES or found.trials == 1:
-        return found
+    mean = mean_interval(by_seed)
+    if quantity not in RANGES or mean.trials == 1:
+        return mean
     least, most = RANGES[quantity]
-    return replace(found, low=max(least, found.low), high=min(most, found.high))
+    return replace(mean, low=max(least, mean.low), high=min(most, mean.high))
 
 
 def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
@@ -129,6 +111,7 @@ def frontier(points: pd.DataFrame, private: str, useful: str) -> pd.DataFrame:
     cost, gain = (points[name].to_numpy(dtype=np.float64) for name in (private, useful))
     whole = np.isfinite(cost) & np.isfinite(gain)
     kept, cost, gain = points[whole], cost[whole], gain[whole]
+    # Row i, column j: whether j is at least as good as i in both, and better in one of them.
     better = (cost[:, None] >= cost) & (gain[:, None] <= gain)
     strictly = (cost[:, None] > cost) | (gain[:, None] < gain)
     dominated: pd.DataFrame = kept.assign(dominated=(better & strictly).any(axis=1))
@@ -146,10 +129,9 @@ def joined(
         useful: the same, for the column `useful`.
     """
     left, right = (curves(table, name, **where) for name, where in (private, useful))
-    keys = ["curve", "mechanism", "epsilon"]
-    left = left[[*keys, "mean"]].rename(columns={"mean": "private"})
-    right = right[[*keys, "mean"]].rename(columns={"mean": "useful"})
-    return left.merge(right, on=keys)
+    left = left[[*KEYS, "mean"]].rename(columns={"mean": "private"})
+    right = right[[*KEYS, "mean"]].rename(columns={"mean": "useful"})
+    return left.merge(right, on=KEYS)
 
 
 def roc_curves(
@@ -169,7 +151,7 @@ def roc_curves(
     import pandas as pd
 
     rows = chosen(table, "roc", **where)
-    found = []
+    points = []
     for label, epsilon in picks:
         of = rows[rows["epsilon"].isna() if epsilon is None else rows["epsilon"] == epsilon]
         of = of[of["label"] == label]
@@ -177,6 +159,5 @@ def roc_curves(
         for rate, part in of.groupby("at"):
             mean = _mean(part, "roc")
             mechanism = str(part["mechanism"].iloc[0])
-            found.append((name, mechanism, epsilon, rate, mean.mean, mean.low, mean.high))
-    columns = ["curve", "mechanism", "epsilon", "at", "mean", "low", "high"]
-    return pd.DataFrame(found, columns=columns)
+            points.append((name, mechanism, epsilon, rate, mean.mean, mean.low, mean.high))
+    return pd.DataFrame(points, columns=[*KEYS, "at", "mean", "low", "high"])

@@ -17,7 +17,7 @@ from dpcore.errors import StudyError
 from dpcore.lexicon.cache import Kept, keep, recall, sha256_of_file
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rows import freeze
-from dpcore.study.tables import need_pandas
+from dpcore.study.reading_corpora import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,22 +37,22 @@ class Corpus:
     Attributes:
         title: for people.
         file: of the texts, parquet.
-        columns: of the texts.
-        splits: that are read.
-        vectors: file of the vectors.
         most: keep only this many words, the most frequent in the texts; None keeps all.
         paper_words: n in the paper, or None.
         paper_separation: Δ₀ in the paper, or None.
+        columns: of the texts.
+        splits: that are read.
+        vectors: file of the vectors.
     """
 
     title: str
     file: str
-    columns: tuple[str, ...]
-    splits: tuple[str, ...]
-    vectors: str = GLOVE
     most: int | None = None
     paper_words: int | None = None
     paper_separation: float | None = None
+    columns: tuple[str, ...] = ("text",)
+    splits: tuple[str, ...] = ("train",)
+    vectors: str = GLOVE
 
 
 BUNDLED = "bundled"
@@ -62,61 +62,43 @@ _SEED = 2024  # of the random vectors: public, and the same for everyone
 _GAP = 4.787  # median distance of a word to its nearest, as of GloVe 840B and the bundled lexicon
 _SAMPLE = 1_000  # words whose nearest distance sets the scale
 
+_TEN_THOUSAND: dict[str, Any] = {"most": 10_000, "paper_words": 10_000}  # as in Huang et al. 2024
 CORPORA = {
     "imdb": Corpus(
         "IMDb reviews (Maas et al. 2011), train split",
         "imdb.parquet",
-        ("text",),
-        ("train",),
         paper_words=48_210,
         paper_separation=0.2208,
     ),
     "imdb10k": Corpus(
         "IMDb reviews (Maas et al. 2011), train split, the 10,000 most frequent words",
         "imdb.parquet",
-        ("text",),
-        ("train",),
         most=10_000,
     ),
     "snli": Corpus(
         "SNLI (Bowman et al. 2015), dev and test splits, premises and hypotheses",
         "snli_dev_test.parquet",
-        ("premise", "hypothesis"),
-        ("dev", "test"),
+        columns=("premise", "hypothesis"),
+        splits=("dev", "test"),
         paper_words=11_673,
         paper_separation=0.2263,
     ),
     "yelp": Corpus(
         "Yelp sentences with polarity, dev split",
         "yelp_sentences.parquet",
-        ("text",),
-        ("dev",),
-        most=10_000,
-        paper_words=10_000,
+        splits=("dev",),
+        **_TEN_THOUSAND,
     ),
     "sst2": Corpus(
-        "SST-2 phrases (Socher et al. 2013), train split",
-        "sst2.parquet",
-        ("text",),
-        ("train",),
-        most=10_000,
-        paper_words=10_000,
+        "SST-2 phrases (Socher et al. 2013), train split", "sst2.parquet", **_TEN_THOUSAND
     ),
     "agnews": Corpus(
         "AG News (Zhang et al. 2015), the part of the train split at hand",
         "agnews.parquet",
-        ("text",),
-        ("train",),
-        most=10_000,
-        paper_words=10_000,
+        **_TEN_THOUSAND,
     ),
     "yahoo": Corpus(
-        "Yahoo answers of two topics, train split",
-        "yahoo_2class.parquet",
-        ("text",),
-        ("train",),
-        most=10_000,
-        paper_words=10_000,
+        "Yahoo answers of two topics, train split", "yahoo_2class.parquet", **_TEN_THOUSAND
     ),
 }
 
@@ -139,6 +121,10 @@ class CountedLexicon:
     unknown: int
     data: dict[str, str]
 
+    def __post_init__(self) -> None:
+        """Make the counts read-only."""
+        self.counts.setflags(write=False)
+
 
 def count_words(
     texts: Iterable[str], lexicon: Lexicon, progress: Progress = silent, total: int = 0
@@ -151,13 +137,13 @@ def count_words(
     from dpcore.rewrite.tokens import Kind, Token, tokenize
     from dpcore.rewrite.vocabulary import encode
 
-    found: Counter[tuple[str, Kind]] = Counter()
+    tokens: Counter[tuple[str, Kind]] = Counter()
     for done, text in enumerate(texts, start=1):
-        found.update((t.text, t.kind) for t in tokenize(text) if t.kind is not Kind.PUNCTUATION)
+        tokens.update((t.text, t.kind) for t in tokenize(text) if t.kind is not Kind.PUNCTUATION)
         if done % _REPORT == 0:
             progress("counting words", done, total)
     counts, unknown = np.zeros(len(lexicon)), 0
-    for (text, kind), times in found.items():
+    for (text, kind), times in tokens.items():
         for slot in encode((Token(text, kind, ""),), lexicon).open_slots:
             if slot.index >= 0:
                 counts[slot.index] += times
@@ -203,7 +189,7 @@ def _counted(
 
     if key == BUNDLED:
         lexicon = load()
-        return CountedLexicon(lexicon, freeze_counts(np.ones(len(lexicon))), len(lexicon), 0, {})
+        return CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
     if key not in CORPORA:
         raise StudyError(f"no vocabulary {key[:40]!r}; there are: {BUNDLED}, {', '.join(CORPORA)}")
     corpus = CORPORA[key]
@@ -214,6 +200,7 @@ def _counted(
     if missing:
         raise StudyError(f"{folder} does not hold {' and '.join(missing)}, which this study reads")
     data = {name: sha256_of_file(folder / name) for name in files}
+    # Counted over all words of the vectors, whatever is kept of them afterwards: one count serves.
     whole = load(folder / corpus.vectors) if within is None else within
     kind = f"words-{key}-{data[corpus.file][:16]}"
     kept = recall(whole.fingerprint, kind)
@@ -239,30 +226,17 @@ def _part(
         raise StudyError(f"{corpus.file} holds fewer than two words of {whole.name}")
     words = tuple(whole.words[i] for i in places.tolist())
     lexicon = Lexicon(f"{key} × {whole.name}", words, freeze(whole.vectors[places]))
-    kept = freeze_counts(counts[places])
+    kept = counts[places]
     return CountedLexicon(lexicon, kept, total, total - int(kept.sum()), data)
-
-
-def freeze_counts(counts: FloatArray) -> FloatArray:
-    """A read-only copy."""
-    frozen = np.array(counts, dtype=np.float64)
-    frozen.setflags(write=False)
-    return frozen
 
 
 def _texts(
     corpus: Corpus, folder: Path, lexicon: Lexicon, progress: Progress
 ) -> tuple[Iterable[str], Lexicon, Progress, int]:
     """Each text once; line breaks of HTML are white space."""
-    pd = need_pandas("reading a corpus needs")
-    wanted = ["split", *corpus.columns]
-    try:
-        frame: Any = pd.read_parquet(folder / corpus.file)
-        frame = frame.loc[frame["split"].isin(corpus.splits), wanted]
-    except (OSError, ValueError, KeyError):
-        raise StudyError(
-            f"{folder / corpus.file} is not a parquet file with the columns {', '.join(wanted)}"
-        ) from None
+    frame = read_columns(folder / corpus.file, ("split", *corpus.columns))
+    frame = frame[frame["split"].isin(corpus.splits)]
+    # Once each: reviews are posted twice, and a premise stands before three hypotheses.
     columns = [frame[name].dropna().drop_duplicates() for name in corpus.columns]
     texts = [str(text).replace("<br />", " ") for column in columns for text in column]
     return texts, lexicon, progress, len(texts)

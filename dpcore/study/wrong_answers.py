@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.noise.streams import generator
-from dpcore.rewrite.assembly import assemble
+from dpcore.rewrite.rewritten import assemble
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +48,7 @@ class WrongAnswers:
         labels, true = material.labels[labelling]
         rng = generator(seed, "learner", learner)
         vectors = material.training.lexicon.vectors
+        # The judge of what is easy: a text that it gets wrong too is no fault of the rewriting.
         clean = train(learner_of(learner), material.bags[0], labels, vectors, rng)
         self._right = clean.predict(material.bags[1]) == true
 
@@ -57,6 +58,7 @@ class WrongAnswers:
         """See `dpcore.study.labelled_trial.Watch`; other classifiers are passed over."""
         if (labelling, learner) != (self._labelling, self._learner) or epsilon is None:
             return
+        # `tests` have the same documents in the same places, with other words.
         material = self._material
         true, classes = material.labels[labelling][1], material.classes[labelling]
         guessed = model.predict(tests)

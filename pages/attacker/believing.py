@@ -9,7 +9,10 @@ import streamlit as st
 
 from dpcore.attack.output.prior import frequency, mixed, parse_prior, uniform
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_TEXT_CHARACTERS
+from pages.shared.fields import name_ends, segments
 from pages.shared.messages import note
+from pages.shared.once import once
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.attack.output.prior import Prior
@@ -52,21 +55,19 @@ class Belief:
         if self.kind == AROUND:
             from dpcore.attack.language.context import context_prior
 
-            before, after = (_known(word, words) for word in self.around)
+            # An unknown word goes along, so that the engine's refusal names it.
+            before, after = (spelled(word, words) or word.lower() or None for word in self.around)
             return context_prior(words, before, after)
-        return _common(words.fingerprint, self.share, words)
+        return once("priors", (words.fingerprint, self.share), lambda: _common(words, self.share))
 
 
 def choose_belief() -> Belief:
     """Draw the control; what is typed stays in the session and out of the link."""
-    kind = st.segmented_control(
+    kind = segments(
         "What the attacker knows before",
         [COMMON, LIST, AROUND],
-        default=COMMON,
-        required=True,
-        key="prior",
-        bind="query-params",
-        help="The prior: how likely each word was before anything came out. The same output means "
+        "prior",
+        "The prior: how likely each word was before anything came out. The same output means "
         "something else to an attacker who knows more.",
     )
     if kind == LIST:
@@ -89,9 +90,7 @@ def _share() -> int:
         help="0 %: all words of the vocabulary alike. 100 %: every word as frequent as in ordinary "
         "English text. Between the two the probabilities are mixed.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-        st.markdown(":small[all words alike]", width="content")
-        st.markdown(":small[as often as in English]", width="content")
+    name_ends("all words alike", "as often as in English")
     return int(share)
 
 
@@ -126,21 +125,9 @@ def _around() -> tuple[str, str]:
     return sides[0], sides[1]
 
 
-def _known(word: str, words: Lexicon) -> str | None:
-    """A typed word as the lexicon spells it; an unknown one stays, and is refused later."""
-    if not word:
-        return None
-    return word if word in words else word.lower()
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _common(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    share: int,
-    _words: Lexicon,
-) -> Prior:
+def _common(words: Lexicon, share: int) -> Prior:
     if share == 0:
-        return uniform(_words)
+        return uniform(words)
     if share == 100:
-        return frequency(_words)
-    return mixed(uniform(_words), frequency(_words), share / 100)
+        return frequency(words)
+    return mixed(uniform(words), frequency(words), share / 100)

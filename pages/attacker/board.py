@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,9 +16,9 @@ from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
 from pages.attacker.scene import Scene
 from pages.attacker.sentence_view import sentence_view
-from pages.shared.bench import memo
 from pages.shared.groups import START_EPSILON, group_of
-from pages.shared.messages import note
+from pages.shared.memo import session_memo
+from pages.shared.messages import inform, note
 from pages.shared.slider import epsilon_slider
 from pages.shared.tabs import tabs
 
@@ -46,29 +47,27 @@ _VIEWS = {
 def board(mechanism: Mechanism, lexicon: str) -> None:
     """Draw the slider and the open view."""
     group = group_of(mechanism.meaning)
-    defined = [value for value in group.grid if group.epsilon(value) in mechanism.admissible]
+    defined = [epsilon for epsilon in group.grid if epsilon in mechanism.admissible]
     if not defined:
-        st.info(
+        inform(
             "With these settings the mechanism is defined at no ε of the slider: change them in "
-            "the sidebar.",
-            icon=":material/info:",
+            "the sidebar."
         )
         return
     usual = START_EPSILON.get(group.name, group.start)
-    start = min(defined, key=lambda value: abs(value - usual))
+    start = min(defined, key=lambda epsilon: abs(math.log(epsilon / usual)))
     with st.container(gap=None):
-        value = epsilon_slider(group, [mechanism], start=start, grid=defined)
+        epsilon = epsilon_slider(group, [mechanism], start=start, grid=defined)
         near = _nearest(mechanism.lexicon, output_now(mechanism.lexicon))
-        note(epsilon_reading(mechanism.meaning, group.epsilon(value), near))
-    scene = Scene(mechanism, value, lexicon)
+        note(epsilon_reading(mechanism.meaning, epsilon, near))
+    scene = Scene(mechanism, epsilon, lexicon)
     tabs(_VIEWS, OPEN_VIEW, scene)
 
 
 def _nearest(words: Lexicon, name: str) -> float:
     """Distance of a word to its nearest neighbour."""
-    held: dict[tuple[str, str], float] = st.session_state.setdefault("attack_nearest", {})
-    return memo(
-        held,
+    return session_memo(
+        "attack_nearest",
         (words.fingerprint, name),
         lambda: neighbourhood(words, words.index(name), 1).nearest,
     )

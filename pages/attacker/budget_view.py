@@ -12,6 +12,7 @@ from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.plots.attack.budget import budget_caption, budget_figure
 from pages.attacker.sentence import bench_of, is_typed
 from pages.attacker.tables import budget_table
+from pages.shared.fields import whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import link_and_command
@@ -28,28 +29,25 @@ def budget_view(scene: Scene) -> None:
         "the sum over its words, and over every time that it is released."
     )
     text = text_box()
-    releases = int(
-        st.number_input(
-            "Releases of the whole sentence",
-            1,
-            MAX_ATTACK_RELEASES,
-            1,
-            key="releases",
-            bind="query-params",
-            width=250,
-            help="How often the same sentence is rewritten with fresh noise and given away.",
-        )
+    releases = whole_number(
+        "Releases of the whole sentence",
+        1,
+        MAX_ATTACK_RELEASES,
+        1,
+        "releases",
+        "How often the same sentence is rewritten with fresh noise and given away.",
+        width=250,
     )
     try:
         bench = bench_of(scene, text)
         known = [int(word) for word in bench.sentence.words if word >= 0]
-        found = budget(scene.mechanism, known, scene.epsilon, releases=releases)
+        spent = budget(scene.mechanism, known, scene.epsilon, releases=releases)
     except DpcoreError as error:
         refuse("There is nothing to add up.", error)
         return
-    table = budget_table(scene.words, found)
-    show_figure(budget_figure(table), budget_caption(table, found.nearest_success), table, "budget")
-    st.text(found.statement)
+    table = budget_table(scene.words, spent)
+    show_figure(budget_figure(table), budget_caption(table, spent.nearest_success), table, "budget")
+    st.text(spent.statement)
     unknown = bench.sentence.protected - len(known)
     if unknown:
         note(f"{unknown} words outside the vocabulary are left out: they tell nothing.")

@@ -17,14 +17,16 @@ from dpcore.attack.output.channel import open_channel
 from dpcore.errors import DpcoreError
 from dpcore.jobs.turns import waiting
 from pages.shared.messages import refuse
+from pages.shared.once import once
 from pages.shared.turn import WORK
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.mechanisms.mechanism import Mechanism
 
 _PULSE_SECONDS = 0.5
 _PATIENCE_SECONDS = 1.0  # what is done by then needs no progress
+_OPENINGS = 8  # mechanisms with their settings; a channel of a whole lexicon is large
 
 
 class Opening:
@@ -71,38 +73,29 @@ class Opening:
             self.error = error
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _opening(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    key: str,  # noqa: ARG001 - with the settings, for the mechanism
-    settings: tuple[tuple[str, object], ...],  # noqa: ARG001
-    _mechanism: Mechanism,
-) -> Opening:
-    return Opening(_mechanism)
-
-
 def opening(mechanism: Mechanism) -> Opening:
     """The channel of a mechanism over its whole lexicon, begun at the first call."""
     settings = tuple(sorted(mechanism.settings().items()))
-    return _opening(mechanism.lexicon.fingerprint, mechanism.key, settings, mechanism)
+    key = (mechanism.lexicon.fingerprint, mechanism.key, settings)
+    return once("attackers", key, lambda: Opening(mechanism), _OPENINGS)
 
 
 def channel_or_progress(mechanism: Mechanism) -> Channel | None:
     """The channel; until it is there its progress is drawn, and the page runs again then."""
-    found = opening(mechanism)
-    found.thread.join(_PATIENCE_SECONDS)
-    if not found.done:
+    begun = opening(mechanism)
+    begun.thread.join(_PATIENCE_SECONDS)
+    if not begun.done:
         _watch(mechanism)
         return None
-    if found.error is not None:
-        refuse("The attacker cannot weigh all words of this lexicon.", found.error)
-    return found.channel
+    if begun.error is not None:
+        refuse("The attacker cannot weigh all words of this lexicon.", begun.error)
+    return begun.channel
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
 def _watch(mechanism: Mechanism) -> None:
-    found = opening(mechanism)
-    if found.done:
+    begun = opening(mechanism)
+    if begun.done:
         st.rerun()
-    share, text = found.progress()
+    share, text = begun.progress()
     st.progress(share, text=text)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.attacker.words import choose_word
 from pages.neighbourhoods.session import default_words, shown_words
 from pages.shared import link
 from pages.shared.pair import OTHER, WORD, choose, write_pair
+from pages.shared.words import choose_word
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 START_OUTPUT = "garage"
 _EXAMPLES = ("garage", "monday", "doctor", "hospital", "cancer", "christian", "money", "london")
 _OUTPUT = "seen"
+_ANY = " Pick one, or type any word of the vocabulary and press Enter."
 
 
 def choose_output(words: Lexicon) -> int:
@@ -33,8 +34,8 @@ def choose_output(words: Lexicon) -> int:
         chosen,
         words,
         take,
-        offered=[default, *shown_words(words), *_EXAMPLES],
-        explained="What the attacker sees.",
+        offered=[chosen, *_known([default, *shown_words(words), *_EXAMPLES], words)],
+        explained=f"What the attacker sees.{_ANY}",
     )
     st.session_state[_OUTPUT] = chosen
     link.write(_OUTPUT, chosen, default)
@@ -43,12 +44,16 @@ def choose_output(words: Lexicon) -> int:
 
 def output_now(words: Lexicon) -> str:
     """The word that came out: the one chosen last, else that of the link, else the usual one."""
-    held = st.session_state.get(_OUTPUT, st.query_params.get(_OUTPUT))
-    return held if held is not None and held in words else _default_output(words)
+    chosen = st.session_state.get(_OUTPUT, st.query_params.get(_OUTPUT))
+    return chosen if chosen is not None and chosen in words else _default_output(words)
 
 
 def _default_output(words: Lexicon) -> str:
     return START_OUTPUT if START_OUTPUT in words else words.words[0]
+
+
+def _known(names: list[str], words: Lexicon) -> list[str]:
+    return [name for name in names if name in words]
 
 
 def choose_pair(words: Lexicon) -> tuple[int, int]:
@@ -62,9 +67,9 @@ def choose_pair(words: Lexicon) -> tuple[int, int]:
             word,
             words,
             partial(choose, slot),
-            offered=[*shown, *default_words(words), *_EXAMPLES],
+            offered=[word, *_known([*shown, *default_words(words), *_EXAMPLES], words)],
             explained="One of the two words that this output is to tell apart, whatever the "
-            "prior; the same two are chosen on the other pages.",
+            f"prior; the same two are chosen on the other pages.{_ANY}",
         )
     write_pair(*shown, default_words(words))
     first, second = shown

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from pages.attacker.believing import AROUND, LIST
 from pages.shared import link
+from pages.shared.reproducing import command_line, mechanism_words
 
 if TYPE_CHECKING:
     from pages.attacker.believing import Belief
@@ -22,32 +22,23 @@ def posterior_command(scene: Scene, seen: str, belief: Belief, count: int) -> st
         belief: the prior.
         count: how many words are listed.
     """
-    parts = [f"--output {shlex.quote(seen)}", f"--prior {shlex.quote(_prior(belief))}"]
+    words = ["--output", seen, "--prior", _prior(belief)]
     if belief.kind == AROUND:
         before, after = belief.around
-        parts.append(f"--sentence {shlex.quote(f'{before} _ {after}'.strip())}")
+        words += ["--sentence", f"{before} _ {after}".strip()]
     if not scene.mechanism.exact_law:
-        parts.append(f"--nearest --seed {link.SEED}")
-    return f"{_command('attack', scene)} {' '.join(parts)} --top {count}"
+        words += ["--nearest", "--seed", str(link.SEED)]
+    return command_line("attack", *_attacked(scene), *words, "--top", str(count))
 
 
 def sentence_command(scene: Scene, text: str, seed: int) -> str:
     """The command that prints the sentence that the attacker reads."""
-    tail = f"--seed {seed} --text {shlex.quote(text)}"
-    return f"{_command('rewrite', scene)} {tail}"
+    return command_line("rewrite", *_attacked(scene), "--seed", str(seed), "--text", text)
 
 
-def _command(name: str, scene: Scene) -> str:
-    """The beginning of every command: mechanism, settings, ε and lexicon."""
-    mechanism = scene.mechanism
-    defaults = mechanism.parameters()
-    parts = [f"python -m dpcore {name} --mechanism {mechanism.key} --epsilon {scene.epsilon!r}"]
-    parts += [
-        f"--set {shlex.quote(f'{name}={value}')}"
-        for name, value in mechanism.settings().items()
-        if value != defaults[name]["default"]
-    ]
-    return " ".join([*parts, f"--lexicon {shlex.quote(scene.lexicon)}"])
+def _attacked(scene: Scene) -> list[str]:
+    """Mechanism, ε and lexicon."""
+    return [*mechanism_words(scene.mechanism, scene.epsilon), "--lexicon", scene.lexicon]
 
 
 def _prior(belief: Belief) -> str:

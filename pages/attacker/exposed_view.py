@@ -14,18 +14,19 @@ from pages.attacker.command import posterior_command
 from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.neighbourhoods.density import density_or_button
-from pages.shared.bench import memo
 from pages.shared.figure import show_figure
-from pages.shared.messages import note, refuse
+from pages.shared.memo import memo
+from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from dpcore.attack.output.worst import Exposure
     from pages.attacker.believing import Belief
     from pages.attacker.scene import Scene
 
-_HELD = "attack_exposed"
+_RANKED = "attack_exposed"
 
 
 def exposed_view(scene: Scene) -> None:
@@ -35,10 +36,9 @@ def exposed_view(scene: Scene) -> None:
         "attacker then believes; under TEM no other output gives a word away more."
     )
     if not scene.mechanism.exact_law:
-        st.info(
+        inform(
             "Words are ranked by probabilities that this mechanism does not have: choose tem, for "
-            "instance. The page Neighbourhoods compares two words under every mechanism.",
-            icon=":material/info:",
+            "instance. The page Neighbourhoods compares two words under every mechanism."
         )
         return
     belief = choose_belief()
@@ -46,31 +46,29 @@ def exposed_view(scene: Scene) -> None:
     if density is None:
         return
     try:
-        found = _exposure(scene, belief)
+        exposed = _exposure(scene, belief)
     except DpcoreError as error:
         refuse("The words cannot be ranked.", error)
         return
-    if found is None:
+    if exposed is None:
         return
-    ranked = exposed_words(scene.words, found, density)
-    caption = exposed_caption(ranked, found.correlation, found.words.size)
+    ranked = exposed_words(scene.words, exposed, density)
+    caption = exposed_caption(ranked, exposed.correlation, exposed.words.size)
     show_figure(exposed_figure(ranked), caption, ranked, "exposed")
     for column, title, words in zip(
         st.columns(2),
         ("Least protected", "Best protected"),
-        (found.worst, found.best),
+        (exposed.worst, exposed.best),
         strict=True,
     ):
         with column:
             st.markdown(f"**{title}**")
-            st.dataframe(
+            show_table(
                 exposed_table(scene.words, words),
-                hide_index=True,
-                placeholder="",
-                alt=f"{title}: word, how often it stays, what the attacker believes then, "
+                f"{title}: word, how often it stays, what the attacker believes then, "
                 "distance to its nearest word",
             )
-    worst = scene.words.words[found.worst[0].word]
+    worst = scene.words.words[exposed.worst[0].word]
     link_and_command(
         posterior_command(scene, worst, belief, TOP),
         "It prints what the attacker believes once the first of these words is seen.",
@@ -79,16 +77,17 @@ def exposed_view(scene: Scene) -> None:
 
 
 def _exposure(scene: Scene, belief: Belief) -> Exposure | None:
-    held: dict[Any, Any] = st.session_state.setdefault(_HELD, {})
+    ranked: dict[Any, Exposure] = st.session_state.setdefault(_RANKED, {})
     key = (scene.mechanism, scene.epsilon, belief)
-    if key not in held:
-        prior = belief.prior(scene.words)
-        channel = channel_for(scene, prior, listed=belief.kind == LIST)
-        if channel is None:
-            return None
-        reporter = Reporter("Asking the attacker")
-        found = exposure(channel, scene.epsilon, prior, progress=reporter.progress)
-        reporter.close()
-        memo(held, key, lambda: found, 40)
-    made: Exposure = held[key]
-    return made
+    if key in ranked:
+        return ranked[key]
+    prior = belief.prior(scene.words)
+    channel = channel_for(scene, prior, listed=belief.kind == LIST)
+    if channel is None:
+        return None
+
+    def compute() -> Exposure:
+        with Reporter("Asking the attacker") as progress:
+            return exposure(channel, scene.epsilon, prior, progress=progress)
+
+    return memo(ranked, key, compute, 40)

@@ -21,12 +21,13 @@ from pages.attacker.playing import (
     scores,
 )
 from pages.attacker.tables import candidate_table, game_icons, score_table
-from pages.attacker.words import plain_label
 from pages.shared.downloads import csv_button
+from pages.shared.fields import choose_seed, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
+from pages.shared.table import show_table
+from pages.shared.words import plain_label
 
 if TYPE_CHECKING:
     from pages.attacker.playing import Answer, Dealt
@@ -43,15 +44,15 @@ def game_view(scene: Scene) -> None:
     except DpcoreError as error:
         refuse("There is nothing to guess from.", error)
         return
-    said = answer_of(table)
+    given = answer_of(table)
     left, right = st.columns([2, 1])
     with left, st.container(border=True):
-        _question(table, said, scene.reading)
-        if said is not None:
-            _end(table, said)
+        _question(table, given, scene.reading)
+        if given is not None:
+            _end(table, given)
     with right, st.container(border=True):
         _score(table)
-    if said is None:
+    if given is None:
         note(
             "Guess as the attacker does: which word of the list is most likely to become this one? "
             "Your guess is then set beside the attacker's."
@@ -74,22 +75,19 @@ def _seed() -> int:
 
 
 def _releases() -> int:
-    return int(
-        st.number_input(
-            "Outputs you see",
-            1,
-            MAX_GAME_RELEASES,
-            1,
-            key="game_outputs",
-            bind="query-params",
-            width=150,
-            help="How often the one secret is released, each time with fresh noise. Every output "
-            "tells something, and the ε of all add up.",
-        )
+    return whole_number(
+        "Outputs you see",
+        1,
+        MAX_GAME_RELEASES,
+        1,
+        "game_outputs",
+        "How often the one secret is released, each time with fresh noise. Every output "
+        "tells something, and the ε of all add up.",
+        width=150,
     )
 
 
-def _question(table: Dealt, said: Answer | None, reading: str) -> None:
+def _question(table: Dealt, given: Answer | None, reading: str) -> None:
     st.markdown(f"**Round {round_number()}.** The secret went through {reading}. This came out:")
     with st.container(horizontal=True, key="game_outputs_shown"):
         for number, output in enumerate(table.dealt.outputs, start=1):
@@ -101,25 +99,25 @@ def _question(table: Dealt, said: Answer | None, reading: str) -> None:
             st.button(
                 plain_label(name),
                 key=f"guess_{place}",
-                disabled=said is not None,
+                disabled=given is not None,
                 on_click=answer,
                 args=(table, place),
                 help="Your guess; the first one counts.",
             )
 
 
-def _end(table: Dealt, said: Answer) -> None:
-    found = table.judgement()
-    st.markdown(f"**{_headline(said)}**")
+def _end(table: Dealt, given: Answer) -> None:
+    judgement = table.judgement()
+    st.markdown(f"**{_headline(given)}**")
     who, sure = "The nearest-word attacker", ""
-    if found.posterior is not None:
+    if judgement.posterior is not None:
         who = "Bayes"
-        sure = f" (chance {chance_text(float(found.posterior[found.guess]))})"
+        sure = f" (chance {chance_text(float(judgement.posterior[judgement.guess]))})"
     # st.text: the words may come from a list that a person typed.
     st.text(
         f"It was “{table.names[table.dealt.secret]}”.\n"
-        f"You said “{table.names[said.guess]}”: {_verdict(said.right)}.\n"
-        f"{who} said “{table.names[found.guess]}”: {_verdict(said.attacker_right)}{sure}."
+        f"You said “{table.names[given.guess]}”: {_verdict(given.right)}.\n"
+        f"{who} said “{table.names[judgement.guess]}”: {_verdict(given.attacker_right)}{sure}."
     )
     st.button(
         "Next word",
@@ -132,31 +130,23 @@ def _end(table: Dealt, said: Answer) -> None:
 
 def _after(table: Dealt) -> None:
     """What the attacker saw in the outputs."""
-    found = table.judgement()
-    candidates = candidate_table(table, found)
-    if found.posterior is None:
+    judgement = table.judgement()
+    candidates = candidate_table(table, judgement)
+    if judgement.posterior is None:
         note(
             "The probabilities of this mechanism's outputs cannot be computed, so this attacker "
             "names the word of the list that is nearest to what came out. A better one may exist."
         )
-        st.dataframe(
-            candidates,
-            hide_index=True,
-            placeholder="",
-            alt="Each word of the list with its distance from the outputs",
-        )
+        show_table(candidates, "Each word of the list with its distance from the outputs")
         return
     st.subheader("What the attacker believes now", anchor=False)
     left, right = st.columns(2)
     with left:
-        icons = game_icons(table, found)
+        icons = game_icons(table, judgement)
         show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
     with right:
-        st.dataframe(
-            candidates,
-            hide_index=True,
-            placeholder="",
-            alt="Each word of the list with the attacker's probability and its distance",
+        show_table(
+            candidates, "Each word of the list with the attacker's probability and its distance"
         )
         long_run = table.game.long_run()
         if long_run is not None:
@@ -167,12 +157,12 @@ def _after(table: Dealt) -> None:
             )
 
 
-def _headline(said: Answer) -> str:
-    if said.right and said.attacker_right:
+def _headline(given: Answer) -> str:
+    if given.right and given.attacker_right:
         return "✔ Both right"
-    if said.right:
+    if given.right:
         return "✔ You beat the attacker"
-    return "✘ The attacker knows" if said.attacker_right else "✘ The secret is kept"
+    return "✘ The attacker knows" if given.attacker_right else "✘ The secret is kept"
 
 
 def _verdict(right: bool) -> str:
@@ -187,24 +177,24 @@ def _score(table: Dealt) -> None:
     )
     exact = table.game.mechanism.exact_law
     with st.container(horizontal=True):
-        st.metric("You", f"{sum(one.right for one in played)}")
-        st.metric("Bayes" if exact else "Nearest", f"{sum(one.attacker_right for one in played)}")
+        st.metric("You", f"{sum(answer.right for answer in played)}")
+        st.metric(
+            "Bayes" if exact else "Nearest", f"{sum(answer.attacker_right for answer in played)}"
+        )
         st.metric("Chance", f"{rounds / len(table.names):.1f}")
 
 
 def _all_scores() -> None:
-    found = score_table(scores())
-    if not len(found):
+    table = score_table(scores())
+    if not len(table):
         return
     with st.expander("All your rounds"):
-        st.dataframe(
-            found,
-            hide_index=True,
-            placeholder="",
-            alt="Rounds won by you, by the attacker and by chance under all rules played so far",
+        show_table(
+            table,
+            "Rounds won by you, by the attacker and by chance under all rules played so far",
         )
         with st.container(horizontal=True):
-            csv_button("Score as CSV", "guess_the_word", lambda: found, key="csv_score")
+            csv_button("Score as CSV", "guess_the_word", lambda: table, key="csv_score")
             st.button(
                 "Start from nought",
                 key="game_forget",

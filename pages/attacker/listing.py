@@ -14,7 +14,9 @@ from dpcore.measure.density.density import neighbourhood, ordinary_words
 from dpcore.measure.words import named
 from dpcore.noise.streams import generator
 from pages.attacker.playing import round_number
+from pages.shared.fields import pick, whole_number
 from pages.shared.pair import chosen_pair
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -69,7 +71,7 @@ class Choice:
         count = min(self.count, len(words))
         if self.title == OWN:
             typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
-            names = [word if word in words else word.lower() for word in typed]
+            names = [spelled(word, words) or word.lower() for word in typed]
             chosen = named(words, names).words.tolist()
         elif self.title == NEAR:
             around = neighbourhood(words, words.index(_centre(words)), count - 1)
@@ -82,21 +84,21 @@ class Choice:
             chosen = rng.choice(pool, count, replace=False).tolist()
         else:
             chosen = words.indices(LISTS[self.title].split()).tolist()
+        # The order of the list must not tell how it was made: the centre would stand first.
         return Listed(self.title, tuple(sorted(chosen, key=lambda i: words.words[i])))
 
 
 def choose_list(words: Lexicon) -> Choice:
     """Draw the choice of a list; return it."""
     known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
-    title = st.selectbox(
+    title = pick(
         "The secret is one of",
         [*known, ANY, NEAR, OWN],
-        key="game_list",
-        bind="query-params",
-        width=200,
-        help="Everybody knows the list. *Any words*: other ordinary words in every round. "
+        "game_list",
+        "Everybody knows the list. *Any words*: other ordinary words in every round. "
         "*Neighbours*: a word and those nearest to it, the hardest list. *My own list*: what you "
         "type.",
+        width=200,
     )
     if title == OWN:
         return Choice(title, text=_typed())
@@ -104,17 +106,14 @@ def choose_list(words: Lexicon) -> Choice:
 
 
 def _count() -> int:
-    return int(
-        st.number_input(
-            "How many words",
-            2,
-            MAX_GAME_WORDS,
-            _DEFAULT_COUNT,
-            key="game_count",
-            bind="query-params",
-            width=150,
-            help="To choose from; the more, the harder.",
-        )
+    return whole_number(
+        "How many words",
+        2,
+        MAX_GAME_WORDS,
+        _DEFAULT_COUNT,
+        "game_count",
+        "To choose from; the more, the harder.",
+        width=150,
     )
 
 

@@ -16,8 +16,9 @@ from pages.attacker.choosing import output_now
 from pages.attacker.command import posterior_command
 from pages.attacker.weighing import TOP
 from pages.shared import link
-from pages.shared.bench import admissible, memo
+from pages.shared.bench import admissible
 from pages.shared.figure import show_figure
+from pages.shared.memo import memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 WORDS = 40
 """Words that are drawn and tried."""
-_HELD = "attack_nearest_success"
+_KNOWN = "attack_nearest_success"
 
 
 def nearest_view(scene: Scene) -> None:
@@ -42,12 +43,12 @@ def nearest_view(scene: Scene) -> None:
     )
     belief = choose_belief()
     try:
-        found = _success(scene, belief)
+        success = _success(scene, belief)
     except DpcoreError as error:
         refuse("The attacker cannot work with this.", error)
         return
-    if found is not None:
-        _show(scene, found)
+    if success is not None:
+        _show(scene, success)
     link_and_command(
         posterior_command(scene, output_now(scene.words), belief, TOP),
         "It prints how often this attacker is right.",
@@ -55,14 +56,14 @@ def nearest_view(scene: Scene) -> None:
     )
 
 
-def _show(scene: Scene, found: NearestSuccess) -> None:
+def _show(scene: Scene, success: NearestSuccess) -> None:
     table = pd.DataFrame(
         {
             "attacker": "nearest word",
-            "epsilon": found.epsilons,
-            "right": found.value,
-            "low": found.low,
-            "high": found.high,
+            "epsilon": success.epsilons,
+            "right": success.value,
+            "low": success.low,
+            "high": success.high,
         },
         columns=list(COLUMNS),
     )
@@ -73,8 +74,8 @@ def _show(scene: Scene, found: NearestSuccess) -> None:
         table,
         "nearest",
     )
-    drawn = "words drawn from the prior" if found.drawn else "possible words, all of them"
-    note(f"{found.words} {drawn}; {found.detail}; the band is an interval of level 95 %.")
+    drawn = "words drawn from the prior" if success.drawn else "possible words, all of them"
+    note(f"{success.words} {drawn}; {success.detail}; the band is an interval of level 95 %.")
 
 
 def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
@@ -82,22 +83,21 @@ def _success(scene: Scene, belief: Belief) -> NearestSuccess | None:
     # Along one ray all ε are one computation; other noise is drawn for each ε by itself.
     whole = mechanism.rays is not None
     epsilons = admissible(mechanism) if whole else np.array([scene.epsilon])
-    held = _shared() if belief.kind == COMMON else st.session_state.setdefault(_HELD, {})
+    known: dict[object, NearestSuccess] = st.session_state.setdefault(_KNOWN, {})
+    if belief.kind == COMMON:
+        known = _shared()
     key = (mechanism, belief, -1.0 if whole else scene.epsilon)
-    if key not in held and not whole and not _asked():
+    if key not in known and not whole and not _asked():
         return None
     prior = belief.prior(scene.words)
 
     def compute() -> NearestSuccess:
-        reporter = Reporter("Trying the attacker")
-        found = nearest_success(
-            mechanism, prior, epsilons, words=WORDS, seed=link.SEED, progress=reporter.progress
-        )
-        reporter.close()
-        return found
+        with Reporter("Trying the attacker") as progress:
+            return nearest_success(
+                mechanism, prior, epsilons, words=WORDS, seed=link.SEED, progress=progress
+            )
 
-    made: NearestSuccess = memo(held, key, compute, 100)
-    return made
+    return memo(known, key, compute, 100)
 
 
 def _asked() -> bool:

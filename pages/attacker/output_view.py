@@ -23,13 +23,14 @@ from pages.attacker.command import posterior_command
 from pages.attacker.nearest_view import nearest_view
 from pages.attacker.tables import belief_icons, belief_table, listed_table, odds_table
 from pages.attacker.weighing import OUTPUTS, TOP, known_success, look, measure_success
-from pages.attacker.words import plain_label, say_unknown
-from pages.shared.bench import memo
 from pages.shared.figure import show_figure
+from pages.shared.memo import session_memo
 from pages.shared.messages import note, refuse
 from pages.shared.pair import pair_is_typed
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
+from pages.shared.table import show_table
+from pages.shared.words import plain_label, say_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,31 +69,29 @@ def output_view(scene: Scene) -> None:
     say_unknown(words)
     belief = choose_belief()
     try:
-        found = look(scene, output, belief, pair)
+        view = look(scene, output, belief, pair)
     except DpcoreError as error:
         refuse("The attacker cannot work with this.", error)
         return
-    if found is None:
+    if view is None:
         return
     seen = words.words[output]
-    drawn = _drawn(scene, found, seen)
+    drawn = _drawn(scene, view, seen)
     left, right = st.columns(2)
     with left, st.container(border=True):
-        _card(scene, found, seen)
+        _card(scene, view, seen)
     with right:
         show_figure(drawn.icons, drawn.icons_caption, drawn.numbers, "posterior")
     st.subheader("The likeliest words", anchor=False)
-    st.dataframe(
+    show_table(
         drawn.listed,
-        hide_index=True,
-        placeholder="",
-        alt=f"The likeliest words once “{seen}” is seen, with their chances before and after",
+        f"The likeliest words once “{seen}” is seen, with their chances before and after",
     )
     note(
-        f"Before: {found.prior}. Probabilities: {found.method}, right to {found.error:.1g} of "
+        f"Before: {view.prior}. Probabilities: {view.method}, right to {view.error:.1g} of "
         "their size."
     )
-    _two_words(scene, found, drawn)
+    _two_words(scene, view, drawn)
     _overall(scene, belief)
     link_and_command(
         posterior_command(scene, seen, belief, TOP),
@@ -101,40 +100,39 @@ def output_view(scene: Scene) -> None:
     )
 
 
-def _drawn(scene: Scene, found: Look, seen: str) -> _Drawn:
+def _drawn(scene: Scene, view: Look, seen: str) -> _Drawn:
     words = scene.words
 
     import pyarrow as pa
 
     def draw() -> _Drawn:
-        icons, ratio = belief_icons(words, found), odds_table(scene, found)
+        icons, ratio = belief_icons(words, view), odds_table(scene, view)
         return _Drawn(
             icons=icon_figure(icons),
             icons_caption=icon_caption(icons, f"“{seen}”"),
-            numbers=belief_table(words, found),
-            listed=pa.Table.from_pandas(listed_table(words, found)),
+            numbers=belief_table(words, view),
+            listed=pa.Table.from_pandas(listed_table(words, view)),
             odds=odds_figure(ratio) if len(ratio) else None,
             ratio=ratio,
         )
 
-    held: dict[Look, _Drawn] = st.session_state.setdefault("attack_drawn", {})
-    return memo(held, found, draw, 24)
+    return session_memo("attack_drawn", view, draw, 24)
 
 
-def _card(scene: Scene, found: Look, seen: str) -> None:
+def _card(scene: Scene, view: Look, seen: str) -> None:
     names = scene.words.words
-    best = found.top[0]
+    best = view.top[0]
     st.text(f"“{seen}” came out of {scene.reading}.")
     with st.container(horizontal=True):
-        said = plain_label(f"now: it was “{names[best.word]}”")
-        st.metric(said, chance_text(best.posterior), width="content")
+        label = plain_label(f"now: it was “{names[best.word]}”")
+        st.metric(label, chance_text(best.posterior), width="content")
         st.metric("before it was seen", chance_text(best.prior), width="content")
-    table = belief_table(scene.words, found)
-    st.text(guess_sentence(table, seen, found.bound))
-    st.text(others_sentence(table, found.perplexity))
+    table = belief_table(scene.words, view)
+    st.text(guess_sentence(table, seen, view.bound))
+    st.text(others_sentence(table, view.perplexity))
 
 
-def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
+def _two_words(scene: Scene, view: Look, drawn: _Drawn) -> None:
     words = scene.words
     if drawn.odds is not None:
         st.subheader("This word or that one?", anchor=False)
@@ -143,7 +141,7 @@ def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
             "Whatever the attacker believed of the two before, this output multiplies the odds "
             "between them by that factor."
         )
-    worst = found.worst
+    worst = view.worst
     st.text(
         worst_sentence(
             words.words[worst.first],
@@ -157,8 +155,8 @@ def _two_words(scene: Scene, found: Look, drawn: _Drawn) -> None:
 
 def _overall(scene: Scene, belief: Belief) -> None:
     st.subheader("Over all words and outputs", anchor=False)
-    found = known_success(scene, belief)
-    if found is None:
+    success = known_success(scene, belief)
+    if success is None:
         asked = belief.kind == LIST or st.button(
             "How often is the attacker right?",
             key="attack_overall",
@@ -169,17 +167,16 @@ def _overall(scene: Scene, belief: Belief) -> None:
         )
         if not asked:
             return
-        reporter = Reporter("Asking the attacker")
-        found = measure_success(scene, belief, reporter.progress)
-        reporter.close()
-    if found is not None:
+        with Reporter("Asking the attacker") as progress:
+            success = measure_success(scene, belief, progress)
+    if success is not None:
         st.text(
             success_sentence(
-                found.value,
-                found.low,
-                found.high,
-                found.outputs,
-                found.blind,
-                exact=found.exact,
+                success.value,
+                success.low,
+                success.high,
+                success.outputs,
+                success.blind,
+                exact=success.exact,
             )
         )

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.attack.game import Game
 from dpcore.noise.streams import generator
+from pages.shared.memo import memo
 
 if TYPE_CHECKING:
     from dpcore.attack.game import Judgement, Round
@@ -83,12 +84,14 @@ def on_the_table(scene: Scene, listed: Listed, releases: int, seed: int) -> Deal
     settings = tuple(sorted(mechanism.settings().items()))
     where = (scene.words.fingerprint, mechanism.key, settings, epsilon)
     identity = (*where, listed.candidates, releases, seed, number)
-    held: Dealt | None = st.session_state.get(_DEALT)
-    if held is not None and held.identity == identity:
-        return held
+    last: Dealt | None = st.session_state.get(_DEALT)
+    if last is not None and last.identity == identity:
+        return last
     game = Game(mechanism, epsilon, listed.candidates, releases)
-    if held is not None and held.identity[:-2] == identity[:-2]:
-        game = held.game  # the same rules: its laws are known
+    if last is not None and last.identity[:-2] == identity[:-2]:
+        game = last.game  # the same rules: its laws are known
+    # The seed alone would deal the same secret under all rules: the noise is keyed by them too. A
+    # record separator stands in no part, so that no two rules have one key.
     key = "\x1e".join(str(part) for part in (*where, listed.candidates, releases))
     dealt = game.deal(generator(seed, "guessing game", key, number))
     rules = Rules(
@@ -117,20 +120,17 @@ def answer_of(table: Dealt) -> Answer | None:
 
 def answer(table: Dealt, guess: int) -> None:
     """Take a guess; the first one counts."""
-    held = _answers()
-    found = table.judgement().guess
-    secret = table.dealt.secret
-    held.setdefault((table.rules, table.identity), Answer(guess, guess == secret, found == secret))
-    while len(held) > _KEPT:
-        del held[next(iter(held))]
+    secret, attacker = table.dealt.secret, table.judgement().guess
+    key = (table.rules, table.identity)
+    memo(_answers(), key, lambda: Answer(guess, guess == secret, attacker == secret), _KEPT)
 
 
 def scores() -> dict[Rules, list[Answer]]:
     """All answers of this session by their rules, the rules last played first."""
-    found: dict[Rules, list[Answer]] = {}
-    for (rules, _), one in reversed(list(_answers().items())):
-        found.setdefault(rules, []).append(one)
-    return found
+    played: dict[Rules, list[Answer]] = {}
+    for (rules, _), given in reversed(list(_answers().items())):
+        played.setdefault(rules, []).append(given)
+    return played
 
 
 def forget() -> None:
@@ -140,6 +140,6 @@ def forget() -> None:
 
 
 def _answers() -> dict[tuple[Rules, tuple[object, ...]], Answer]:
-    found: dict[tuple[Rules, tuple[object, ...]], Answer]
-    found = st.session_state.setdefault(_ANSWERS, {})
-    return found
+    answers: dict[tuple[Rules, tuple[object, ...]], Answer]
+    answers = st.session_state.setdefault(_ANSWERS, {})
+    return answers

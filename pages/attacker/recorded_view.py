@@ -13,6 +13,7 @@ from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.reproducing import show_line
 
 if TYPE_CHECKING:
     from pages.attacker.scene import Scene
@@ -35,11 +36,11 @@ def recorded_view(scene: Scene) -> None:
     """Draw the recorded figure with where it comes from."""
     st.subheader("On real text", anchor=False)
     try:
-        found = _recorded()
+        trial = _recorded()
     except StudyError as error:
         refuse("The recorded trial is missing.", error)
         return
-    names = list(dict.fromkeys(row["mechanism"] for row in found["rows"]))
+    names = list(dict.fromkeys(row["mechanism"] for row in trial["rows"]))
     with st.container(horizontal=True):
         mechanism = names[0]
         if len(names) > 1:
@@ -60,7 +61,7 @@ def recorded_view(scene: Scene) -> None:
             help="Function words such as 'the' and 'of' are easy to guess from their context. "
             "Replaced words are those for which another word was released.",
         )
-    table = _table(found, mechanism, _KINDS[kind])
+    table = _table(trial, mechanism, _KINDS[kind])
     show_figure(
         success_figure(table, resolve(mechanism).meaning, scene.epsilon),
         success_caption(table, scene.epsilon),
@@ -68,10 +69,10 @@ def recorded_view(scene: Scene) -> None:
         "trial",
     )
     note(
-        f"{mechanism}: {found['sentences']} sentences of the {found['text']}, which the model of "
+        f"{mechanism}: {trial['sentences']} sentences of the {trial['text']}, which the model of "
         "English has not seen; 95 % intervals from the spread between sentences. Recorded by:"
     )
-    st.code(found["command"], language=None, wrap_lines=True)
+    show_line(trial["command"])
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -79,11 +80,11 @@ def _recorded() -> dict[str, Any]:
     return recorded()
 
 
-def _table(found: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:
+def _table(trial: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:
     rows = [
         (TITLES[row["attacker"]], row["epsilon"], row["share"], row["low"], row["high"])
         for name in TITLES
-        for row in found["rows"]
+        for row in trial["rows"]
         if (row["mechanism"], row["words"], row["attacker"]) == (mechanism, kind, name)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -18,12 +18,12 @@ class Scene:
 
     Attributes:
         mechanism: under attack.
-        value: of the slider.
+        epsilon: of the slider.
         lexicon: its name in the catalogue.
     """
 
     mechanism: Mechanism
-    value: float
+    epsilon: float
     lexicon: str
 
     @property
@@ -32,11 +32,6 @@ class Scene:
         return self.mechanism.lexicon
 
     @property
-    def epsilon(self) -> float:
-        """ε at the slider."""
-        return group_of(self.mechanism.meaning).epsilon(self.value)
-
-    @property
     def reading(self) -> str:
         """The mechanism and ε in words."""
-        return f"{self.mechanism.short} at {group_of(self.mechanism.meaning).reading(self.value)}"
+        return f"{self.mechanism.short} at {group_of(self.mechanism.meaning).reading(self.epsilon)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -14,20 +14,19 @@ from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import sentence_command
 from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.sentence import bench_of, is_typed, outputs_of
-from pages.shared.bench import memo
 from pages.shared.downloads import csv_button
-from pages.shared.messages import note, refuse
+from pages.shared.fields import choose_seed
+from pages.shared.memo import session_memo
+from pages.shared.messages import inform, note, refuse
 from pages.shared.progress import Reporter
-from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
+from pages.shared.reproducing import link_and_command, show_line
+from pages.shared.table import show_table
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from pages.attacker.scene import Scene
     from pages.shared.bench import Bench
-
-_HELD = "attack_sentences"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +60,9 @@ def sentence_view(scene: Scene) -> None:
         "Of all noise on this page: who opens the same link sees the same words.", 150
     )
     if not scene.mechanism.exact_law:
-        st.info(
+        inform(
             "This attacker needs a mechanism whose probabilities can be computed: choose tem, "
-            "for instance.",
-            icon=":material/info:",
+            "for instance."
         )
         recorded_view(scene)
         return
@@ -82,14 +80,11 @@ def sentence_view(scene: Scene) -> None:
 
 
 def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
-    held: dict[Any, Any] = st.session_state.setdefault(_HELD, {})
-
     def compute() -> Read:
         outputs = outputs_of(scene, bench, seed)
-        reporter = Reporter("Reading the sentence")
         places = places_of(bench.sentence, outputs)
-        found = context_attack(channel, places, scene.epsilon, progress=reporter.progress)
-        reporter.close()
+        with Reporter("Reading the sentence") as progress:
+            attack = context_attack(channel, places, scene.epsilon, progress=progress)
         known = [i for i, word in enumerate(bench.sentence.words.tolist()) if word >= 0]
         names = scene.words.words
         rows = []
@@ -99,45 +94,40 @@ def _read(scene: Scene, channel: Channel, bench: Bench, seed: int) -> Read:
                 {
                     "written": names[word],
                     "released": names[int(outputs[place])],
-                    "likeliest": names[int(found.likeliest[row])],
-                    "frequency": names[int(found.guesses_alone[row])],
-                    "context": names[int(found.guesses[row])],
-                    "chance_frequency": float(found.alone[row, word]),
-                    "chance_context": float(found.context[row, word]),
+                    "likeliest": names[int(attack.likeliest[row])],
+                    "frequency": names[int(attack.guesses_alone[row])],
+                    "context": names[int(attack.guesses[row])],
+                    "chance_frequency": float(attack.alone[row, word]),
+                    "chance_context": float(attack.context[row, word]),
                 }
             )
         rewritten = bench.sentence.write(outputs).text
         return Read(rewritten, pd.DataFrame(rows), bench.sentence.protected - len(known))
 
-    read: Read = memo(held, (bench.sentence, scene.mechanism, scene.epsilon, seed), compute, 100)
-    return read
+    key = (bench.sentence, scene.mechanism, scene.epsilon, seed)
+    return session_memo("attack_sentences", key, compute, 100)
 
 
-def _show(scene: Scene, found: Read) -> None:
+def _show(scene: Scene, read: Read) -> None:
     st.markdown(f"Released by {scene.reading}:")
-    st.code(found.text, language=None, wrap_lines=True)
-    table = found.table
+    show_line(read.text)
+    table = read.table
     stayed = int((table["released"] == table["written"]).sum())
     with st.container(horizontal=True):
         st.metric("words", len(table), width="content")
         st.metric("came out unchanged", stayed, width="content")
         for attacker, title in TITLES.items():
-            st.metric(f"guessed: {title}", found.right(attacker), width="content")
+            st.metric(f"guessed: {title}", read.right(attacker), width="content")
     shown = pd.DataFrame({"written": table["written"], "released": table["released"]})
     for attacker, title in TITLES.items():
         shown[title] = [
             f"✔ {guess}" if guess == word else guess
             for guess, word in zip(table[attacker], table["written"], strict=True)
         ]
-    st.dataframe(
-        shown,
-        hide_index=True,
-        placeholder="",
-        alt="Each word as it was written and released, and what three attackers guess",
-    )
-    if found.unknown:
+    show_table(shown, "Each word as it was written and released, and what three attackers guess")
+    if read.unknown:
         note(
-            f"{found.unknown} protected words are not in the vocabulary: a random word was "
+            f"{read.unknown} protected words are not in the vocabulary: a random word was "
             "released for each, which tells nothing."
         )
     note(

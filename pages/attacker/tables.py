@@ -31,29 +31,29 @@ _LETTERS = 6  # words that get a letter in the icon array
 _DRAWN = 1000  # words between the ends of the ranking
 
 
-def candidate_table(table: Dealt, found: Judgement) -> pd.DataFrame:
+def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
     """The candidates of a round, likeliest or nearest first."""
-    weight = -found.distance if found.posterior is None else found.posterior
+    weight = -judgement.distance if judgement.posterior is None else judgement.posterior
     rows = []
     for place in np.argsort(-weight, kind="stable").tolist():
         row: dict[str, object] = {"mark": MARKS[place], "word": table.names[place]}
-        if found.posterior is not None:
-            row["chance now"] = chance_text(float(found.posterior[place]))
-            row["probability"] = float(found.posterior[place])
-        row["mean distance"] = round(float(found.distance[place]), 3)
+        if judgement.posterior is not None:
+            row["chance now"] = chance_text(float(judgement.posterior[place]))
+            row["probability"] = float(judgement.posterior[place])
+        row["mean distance"] = round(float(judgement.distance[place]), 3)
         row["secret"] = "← this one" if place == table.dealt.secret else ""
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def game_icons(table: Dealt, found: Judgement) -> pd.DataFrame:
+def game_icons(table: Dealt, judgement: Judgement) -> pd.DataFrame:
     """The candidates before and after the outputs, out of a hundred; for the icon array."""
-    if found.posterior is None:
+    if judgement.posterior is None:
         return pd.DataFrame(columns=list(attack_icons.COLUMNS))
     count = len(table.names)
     marks = list(MARKS[:count])
     parts = []
-    for when, share in ((BEFORE, np.full(count, 1 / count)), (AFTER, found.posterior)):
+    for when, share in ((BEFORE, np.full(count, 1 / count)), (AFTER, judgement.posterior)):
         counts = of_hundred(share)
         parts.append(
             pd.DataFrame({"when": when, "mark": marks, "word": table.names, "count": counts})
@@ -71,8 +71,8 @@ def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
             "words": rules.words,
             "outputs": rules.releases,
             "rounds": len(played),
-            "you": sum(one.right for one in played),
-            "attacker": sum(one.attacker_right for one in played),
+            "you": sum(answer.right for answer in played),
+            "attacker": sum(answer.attacker_right for answer in played),
             "chance": round(len(played) / rules.words, 1),
         }
         for rules, played in scores.items()
@@ -80,48 +80,49 @@ def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def belief_table(words: Lexicon, found: Look) -> pd.DataFrame:
+def belief_table(words: Lexicon, look: Look) -> pd.DataFrame:
     """The likeliest words with their probabilities: the numbers behind the icon array."""
-    rows = [(words.words[one.word], one.prior, one.posterior) for one in found.top]
+    rows = [(words.words[c.word], c.prior, c.posterior) for c in look.top]
     return pd.DataFrame(rows, columns=list(attack_captions.COLUMNS))
 
 
-def listed_table(words: Lexicon, found: Look) -> pd.DataFrame:
+def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
     """The same in everyday words."""
     rows = [
         {
             "mark": MARKS[place] if place < _LETTERS else "",
-            "word": words.words[one.word],
-            "now": chance_text(one.posterior),
-            "before": chance_text(one.prior),
-            "change": attack_captions.change_text(one.prior, one.posterior),
-            "probability": one.posterior,
+            "word": words.words[candidate.word],
+            "now": chance_text(candidate.posterior),
+            "before": chance_text(candidate.prior),
+            "change": attack_captions.change_text(candidate.prior, candidate.posterior),
+            "probability": candidate.posterior,
         }
-        for place, one in enumerate(found.top)
+        for place, candidate in enumerate(look.top)
     ]
     return pd.DataFrame(rows)
 
 
-def belief_icons(words: Lexicon, found: Look) -> pd.DataFrame:
+def belief_icons(words: Lexicon, look: Look) -> pd.DataFrame:
     """The likeliest words and all others, out of a hundred, before and after; for the icons."""
-    named = found.top[:_LETTERS]
+    named = look.top[:_LETTERS]
     rows: list[tuple[str, str, str, int]] = []
     for when, share in (
-        (BEFORE, [one.prior for one in named]),
-        (AFTER, [one.posterior for one in named]),
+        (BEFORE, [candidate.prior for candidate in named]),
+        (AFTER, [candidate.posterior for candidate in named]),
     ):
+        # Rounding may leave the sum a little above 1; nobody is less than impossible.
         counts = of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist()
         rows += [
-            (when, MARKS[place], words.words[one.word], counts[place])
-            for place, one in enumerate(named)
+            (when, MARKS[place], words.words[candidate.word], counts[place])
+            for place, candidate in enumerate(named)
         ]
         rows.append((when, REST, OTHER, counts[-1]))
     return pd.DataFrame(rows, columns=list(attack_icons.COLUMNS))
 
 
-def odds_table(scene: Scene, found: Look) -> pd.DataFrame:
+def odds_table(scene: Scene, look: Look) -> pd.DataFrame:
     """The likelihood ratio of the two words beside what is promised; for the odds figure."""
-    ratio = found.odds
+    ratio = look.odds
     names, mechanism = scene.words.words, scene.mechanism
     rows = []
     if ratio is not None:
@@ -137,41 +138,42 @@ def odds_table(scene: Scene, found: Look) -> pd.DataFrame:
                 ratio.log_ratio,
                 ratio.claimed,
                 True,
-                str(found.promise.status),
+                str(look.promise.status),
             )
         )
     return pd.DataFrame(rows, columns=list(odds.COLUMNS))
 
 
-def budget_table(words: Lexicon, found: Budget) -> pd.DataFrame:
+def budget_table(words: Lexicon, budget: Budget) -> pd.DataFrame:
     """What is promised about each distinct word of a text, in its order."""
     rows = [
         (
-            words.words[one.word],
-            one.places,
-            one.releases,
-            words.words[one.nearest],
-            one.nearest_loss,
+            words.words[spent.word],
+            spent.places,
+            spent.releases,
+            words.words[spent.nearest],
+            spent.nearest_loss,
         )
-        for one in found.words
+        for spent in budget.words
     ]
     return pd.DataFrame(rows, columns=list(attack_budget.COLUMNS))
 
 
-def exposed_words(words: Lexicon, found: Exposure, density: VocabularyDensity) -> pd.DataFrame:
+def exposed_words(words: Lexicon, exposure: Exposure, density: VocabularyDensity) -> pd.DataFrame:
     """Both ends of the ranking, and some of the words between them; for the figure."""
     names = words.words
     rows = [
-        (names[one.word], group, one.nearest, one.stays)
-        for group, ends in ((WORST, found.worst), (BEST, found.best))
-        for one in ends
+        (names[word.word], group, word.nearest, word.stays)
+        for group, ends in ((WORST, exposure.worst), (BEST, exposure.best))
+        for word in ends
     ]
-    ends = {one.word for one in (*found.worst, *found.best)}
-    step = max(1, found.words.size // _DRAWN)
+    ends = {word.word for word in (*exposure.worst, *exposure.best)}
+    # Every n-th by rank: the figure shows the whole ranking, whatever the size of the vocabulary.
+    step = max(1, exposure.words.size // _DRAWN)
     rows += [
         (names[word], attack_exposed.OTHER, float(density.nearest[word]), float(stays))
         for word, stays in zip(
-            found.words[::step].tolist(), found.stays[::step].tolist(), strict=True
+            exposure.words[::step].tolist(), exposure.stays[::step].tolist(), strict=True
         )
         if word not in ends
     ]
@@ -182,11 +184,17 @@ def exposed_table(words: Lexicon, ends: tuple[Exposed, ...]) -> pd.DataFrame:
     """One end of the ranking in everyday words."""
     return pd.DataFrame(
         {
-            "word": [words.words[one.word] for one in ends],
-            "stays": [f"{100 * one.stays:.3g} in 100" for one in ends],
-            "believed then": [f"{100 * one.believed:.3g} in 100" for one in ends],
-            "before": [chance_text(one.prior) for one in ends],
-            "nearest word": [round(one.nearest, 3) for one in ends],
-            "lonelier than": [f"{one.lonelier:.0%}" for one in ends],
+            "word": [words.words[word.word] for word in ends],
+            "stays": [_in_hundred(word.stays) for word in ends],
+            "believed then": [_in_hundred(word.believed, word.prior) for word in ends],
+            "before": [chance_text(word.prior) for word in ends],
+            "nearest word": [round(word.nearest, 3) for word in ends],
+            "lonelier than": [f"{word.lonelier:.0%}" for word in ends],
         }
     )
+
+
+def _in_hundred(probability: float, before: float = 0.0) -> str:
+    """A probability as a count; one that rounds to 100 is not certain unless it was before."""
+    text = f"{100 * probability:.3g} in 100"
+    return "almost certain" if text == "100 in 100" and before < 1 else text

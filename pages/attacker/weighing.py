@@ -15,10 +15,11 @@ from dpcore.lexicon.progress import silent
 from pages.attacker.believing import LIST
 from pages.attacker.channels import channel_or_progress
 from pages.shared import link
-from pages.shared.bench import memo
+from pages.shared.memo import memo, session_memo
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray, Seen
+    from dpcore.arrays import FloatArray
+    from dpcore.attack.output.likelihood import Channel, Seen
     from dpcore.attack.output.odds import Odds
     from dpcore.attack.output.overall import Overall
     from dpcore.attack.output.posterior import Candidate
@@ -74,24 +75,22 @@ def look(scene: Scene, output: int, belief: Belief, pair: tuple[int, int]) -> Lo
     Raises:
         DpcoreError: the prior or the output is refused.
     """
-    held = _held(_LOOKS)
+    known: dict[Any, Look] = st.session_state.setdefault(_LOOKS, {})
     key = (scene.mechanism, scene.epsilon, output, belief, pair)
-    if key in held:
-        known: Look = held[key]
-        return known
+    if key in known:
+        return known[key]
     prior = belief.prior(scene.words)
     channel = channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
     if channel is None:
         return None
-    seen: Seen = memo(_held(_SEEN), (channel, output), lambda: channel.seen(output), 4)
-    made: Look = memo(held, key, lambda: _look(scene, seen, prior, pair), 200)
-    return made
+    seen = session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
+    return memo(known, key, lambda: _look(scene, seen, prior, pair), 200)
 
 
 def known_success(scene: Scene, belief: Belief) -> Overall | None:
     """How often the attacker is right over all outputs, if that was asked for before."""
-    found: Overall | None = _held(_OVERALL).get((scene.mechanism, scene.epsilon, belief))
-    return found
+    known: dict[Any, Overall] = st.session_state.get(_OVERALL, {})
+    return known.get((scene.mechanism, scene.epsilon, belief))
 
 
 def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -> Overall | None:
@@ -104,39 +103,37 @@ def measure_success(scene: Scene, belief: Belief, progress: Progress = silent) -
     channel = channel_for(scene, prior, listed=belief.kind == LIST)
     if channel is None:
         return None
-    found = overall_success(
-        channel, prior, scene.epsilon, outputs=OUTPUTS, seed=link.SEED, progress=progress
+    key = (scene.mechanism, scene.epsilon, belief)
+    return session_memo(
+        _OVERALL,
+        key,
+        lambda: overall_success(
+            channel, prior, scene.epsilon, outputs=OUTPUTS, seed=link.SEED, progress=progress
+        ),
     )
-    kept: Overall = memo(
-        _held(_OVERALL), (scene.mechanism, scene.epsilon, belief), lambda: found, 200
-    )
-    return kept
 
 
 def _look(scene: Scene, seen: Seen, prior: Prior, pair: tuple[int, int]) -> Look:
     words, epsilon = scene.words, scene.epsilon
     likelihood = seen.at(epsilon)
     promise = scene.mechanism.guarantee(epsilon)
-    found = posterior(likelihood, prior)
+    after = posterior(likelihood, prior)
     first, second = pair
     seen_word = likelihood.output
 
     def far(word: int) -> FloatArray:
         key = (scene.mechanism, word)
-        made: FloatArray = memo(
-            _held(_FAR), key, lambda: promised_distances(words, promise, word), 6
-        )
-        return made
+        return session_memo(_FAR, key, lambda: promised_distances(words, promise, word), 6)
 
     return Look(
-        top=tuple(found.top(TOP)),
-        pair=(found.candidate(first), found.candidate(second)),
-        perplexity=found.perplexity,
-        bound=posterior_bound(words, promise, prior, found.best, far(found.best)),
+        top=tuple(after.top(TOP)),
+        pair=(after.candidate(first), after.candidate(second)),
+        perplexity=after.perplexity,
+        bound=posterior_bound(words, promise, prior, after.best, far(after.best)),
         odds=None if first == second else odds(words, likelihood, promise, first, second),
         worst=worst_odds(words, likelihood, promise, seen_word, far(seen_word)),
         promise=promise,
-        error=found.error,
+        error=after.error,
         method=likelihood.method,
         prior=prior.sentence,
     )
@@ -158,13 +155,8 @@ def channel_for(
     """
     if not listed:
         return channel_or_progress(scene.mechanism)
+    # Sorted, so that lists of the same words share one channel.
     words = tuple(sorted({*prior.support.tolist(), *others}))
-    made: Channel = memo(
-        _held(_LISTS), (scene.mechanism, words), lambda: open_channel(scene.mechanism, words), 2
+    return session_memo(
+        _LISTS, (scene.mechanism, words), lambda: open_channel(scene.mechanism, words), 2
     )
-    return made
-
-
-def _held(name: str) -> dict[Any, Any]:
-    found: dict[Any, Any] = st.session_state.setdefault(name, {})
-    return found

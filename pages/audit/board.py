@@ -13,6 +13,7 @@ from pages.audit.tables import overview_table
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,10 +39,10 @@ _COLUMNS = {
 
 def overview(words: Lexicon, recorded: RecordedVerdicts | None) -> None:
     """Draw the table; a click on a row chooses its claim."""
-    found = verdicts(words, recorded)
-    if len(found) < len(CLAIMS):
+    shown = verdicts(words, recorded)
+    if len(shown) < len(CLAIMS):
         note(
-            f"{len(found)} of {len(CLAIMS)} claims are computed on this lexicon. Verdicts are "
+            f"{len(shown)} of {len(CLAIMS)} claims are computed on this lexicon. Verdicts are "
             "recorded for the bundled one; for another it takes seconds to minutes."
         )
         if st.button(
@@ -52,25 +53,26 @@ def overview(words: Lexicon, recorded: RecordedVerdicts | None) -> None:
             "stays if you click elsewhere.",
         ):
             compute_all(words)
-            found = verdicts(words, recorded)
-    if found:
-        _table(overview_table(found), words.fingerprint)
+            shown = verdicts(words, recorded)
+    if shown:
+        _table(overview_table(shown), words.fingerprint)
     elif recorded is not None:
         note("Until then the table shows the verdicts on the bundled lexicon.")
-        found = list(recorded.verdicts)
-        _table(overview_table(found), recorded.fingerprint)
+        _table(overview_table(recorded.verdicts), recorded.fingerprint)
 
 
 def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]:
     """The verdicts on this lexicon that are known at the usual settings, in the usual order."""
     usual = AuditSettings()
-    found = (known(key, words, usual, recorded) for key in CLAIMS)
-    return [one for one in found if one is not None]
+    every = (known(key, words, usual, recorded) for key in CLAIMS)
+    return [verdict for verdict in every if verdict is not None]
 
 
 def chosen_claim(recorded: RecordedVerdicts | None) -> str:
     """Draw the choice of a claim, by its title where one is recorded; return its key."""
-    titles = {} if recorded is None else {one.key: one.title for one in recorded.verdicts}
+    titles = (
+        {} if recorded is None else {verdict.key: verdict.title for verdict in recorded.verdicts}
+    )
     # Bound to the address it would stand there by its title; the link has the key.
     usual = next(iter(CLAIMS))
     if CLAIM not in st.session_state:
@@ -99,11 +101,10 @@ def _table(table: pd.DataFrame, fingerprint: str) -> None:
     # Above the table, whose tools on a phone stand over the end of what comes before it.
     counts = table["verdict"].value_counts(sort=False)
     st.text("; ".join(f"{name}: {count}" for name, count in counts.items()))
-    st.dataframe(
+    show_table(
         table,
+        "Every claim with its verdict, its source and one computed figure",
         key=key,
-        hide_index=True,
-        placeholder="",
         height=38 + 35 * min(len(table), _ROWS),
         column_order=list(_COLUMNS),
         column_config={
@@ -112,6 +113,5 @@ def _table(table: pd.DataFrame, fingerprint: str) -> None:
         },
         on_select=take,
         selection_mode="single-row",
-        alt="Every claim with its verdict, its source and one computed figure",
     )
     csv_button("Verdicts as CSV", "verdicts", lambda: table, key="csv_verdicts")

@@ -80,7 +80,7 @@ def choose_settings(key: str) -> tuple[AuditSettings, bool]:
 def _control(name: str) -> float | int | None:
     label, low, high, step, explanation = _CONTROLS[name]
     whole = isinstance(step, int)
-    found: float | int | None = st.number_input(
+    value: float | int | None = st.number_input(
         label,
         low,
         high,
@@ -92,4 +92,4 @@ def _control(name: str) -> float | int | None:
         bind="query-params",
         help=explanation,
     )
-    return found
+    return value

@@ -9,8 +9,8 @@ import streamlit as st
 from dpcore.audit.settings import AuditSettings
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import DpcoreError
-from dpcore.papers.claims import CLAIMS
 from dpcore.papers.overview import REPAIRS
+from pages.audit.board import verdicts
 from pages.audit.controls import choose_settings
 from pages.audit.pictures import pictures
 from pages.audit.store import compute, known
@@ -23,11 +23,11 @@ from pages.audit.tables import (
 )
 from pages.shared import link
 from pages.shared.downloads import csv_button
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
+from pages.shared.reproducing import show_line
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.papers.verdicts import RecordedVerdicts
@@ -40,75 +40,60 @@ def detail(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
     except DpcoreError as error:
         refuse("These settings cannot be audited.", error)
         return
-    found = compute(key, words, settings) if pressed else known(key, words, settings, recorded)
-    if found is None:
+    verdict = compute(key, words, settings) if pressed else known(key, words, settings, recorded)
+    if verdict is None:
         if not pressed:
-            st.info(
-                "Not computed yet on this lexicon at these settings: press the button above.",
-                icon=":material/info:",
-            )
+            inform("Not computed yet on this lexicon at these settings: press the button above.")
         return
-    _verdict(found)
+    _verdict(verdict)
     pictures(key, words, settings)
     _repairs(key, words, recorded)
-    _reproduce(found)
+    _reproduce(verdict)
 
 
-def _verdict(found: Verdict) -> None:
-    st.subheader(f"{found.title}: {signed(found)}", anchor=False)
+def _verdict(verdict: Verdict) -> None:
+    st.subheader(f"{verdict.title}: {signed(verdict)}", anchor=False)
     # st.text: sources, conditions and figures are no Markdown, and some name words.
     left, right = st.columns(2)
     with left:
-        _said("The claim", f"{found.claim} ({found.source})")
-        _said("What was computed", found.computed)
-        if found.failing_step:
-            refuted = found.outcome is Outcome.REFUTED
-            _said("The step that fails" if refuted else "What is wrong", found.failing_step)
-        _said("What holds, and why", found.repair)
-        if found.conditions:
+        _paragraph("The claim", f"{verdict.claim} ({verdict.source})")
+        _paragraph("What was computed", verdict.computed)
+        if verdict.failing_step:
+            refuted = verdict.outcome is Outcome.REFUTED
+            _paragraph("The step that fails" if refuted else "What is wrong", verdict.failing_step)
+        _paragraph("What holds, and why", verdict.repair)
+        if verdict.conditions:
             st.markdown("**Conditions**")
-            _plain_table(conditions_table(found), "Conditions of the claim, and which are met")
+            show_table(conditions_table(verdict), "Conditions of the claim, and which are met")
     with right:
         st.markdown("**The figures**")
-        table = figures_table(found)
-        _plain_table(table, "The figures of this verdict, by name", whole=True)
-        csv_button("Figures as CSV", f"verdict_{found.key}", lambda: table, key="csv_verdict")
-        if found.settings:
+        table = figures_table(verdict)
+        show_table(table, "The figures of this verdict, by name", height="content")
+        csv_button("Figures as CSV", f"verdict_{verdict.key}", lambda: table, key="csv_verdict")
+        if verdict.settings:
             st.markdown("**Computed at**")
-            _plain_table(settings_table(found), "Settings of this verdict")
+            show_table(settings_table(verdict), "Settings of this verdict")
 
 
-def _said(title: str, text: str) -> None:
+def _paragraph(title: str, text: str) -> None:
     st.markdown(f"**{title}**")
     st.text(text)
-
-
-def _plain_table(table: pd.DataFrame, alt: str, *, whole: bool = False) -> None:
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder="",
-        height="content" if whole else "auto",
-        alt=alt,
-    )
 
 
 def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> None:
     if key not in REPAIRS:
         return
-    usual = AuditSettings()
-    found = [known(one, words, usual, recorded) for one in CLAIMS]
-    table = repairs_table(key, [one for one in found if one is not None])
+    table = repairs_table(key, verdicts(words, recorded))
     if len(table):
         st.subheader("What to use instead, and what it costs", anchor=False)
-        _plain_table(table, "What holds in place of this claim, its verdict and its cost")
+        show_table(table, "What holds in place of this claim, its verdict and its cost")
         note(
             "At the usual settings, and at the ε of each row. C is the norm of clipping; a repair "
-            f"that has a δ has δ = {usual.delta:g}."
+            f"that has a δ has δ = {AuditSettings().delta:g}."
         )
 
 
-def _reproduce(found: Verdict) -> None:
+def _reproduce(verdict: Verdict) -> None:
     st.subheader("Link and command", anchor=False)
-    st.code(link.permalink(), language=None, wrap_lines=True)
-    st.code(found.command, language=None, wrap_lines=True)
+    show_line(link.permalink())
+    show_line(verdict.command)

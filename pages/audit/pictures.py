@@ -19,11 +19,10 @@ from dpcore.plots.audit.habernal import (
 from dpcore.plots.audit.profile import profile_caption, profile_figure
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.once import once
 from pages.shared.progress import Reporter
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpcore.audit.settings import AuditSettings
     from dpcore.lexicon.lexicon import Lexicon
 
@@ -37,23 +36,17 @@ def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
         st.subheader("Claimed against true", anchor=False)
         try:
             with st.spinner("Computing the privacy profile…", show_time=True):
-                table = _profile(words.fingerprint, key, settings, words)
+                table = once(
+                    "claimed profiles",
+                    (words.fingerprint, key, settings),
+                    lambda: claimed_profile(key, words, settings),
+                )
         except DpcoreError as error:
             refuse("The privacy profile cannot be computed at these settings.", error)
             return
         show_figure(profile_figure(table), profile_caption(table), table, f"profile_{key}")
     if key == "adept-published":
         _habernal()
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _profile(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    key: str,
-    settings: AuditSettings,
-    _words: Lexicon,
-) -> pd.DataFrame:
-    return claimed_profile(key, _words, settings)
 
 
 def _habernal() -> None:
@@ -78,7 +71,7 @@ def _habernal() -> None:
 
 
 def _draw() -> None:
-    reporter = Reporter("Drawing pairs", stop="audit_stop_pairs")
     rng = generator(_SEED, "audit", "habernal")
-    st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=reporter.progress)
+    with Reporter("Drawing pairs", stop="audit_stop_pairs") as progress:
+        st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=progress)
     st.rerun()

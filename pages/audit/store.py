@@ -10,14 +10,16 @@ from dpcore.audit.settings import AuditSettings
 from dpcore.errors import DpcoreError
 from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.papers.verdicts import RecordedVerdicts, read_recorded
+from pages.shared.memo import memo
 from pages.shared.messages import refuse
 from pages.shared.progress import Reporter, timed
 
 if TYPE_CHECKING:
     from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
 
-_HELD = "audit_held"
+_COMPUTED = "audit_computed"
 _MOST = 200  # verdicts that a session keeps
 
 
@@ -35,7 +37,7 @@ def known(
     key: str, words: Lexicon, settings: AuditSettings, recorded: RecordedVerdicts | None
 ) -> Verdict | None:
     """The verdict on a claim at these settings, if it was recorded or computed before."""
-    mine: Verdict | None = _held().get((words.fingerprint, key, settings))
+    mine = _computed().get((words.fingerprint, key, settings))
     if mine is not None:
         return mine
     if recorded is None or (recorded.fingerprint, recorded.settings) != (
@@ -48,39 +50,38 @@ def known(
 
 def compute(key: str, words: Lexicon, settings: AuditSettings) -> Verdict | None:
     """Compute one verdict now and keep it for this session; None, with the reason, if refused."""
-    reporter = Reporter("Computing this claim", stop="audit_stop")
     try:
-        with st.spinner("Computing this claim; most take less than two seconds", show_time=True):
-            found = verdict(key, words, settings, reporter.progress)
+        with (
+            Reporter("Computing this claim", stop="audit_stop") as progress,
+            st.spinner("Computing this claim; most take less than two seconds", show_time=True),
+        ):
+            return _compute(key, words, settings, progress)
     except DpcoreError as error:
         refuse("This claim cannot be computed at these settings.", error)
         return None
-    finally:
-        reporter.close()
-    _keep(key, words, settings, found)
-    return found
 
 
 def compute_all(words: Lexicon) -> None:
     """Compute every claim on a lexicon at the usual settings, one after the other."""
     settings = AuditSettings()
-    reporter = Reporter("This claim", stop="audit_stop_all")
-    for key in timed("Auditing", list(CLAIMS)):
-        if (words.fingerprint, key, settings) not in _held():
+    with Reporter("This claim", stop="audit_stop_all") as progress:
+        for key in timed("Auditing", list(CLAIMS)):
             try:
-                _keep(key, words, settings, verdict(key, words, settings, reporter.progress))
+                _compute(key, words, settings, progress)
             except DpcoreError as error:
                 refuse("A claim could not be computed on this lexicon.", error)
-    reporter.close()
 
 
-def _keep(key: str, words: Lexicon, settings: AuditSettings, found: Verdict) -> None:
-    held = _held()
-    held[words.fingerprint, key, settings] = found
-    while len(held) > _MOST:
-        del held[next(iter(held))]
+def _compute(key: str, words: Lexicon, settings: AuditSettings, progress: Progress) -> Verdict:
+    return memo(
+        _computed(),
+        (words.fingerprint, key, settings),
+        lambda: verdict(key, words, settings, progress),
+        _MOST,
+    )
 
 
-def _held() -> dict[tuple[str, str, AuditSettings], Verdict]:
-    found: dict[tuple[str, str, AuditSettings], Verdict] = st.session_state.setdefault(_HELD, {})
-    return found
+def _computed() -> dict[tuple[str, str, AuditSettings], Verdict]:
+    computed: dict[tuple[str, str, AuditSettings], Verdict]
+    computed = st.session_state.setdefault(_COMPUTED, {})
+    return computed

@@ -26,9 +26,10 @@ def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for one in verdicts:
-        name, value = headline(one)
-        rows.append((signed(one), one.title, f"{name}: {shown(value)}", one.source, one.key))
+    for verdict in verdicts:
+        name, value = headline(verdict)
+        figure = f"{name}: {shown(value)}"
+        rows.append((signed(verdict), verdict.title, figure, verdict.source, verdict.key))
     return pd.DataFrame(rows, columns=list(OVERVIEW))
 
 
@@ -52,22 +53,22 @@ def conditions_table(verdict: Verdict) -> pd.DataFrame:
     """What the claim needs, and whether these settings have it."""
     import pandas as pd
 
-    rows = [("✔ met" if one.met else "✘ not met", one.text) for one in verdict.conditions]
+    rows = [("✔ met" if c.met else "✘ not met", c.text) for c in verdict.conditions]
     return pd.DataFrame(rows, columns=["state", "condition"])
 
 
-def repairs_table(key: str, found: Sequence[Verdict]) -> pd.DataFrame:
+def repairs_table(key: str, verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """A claim and what holds in its place, each with its verdict, its ε and its cost."""
     import pandas as pd
 
-    known = {one.key: one for one in found}
+    known = {verdict.key: verdict for verdict in verdicts}
     rows = []
     for each in (key, *REPAIRS.get(key, ())):
-        one = known.get(each)
-        price = None if one is None else cost(one)
-        if one is None or (price is None and each == key):
+        verdict = known.get(each)
+        price = None if verdict is None else cost(verdict)
+        if verdict is None or (price is None and each == key):
             continue
         name, value = price or ("no more noise: a condition, not a mechanism", "")
-        at = one.settings.get("epsilon", "")
-        rows.append((one.title, signed(one), shown(at), name, shown(value)))
+        epsilon = verdict.settings.get("epsilon", "")
+        rows.append((verdict.title, signed(verdict), shown(epsilon), name, shown(value)))
     return pd.DataFrame(rows, columns=["mechanism", "verdict", "ε", "cost", "value"])

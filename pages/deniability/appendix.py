@@ -15,10 +15,13 @@ from dpcore.plots.style import SCALES
 from pages.shared.bench import admissible
 from pages.shared.figure import show_figure
 from pages.shared.groups import admissible_grid, group_of
+from pages.shared.memo import latest
 from pages.shared.messages import note
 from pages.shared.pair import OTHER, WORD, choose, chosen_pair
 from pages.shared.progress import timed
 from pages.shared.resources import mechanism
+from pages.shared.table import numbers, show_table
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 _KEYS = ("madlib.v1", "truncated-gumbel.v1")
 _TITLES = ("Laplace: 1 − exp(−εδ/4)", "Truncated Gumbel: at least P(K ≥ 2)/(1 + e^(−δ/b))")
-_HELD, _STARTS = "appendix_held", "appendix_starts"
+_ROWS, _STARTS = "appendix_held", "appendix_starts"
 _BOXES = {WORD: "appendix_dense", OTHER: "appendix_sparse"}
 _FOLLOWED = "appendix_followed"
 _DIRECTIONS = 400
@@ -49,21 +52,15 @@ def appendix_view(lexicon: Lexicon) -> None:
     mechanisms = [mechanism(lexicon, key) for key in _KEYS]
     tables = _tables(lexicon, mechanisms, words)
     here = []
-    for one, table, title, column in zip(
+    for each, table, title, column in zip(
         mechanisms, tables, _TITLES, st.columns(2), strict=True
     ):  # fmt: skip
         with column:
-            here.append(_formula(one, table, title))
-    st.dataframe(
+            here.append(_formula(each, table, title))
+    show_table(
         pd.concat(here)[_SHOWN],
-        hide_index=True,
-        placeholder="",
-        column_config={
-            name: st.column_config.NumberColumn(format="%.4g")
-            for name in _SHOWN
-            if name[:2] != "me"
-        },
-        alt="Formula, truth and proved bounds of both words at the chosen ε",
+        "Formula, truth and proved bounds of both words at the chosen ε",
+        column_config=numbers(_SHOWN[1:]),
     )
     note(
         "nearest is δ, low and high are proved bounds. The truth of truncated Gumbel is exact; "
@@ -71,12 +68,12 @@ def appendix_view(lexicon: Lexicon) -> None:
     )
 
 
-def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
+def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
     """One formula: slider, figure and sentences; returns the rows at the chosen ε."""
-    group = group_of(one.meaning)
-    grid = admissible_grid(group, [one])
+    group = group_of(mechanism.meaning)
+    grid = admissible_grid(group, [mechanism])
     st.subheader(title, anchor=False)
-    value = st.select_slider(
+    epsilon = st.select_slider(
         "ln ε of the marker" if group.logarithm else "ε of the marker",
         grid,
         value=group.start if group.start in grid else grid[len(grid) // 2],
@@ -84,29 +81,30 @@ def _formula(one: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFrame:
         key=f"appendix_eps_{group.name}",
         help="The sentences and the table speak of this ε; nothing is computed again.",
     )
-    at = group.epsilon(value)
     rows = cast("list[dict[str, Any]]", table.to_dict("records"))
-    n, d = len(one.lexicon), one.lexicon.dimension
+    n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
     limit = gumbel_limit(n) if group.logarithm else None
     show_figure(
-        appendix_figure(table, SCALES[one.meaning].axis, group.logarithm, at, limit),
-        appendix_caption(table, group.reading(value), at),
+        appendix_figure(table, SCALES[mechanism.meaning].axis, group.logarithm, epsilon, limit),
+        appendix_caption(table, group.reading(epsilon), epsilon),
         table,
-        f"appendix_{one.short}",
+        f"appendix_{mechanism.short}",
     )
-    said = gumbel_sentences(rows, at, n) if group.logarithm else laplace_sentences(rows, at, d)
-    for sentence in said:
+    sentences = (
+        gumbel_sentences(rows, epsilon, n)
+        if group.logarithm
+        else laplace_sentences(rows, epsilon, d)
+    )
+    for sentence in sentences:
         st.text(sentence)
-    return table[table["epsilon"] == at]
+    return table[table["epsilon"] == epsilon]
 
 
 def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
     """Two words, at first those that all pages are about; None while one is not known."""
-    starts = st.session_state.get(_STARTS)
-    if starts is None or starts[0] != lexicon.fingerprint:
-        starts = st.session_state[_STARTS] = (lexicon.fingerprint, everyday_extremes(lexicon))
+    starts = latest(_STARTS, lexicon.fingerprint, lambda: everyday_extremes(lexicon))
     pair = tuple(
-        chosen or start for chosen, start in zip(chosen_pair(lexicon), starts[1], strict=True)
+        chosen or start for chosen, start in zip(chosen_pair(lexicon), starts, strict=True)
     )
     if st.session_state.get(_FOLLOWED) != pair:
         for key, word in zip(_BOXES.values(), pair, strict=True):
@@ -124,9 +122,9 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
             "about; it stays in this browser session and is not put into the link.",
         )
     typed = [str(st.session_state[key]).strip() for key in _BOXES.values()]
-    known = [_known(word, lexicon) for word in typed]
-    for word, found in zip(typed, known, strict=True):
-        if found is None:
+    known = [spelled(word, lexicon) for word in typed]
+    for word, spelling in zip(typed, known, strict=True):
+        if spelling is None:
             st.error("This word is not in the lexicon: type another one.", icon=":material/error:")
             st.text(word)
     dense, sparse = known
@@ -138,13 +136,9 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
     return dense, sparse
 
 
-def _known(word: str, lexicon: Lexicon) -> str | None:
-    return next((form for form in (word, word.lower()) if form in lexicon), None)
-
-
 def _take(slot: str, lexicon: Lexicon) -> None:
     """A known word becomes the word of all pages; an unknown one is refused where it stands."""
-    word = _known(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
+    word = spelled(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
     if word is not None:
         choose(slot, word, typed=True)
 
@@ -153,15 +147,14 @@ def _tables(
     lexicon: Lexicon, mechanisms: list[Mechanism], words: tuple[str, str]
 ) -> list[pd.DataFrame]:
     """The rows of each mechanism, kept in this session until other words are chosen."""
-    identity = (lexicon.fingerprint, words)
-    held: tuple[Any, list[pd.DataFrame]] | None = st.session_state.get(_HELD)
-    if held is None or held[0] != identity:
-        parts = [(one, word) for one in mechanisms for word in words]
+
+    def compute() -> list[pd.DataFrame]:
+        parts = [(each, word) for each in mechanisms for word in words]
         rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
-        for one, word in timed("Computing the truth beside the formulas", parts):
-            rows[one.key] += appendix_rows(
-                one, named(lexicon, [word]), admissible(one), runs=_DIRECTIONS, seed=_SEED
+        for each, word in timed("Computing the truth beside the formulas", parts):
+            rows[each.key] += appendix_rows(
+                each, named(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
             )
-        held = (identity, [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS])
-        st.session_state[_HELD] = held
-    return held[1]
+        return [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS]
+
+    return latest(_ROWS, (lexicon.fingerprint, words), compute)

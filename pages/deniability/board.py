@@ -23,10 +23,12 @@ from pages.deniability.comparing import comparison
 from pages.deniability.moving import VIEWS, fragment_of, moved
 from pages.deniability.tables import curve_table, line_table, table_at
 from pages.deniability.views import views
+from pages.shared.fields import segments
 from pages.shared.figure import still_figure
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,14 +68,11 @@ class Part:
 def board(scene: Scene) -> None:
     """Choice of the comparison, sliders, curves, tables and views."""
     with st.container(horizontal=True):
-        how = st.segmented_control(
+        how = segments(
             "Compare mechanisms at",
             [NOMINAL, EQUAL],
-            default=NOMINAL,
-            required=True,
-            key="compare",
-            bind="query-params",
-            help="nominal: each mechanism over its own ε, those whose ε means the same together. "
+            "compare",
+            "nominal: each mechanism over its own ε, those whose ε means the same together. "
             "calibrated: all in one figure, over how often the words stay.",
         )
         if how == NOMINAL:
@@ -95,14 +94,11 @@ def board(scene: Scene) -> None:
 
 
 def _band() -> str:
-    band: str = st.segmented_control(
+    band: str = segments(
         "Band around each mean",
-        list(BANDS),
-        default=next(iter(BANDS)),
-        required=True,
-        key="band",
-        bind="query-params",
-        help="How far the words differ from each other; it is no error of the measurement.",
+        BANDS,
+        "band",
+        "How far the words differ from each other; it is no error of the measurement.",
     )
     return band
 
@@ -151,19 +147,17 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
     group = part.group
     with st.container(gap=None):
         mechanisms = [curve.mechanism for curve in part.curves]
-        value = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
-    at = group.epsilon(value)
+        epsilon = epsilon_slider(group, mechanisms, moved(fragment_of(group)))
     for quantity, table in part.tables.items():
         places[quantity].show(
-            curves_caption(table, quantity, group.reading(value), at),
-            curves_mark(table, quantity, group.logarithm, at),
+            curves_caption(table, quantity, group.reading(epsilon), epsilon),
+            curves_mark(table, quantity, group.logarithm, epsilon),
         )
-    below.dataframe(
-        table_at(part.curves, part.pinned, at),
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(_NUMBERS, st.column_config.NumberColumn(format="%.4g")),
-        alt=f"Nw, Sw and effective number of each mechanism at {group.reading(value)}",
+    show_table(
+        table_at(part.curves, part.pinned, epsilon),
+        f"Nw, Sw and effective number of each mechanism at {group.reading(epsilon)}",
+        place=below,
+        column_config=numbers(_NUMBERS),
     )
 
 
@@ -179,11 +173,11 @@ def _say_delta(curves: list[Curve]) -> None:
 
 def _method(curve: Curve) -> str:
     """How the numbers of one mechanism were found and how far they may be off."""
-    figures, name = curve.found.figures, curve.mechanism.short
-    if curve.found.method == "exact":
+    figures, name = curve.measured.figures, curve.mechanism.short
+    if curve.measured.method == "exact":
         return f"**{name}**: exact ({figures.detail})."
     how = figures.detail
-    if curve.found.method == "protocol":
+    if curve.measured.method == "protocol":
         how = f"the papers' protocol ({how})"
     return (
         f"**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "

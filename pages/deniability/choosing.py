@@ -15,7 +15,8 @@ from dpcore.measure.words import Stratum
 from dpcore.noise.streams import generator
 from pages.deniability.corpus import choose_text, read, selection_of
 from pages.shared import link
-from pages.shared.seed import choose_seed
+from pages.shared.fields import choose_seed, segments, whole_number
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -73,7 +74,7 @@ class Words:
                 f"at most {PAGE_WORDS} words ({MAX_TEXT_CHARACTERS:,} characters) are measured "
                 f"here, got {len(self.names):,} words ({len(self.text or ''):,} characters)"
             )
-        names = [word if word in lexicon else word.lower() for word in self.names]
+        names = [spelled(word, lexicon) or word.lower() for word in self.names]
         return measured.named(lexicon, names)
 
 
@@ -103,14 +104,11 @@ def choose_words() -> tuple[Words, int, int]:
         st.session_state[WORDS] = START_WORDS if linked is None else linked
     by = str(Stratum.FREQUENCY)
     with st.container(horizontal=True):
-        of = st.segmented_control(
+        of = segments(
             "Words to measure",
             [SAMPLE, LIST, TEXT],
-            default=SAMPLE,
-            required=True,
-            key="of",
-            bind="query-params",
-            help="A sample takes one word at random from each of N equal parts of the "
+            "of",
+            "A sample takes one word at random from each of N equal parts of the "
             "vocabulary; a text counts each of its words as often as it stands there.",
         )
         if of == SAMPLE:
@@ -131,16 +129,14 @@ def choose_words() -> tuple[Words, int, int]:
 
 def _strata() -> str:
     return str(
-        st.segmented_control(
+        segments(
             "Parts of the vocabulary by",
             [str(stratum) for stratum in Stratum],
-            default=str(Stratum.FREQUENCY),
-            required=True,
-            key="by",
-            bind="query-params",
-            help="frequency: from frequent to rare words. density: from words with a near "
+            "by",
+            "frequency: from frequent to rare words. density: from words with a near "
             "neighbour to words that stand alone. Either way all kinds are represented in "
             "proportion.",
+            start=str(Stratum.FREQUENCY),
         )
     )
 
@@ -176,22 +172,21 @@ def _list() -> str:
 
 def _runs() -> tuple[int, int]:
     with st.container(horizontal=True):
-        runs = st.number_input(
+        runs = whole_number(
             "Runs R",
             2,
             PAGE_RUNS,
             START_RUNS,
-            key="runs",
-            bind="query-params",
-            width=150,
-            help="Sw counts different outputs in R runs, so it depends on R (the papers take "
+            "runs",
+            "Sw counts different outputs in R runs, so it depends on R (the papers take "
             "1,000). Where a law is not exact, R is also the number of noise directions or runs "
             "that it is estimated from.",
+            width=150,
         )
         seed = choose_seed(
             "Of the sample and of the noise: the same seed gives everybody the same numbers."
         )
-    return int(runs), seed
+    return runs, seed
 
 
 def _typed() -> None:

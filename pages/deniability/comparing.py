@@ -10,10 +10,12 @@ from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_fi
 from dpcore.plots.style import short_name
 from pages.deniability.moving import moved
 from pages.deniability.tables import equal_table, read_table
+from pages.shared.fields import pick
 from pages.shared.figure import still_figure
 from pages.shared.groups import group_of
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,17 +41,16 @@ _COLUMNS = {
 def comparison(curves: Sequence[Curve]) -> None:
     """Draw the choice of the reference, its slider, two figures and the table."""
     names = {curve.mechanism.short: curve for curve in curves}
-    said = st.selectbox(
+    reference = pick(
         "Reference",
-        list(names),
-        key="reference",
-        bind="query-params",
-        width=260,
-        help="The mechanism whose ε you set. The others are read at the ε where the words stay "
+        names,
+        "reference",
+        "The mechanism whose ε you set. The others are read at the ε where the words stay "
         "as often as under it.",
+        width=260,
     )
     table = equal_table(curves)
-    runs = curves[0].found.runs
+    runs = curves[0].measured.runs
     top = st.container()
     places = {}
     for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
@@ -70,7 +71,7 @@ def comparison(curves: Sequence[Curve]) -> None:
         "monotone."
     )
     with top:
-        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[said], table, places, below)
+        st.fragment(_moving, key=_FRAGMENT)(list(curves), names[reference], table, places, below)
 
 
 def _moving(
@@ -81,33 +82,27 @@ def _moving(
     below: DeltaGenerator,
 ) -> None:
     """The slider of the reference, and what is said at its ε."""
-    mechanism, runs = reference.mechanism, reference.found.runs
+    mechanism, runs = reference.mechanism, reference.measured.runs
     group = group_of(mechanism.meaning)
     with st.container(gap=None):
-        value = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
-    at = group.epsilon(value)
-    if at not in reference.found.epsilons:
-        st.info(
-            f"{mechanism.short} is not defined at {group.reading(value)}: move the slider.",
-            icon=":material/info:",
-        )
+        epsilon = epsilon_slider(group, [mechanism], moved(_FRAGMENT))
+    if epsilon not in reference.measured.epsilons:
+        inform(f"{mechanism.short} is not defined at {group.reading(epsilon)}: move the slider.")
         for place in places.values():
             place.clear()
         below.empty()
         return
-    read, nw = read_table(curves, reference, at)
-    st.markdown(f"**{mechanism.short}** at {group.reading(value)}: the mean Nw is **{nw:.4g}**.")
+    read, nw = read_table(curves, reference, epsilon)
+    st.markdown(f"**{mechanism.short}** at {group.reading(epsilon)}: the mean Nw is **{nw:.4g}**.")
     for quantity, place in places.items():
         place.show(
             equal_caption(read, nw, quantity),
             equal_mark(table, read, quantity, runs, nw),
         )
     shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
-    number = st.column_config.NumberColumn(format="%.4g")
-    below.dataframe(
+    show_table(
         shown,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(list(_COLUMNS.values())[1:], number),
-        alt=f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+        f"ε of each mechanism at which the mean Nw is {nw:.3g}",
+        place=below,
+        column_config=numbers(list(_COLUMNS.values())[1:]),
     )

@@ -11,13 +11,12 @@ from dpcore.errors import TextError
 from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS
 from dpcore.measure.words import corpus
 from dpcore.rewrite.checks import decode
+from pages.shared.memo import latest
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
-
-_HELD = "denying_text"
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,12 @@ def selection_of(lexicon: Lexicon, text: str) -> Selection:
     """
     if not text.strip():
         raise TextError("there is no text yet; paste one or upload a file")
-    identity = (lexicon.fingerprint, text)
-    held = st.session_state.get(_HELD)
-    if held is None or held[0] != identity:
+
+    def compute() -> Selection:
         with st.spinner("Reading the text…"):
-            found = corpus(lexicon, text, max_characters=PAGE_CORPUS_CHARACTERS)
-        held = st.session_state[_HELD] = (identity, found)
-    same: Selection = held[1]
-    return same
+            return corpus(lexicon, text, max_characters=PAGE_CORPUS_CHARACTERS)
+
+    return latest("denying_text", (lexicon.fingerprint, text), compute)
 
 
 def say_text(selection: Selection) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.measure.parts import joined
 from dpcore.measure.words import named
-from pages.deniability.measuring import Held, Work, groups, measure_waiting, name_of
+from pages.deniability.measuring import Measured, Work, groups, measure_waiting, name_of
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcore.measure.deniability import Deniability
     from dpcore.mechanisms.mechanism import Mechanism
 
-_HELD = "denying_held"
+_STORE = "denying_held"
 _STOPPED = "denying_stopped"
 _KEPT = 24  # mechanisms with their settings
 
@@ -30,19 +30,19 @@ class Curve:
 
     Attributes:
         mechanism: with its settings.
-        found: the measured words.
+        measured: the measured words.
         more: pinned words that are not among them; None if there are none.
     """
 
     mechanism: Mechanism
-    found: Deniability
+    measured: Deniability
     more: Deniability | None = None
 
     def place(self, word: str) -> tuple[Deniability, int] | None:
         """Where a word is measured, and as which; None if it is not."""
-        for found in (self.found, self.more):
-            if found is not None and word in found.selection.names:
-                return found, found.selection.names.index(word)
+        for part in (self.measured, self.more):
+            if part is not None and word in part.selection.names:
+                return part, part.selection.names.index(word)
         return None
 
 
@@ -50,13 +50,15 @@ def measured_curves(
     lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Sequence[str]
 ) -> tuple[Curve, ...]:
     """A curve for each mechanism of which anything is measured; pinned words are on it too."""
-    found = compute(lexicon, mechanisms, work)
+    measured = compute(lexicon, mechanisms, work)
     missing = [word for word in pinned if word not in work.selection.names]
     more = {}
     if missing:
         extra = Work(named(lexicon, missing), work.runs, work.seed, public=False)
         more = compute_more(lexicon, mechanisms, extra)
-    return tuple(Curve(m, found[m.key], more.get(m.key)) for m in mechanisms if m.key in found)
+    return tuple(
+        Curve(m, measured[m.key], more.get(m.key)) for m in mechanisms if m.key in measured
+    )
 
 
 def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[str, Deniability]:
@@ -65,23 +67,23 @@ def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[s
     It may be stopped between two groups of words; then the curves are of the words done so far,
     and the page says so.
     """
-    held = _held(_HELD, lexicon, mechanisms, work)
+    store = _store(_STORE, lexicon, mechanisms, work)
     count = len(work.selection)
-    found = _collect(held, mechanisms, work, _STOPPED)
-    if any(len(held.parts[name_of(m)]) < len(groups(m, count)) for m in mechanisms):
-        _say_what_is_missing(mechanisms, found, count)
-    return found
+    measured = _collect(store, mechanisms, work, _STOPPED)
+    if any(len(store.parts[name_of(m)]) < len(groups(m, count)) for m in mechanisms):
+        _say_what_is_missing(mechanisms, measured, count)
+    return measured
 
 
 def compute_more(
     lexicon: Lexicon, mechanisms: list[Mechanism], work: Work
 ) -> dict[str, Deniability]:
     """The same for words that are measured in addition; nothing is said about a stop."""
-    held = _held(f"{_HELD}_more", lexicon, mechanisms, work)
-    return _collect(held, mechanisms, work, f"{_STOPPED}_more")
+    store = _store(f"{_STORE}_more", lexicon, mechanisms, work)
+    return _collect(store, mechanisms, work, f"{_STOPPED}_more")
 
 
-def _held(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Held:
+def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Measured:
     identity = (
         lexicon.fingerprint,
         tuple(work.selection.words.tolist()),
@@ -89,42 +91,42 @@ def _held(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) 
         work.runs,
         work.seed,
     )
-    held: Held | None = st.session_state.get(slot)
-    if held is None or held.identity != identity:
-        held = st.session_state[slot] = Held(identity)
-        st.session_state.pop(slot.replace(_HELD, _STOPPED), None)
+    store: Measured | None = st.session_state.get(slot)
+    if store is None or store.identity != identity:
+        store = st.session_state[slot] = Measured(identity)
+        st.session_state.pop(slot.replace(_STORE, _STOPPED), None)
     for mechanism in mechanisms:  # those in use last, so that the oldest others are dropped
-        held.parts[name_of(mechanism)] = held.parts.pop(name_of(mechanism), {})
-    while len(held.parts) > max(_KEPT, len(mechanisms)):
-        held.parts.pop(next(iter(held.parts)))
-    return held
+        store.parts[name_of(mechanism)] = store.parts.pop(name_of(mechanism), {})
+    while len(store.parts) > max(_KEPT, len(mechanisms)):
+        store.parts.pop(next(iter(store.parts)))
+    return store
 
 
 def _collect(
-    held: Held, mechanisms: list[Mechanism], work: Work, stop: str
+    store: Measured, mechanisms: list[Mechanism], work: Work, stop: str
 ) -> dict[str, Deniability]:
     count = len(work.selection)
     waiting = [
         (m, i)
         for m in mechanisms
         for i in range(len(groups(m, count)))
-        if i not in held.parts[name_of(m)]
+        if i not in store.parts[name_of(m)]
     ]
     # All mechanisms advance together, so that a stop leaves something of each.
     waiting.sort(key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
     if waiting and stop not in st.session_state:
-        measure_waiting(held, waiting, work, stop)
+        measure_waiting(store, waiting, work, stop)
     return {
         m.key: joined([parts[i] for i in sorted(parts)], work.selection)
         for m in mechanisms
-        if (parts := held.parts[name_of(m)])
+        if (parts := store.parts[name_of(m)])
     }
 
 
 def _say_what_is_missing(
-    mechanisms: list[Mechanism], found: dict[str, Deniability], count: int
+    mechanisms: list[Mechanism], measured: dict[str, Deniability], count: int
 ) -> None:
-    done = {key: len(each.selection) for key, each in found.items()}
+    done = {key: len(each.selection) for key, each in measured.items()}
     st.warning("Stopped: not all words are measured.", icon=":material/stop_circle:")
     note("; ".join(f"{m.short}: {done.get(m.key, 0)} of {count} words" for m in mechanisms) + ".")
     st.button(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dpcore.lexicon.progress import silent
 from dpcore.measure.deniability import Deniability, Method, choose_method, measure
 from dpcore.measure.parts import part_of
 from pages.shared.bench import admissible
+from pages.shared.once import once
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 _GROUP = 8  # words measured at a time; one where every ε and run is drawn by itself
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
-"""Name of the thread that measures in advance."""
 
 Name = tuple[Any, ...]
 
@@ -45,7 +46,7 @@ class Work:
 
 
 @dataclass
-class Held:
+class Measured:
     """What a session has measured of one set of words, by mechanism and number of the group."""
 
     identity: Name
@@ -60,7 +61,7 @@ def name_of(mechanism: Mechanism) -> Name:
 def groups(mechanism: Mechanism, count: int) -> list[range]:
     """Places of the words of each group: every n-th, so that a part is spread like the whole."""
     size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
-    number = -(-count // size)
+    number = -(-count // size)  # rounded up
     return [range(i, count, number) for i in range(number)]
 
 
@@ -79,42 +80,21 @@ def measure_group(
         work.runs,
         work.seed,
     )
-    found: Deniability = _shared(key, mechanism, part, work)
-    return found
+    return once("deniability", key, lambda: _measured(mechanism, part, work, silent), _SHARED)
 
 
-@st.cache_resource(max_entries=_SHARED, show_spinner=False)
-def _shared(
-    key: Name,  # noqa: ARG001 - the key of the cache
-    _mechanism: Mechanism,
-    _part: Selection,
-    _work: Work,
-) -> Deniability:
-    return _measured(_mechanism, _part, _work)
-
-
-def _measured(
-    mechanism: Mechanism, part: Selection, work: Work, progress: Progress | None = None
-) -> Deniability:
-    if progress is None:
-        return measure(mechanism, part, admissible(mechanism), runs=work.runs, seed=work.seed)
-    return measure(
-        mechanism,
-        part,
-        admissible(mechanism),
-        runs=work.runs,
-        seed=work.seed,
-        progress=progress,
-    )
+def _measured(mechanism: Mechanism, part: Selection, work: Work, progress: Progress) -> Deniability:
+    epsilons = admissible(mechanism)
+    return measure(mechanism, part, epsilons, runs=work.runs, seed=work.seed, progress=progress)
 
 
 def measure_waiting(
-    held: Held, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
+    store: Measured, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
 ) -> None:
     """Measure groups, with progress and a button that stops between two of them.
 
     Args:
-        held: where the results go, one by one.
+        store: where the results go, one by one.
         waiting: mechanism and number of the group.
         work: what is measured.
         stop: key of the session state that the button sets.
@@ -132,7 +112,7 @@ def measure_waiting(
         pulse = _pulse(st.empty())
         for mechanism, i in timed("Measuring groups of words", waiting):
             places = groups(mechanism, len(work.selection))[i]
-            held.parts[name_of(mechanism)][i] = measure_group(mechanism, work, places, pulse)
+            store.parts[name_of(mechanism)][i] = measure_group(mechanism, work, places, pulse)
     place.empty()
 
 
@@ -140,7 +120,7 @@ def measure_ahead(mechanisms: list[Mechanism], work: Work) -> None:
     """Measure a public sample before anybody asks for it."""
     for mechanism in mechanisms:
         for places in groups(mechanism, len(work.selection)):
-            measure_group(mechanism, work, places, lambda *_: None)
+            measure_group(mechanism, work, places, silent)
 
 
 def _pulse(slot: Any) -> Progress:

@@ -40,10 +40,10 @@ def moved(fragment: str) -> Callable[[], None]:
 
 def epsilon_at(group: Group) -> float:
     """ε at the slider of a group; where it begins if the page shows none for the group."""
-    return group.epsilon(st.session_state.get(f"eps_{group.name}", group.start))
+    return float(st.session_state.get(f"eps_{group.name}", group.start))
 
 
 def set_slider(group: Group, epsilon: float) -> None:
     """Move the slider of a group to one of its steps."""
-    step = next(v for v in group.grid if math.isclose(group.epsilon(v), epsilon, rel_tol=1e-9))
+    step = next(e for e in group.grid if math.isclose(e, epsilon, rel_tol=1e-9))
     st.session_state[f"eps_{group.name}"] = step

@@ -19,73 +19,69 @@ from dpcore.plots.deniability.recorded import (
 )
 from dpcore.plots.style import SCALES
 from dpcore.study.provenance import provenance, undefined_sentence
-from dpcore.study.recorded import read_recorded
-from pages.shared.compared import show_compared
 from pages.shared.downloads import csv_button
+from pages.shared.fields import pick
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
+from pages.shared.recorded import recorded, show_compared
+from pages.shared.reproducing import show_line
 
 if TYPE_CHECKING:
     from dpcore.papers.panels import Drawing
-    from dpcore.study.recorded import Recorded
 
 _STUDY = "study"
 
 
-@st.cache_resource(max_entries=len(STUDIES), show_spinner=False)
-def _recorded(name: str) -> Recorded:
-    return read_recorded(name)
-
-
 def papers_view() -> None:
     """Draw the choice of a recorded study, its figures, the comparison and how it was made."""
-    name = st.selectbox(
+    name = pick(
         "Recorded study",
-        list(STUDIES),
-        key=_STUDY,
-        bind="query-params",
-        help="Measured beforehand on the vocabulary that the paper names, as far as its vectors "
+        STUDIES,
+        _STUDY,
+        "Measured beforehand on the vocabulary that the paper names, as far as its vectors "
         "are at hand; nothing is computed when you look at it.",
     )
     study = STUDIES[name]
     try:
-        recorded = _recorded(name)
-        drawings = [drawing(recorded, panel) for panel in study.panels]
-        compared, table = compare(recorded), comparison_table(recorded)
+        record = recorded(name)
+        drawings = [drawing(record, panel) for panel in study.panels]
+        compared, table = compare(record), comparison_table(record)
     except DpcoreError as error:
         refuse("The recorded results could not be read.", error)
         return
     note(f"**{study.title}** ({study.source or 'no paper: mechanisms with their own settings'})")
     for start in range(0, len(drawings), 2):
         pair = drawings[start : start + 2]
-        for place, (column, one) in enumerate(zip(st.columns(2), pair, strict=False), start=start):
+        for place, (column, figure) in enumerate(
+            zip(st.columns(2), pair, strict=False), start=start
+        ):
             with column:
-                _panel(one, f"{name}_{place + 1}")
-    said = undefined_sentence(recorded)
-    if said:
-        note(said)
+                _panel(figure, f"{name}_{place + 1}")
+    undefined = undefined_sentence(record)
+    if undefined:
+        note(undefined)
     if compared:
         st.subheader("What the paper says, and what is measured", anchor=False)
         for row in compared:
             show_compared(row)
         csv_button("Comparison as CSV", f"{name}_comparison", lambda: table, key="csv_comparison")
     st.subheader("How it was made", anchor=False)
-    st.code(recorded.entry.command, language=None, wrap_lines=True)
-    st.text("\n".join(provenance(recorded.entry)))
-    csv_button("All numbers as CSV", name, lambda: recorded.table, key="csv_recorded")
+    show_line(record.entry.command)
+    st.text("\n".join(provenance(record.entry)))
+    csv_button("All numbers as CSV", name, lambda: record.table, key="csv_recorded")
 
 
-def _panel(one: Drawing, key: str) -> None:
+def _panel(figure: Drawing, key: str) -> None:
     """One figure with its title."""
-    st.markdown(f"**{one.panel.title}**")
-    if one.panel.quantity == TRADE:
-        show_figure(trade_figure(one.table), trade_caption(one.table), one.table, key)
+    st.markdown(f"**{figure.panel.title}**")
+    if figure.panel.quantity == TRADE:
+        show_figure(trade_figure(figure.table), trade_caption(figure.table), figure.table, key)
         return
-    logarithm = one.meaning is EpsilonMeaning.METRIC_LOG
-    quantity = one.panel.quantity
+    logarithm = figure.meaning is EpsilonMeaning.METRIC_LOG
+    quantity = figure.panel.quantity
     show_figure(
-        recorded_figure(one.table, quantity, SCALES[one.meaning].axis, logarithm),
-        recorded_caption(one.table, quantity, logarithm),
-        one.table,
+        recorded_figure(figure.table, quantity, SCALES[figure.meaning].axis, logarithm),
+        recorded_caption(figure.table, quantity, logarithm),
+        figure.table,
         key,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.shared.pair import OTHER, WORD, choose, chosen_pair, write_pair
+from pages.shared.words import choose_word
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -42,38 +44,17 @@ def pin_words(lexicon: Lexicon, selection: Selection, public: bool) -> tuple[str
 def _choice(
     slot: str, chosen: str | None, lexicon: Lexicon, selection: Selection, public: bool
 ) -> None:
-    key = _FIELDS[slot]
-    options = list(dict.fromkeys([*selection.names, *([] if chosen is None else [chosen])]))
-    if st.session_state.get(key) != chosen:
-        st.session_state[key] = chosen
+    def clear() -> None:
+        st.session_state.pop(slot, None)
+        st.query_params.pop("word" if slot == WORD else "other", None)
 
-    def take() -> None:
-        said = st.session_state[key]
-        if said is None:
-            st.session_state.pop(slot, None)
-            st.query_params.pop("word" if slot == WORD else "other", None)
-            return
-        word = said if said in lexicon else str(said).lower()
-        if word in lexicon:
-            choose(slot, word, typed=not public)
-        else:
-            st.session_state["pin_unknown"] = str(said)[:40]
-
-    st.selectbox(
+    choose_word(
         _LABELS[slot],
-        options,
-        index=None,
-        key=key,
-        on_change=take,
-        accept_new_options=True,
-        placeholder="none",
-        help=_HELP[slot],
+        _FIELDS[slot],
+        chosen,
+        lexicon,
+        partial(choose, slot, typed=not public),
+        offered=[*selection.names, *([] if chosen is None else [chosen])],
+        explained=_HELP[slot],
+        clear=clear,
     )
-
-
-def say_unknown(lexicon: Lexicon) -> None:
-    """One sentence on a word that is not in the vocabulary, once."""
-    said = st.session_state.pop("pin_unknown", None)
-    if said is not None:
-        st.warning("This word could not be chosen.", icon=":material/search_off:")
-        st.text(f"{said!r} is not among the {len(lexicon):,} words of lexicon {lexicon.name!r}")

@@ -12,6 +12,7 @@ from dpcore.measure.reading import stretches
 from dpcore.measure.targets import OVER, Target
 from pages.deniability.moving import set_slider
 from pages.shared.downloads import csv_button
+from pages.shared.fields import pick
 from pages.shared.groups import group_of
 from pages.shared.messages import note
 
@@ -28,9 +29,9 @@ _COLUMNS = ("mechanism", "not at", "met from", "met to", "no longer at", "method
 
 def solve_view(curves: Sequence[Curve], runs: int) -> None:
     """Draw the wish, the answer in words, and one button a mechanism."""
-    target, said = _wish(runs)
+    target, wanted = _wish(runs)
     table = solution_table(curves, target)
-    st.markdown(f"**{said} {target.bound:g}** ({target.over} of the measured words) is met by")
+    st.markdown(f"**{wanted} {target.bound:g}** ({target.over} of the measured words) is met by")
     logarithmic = {c.mechanism.short for c in curves if group_of(c.mechanism.meaning).logarithm}
     st.text("\n".join(solution_sentences(table, logarithmic)))
     _take_over(curves, table)
@@ -45,25 +46,23 @@ def solve_view(curves: Sequence[Curve], runs: int) -> None:
 
 def _wish(runs: int) -> tuple[Target, str]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        over = st.selectbox(
+        over = pick(
             "Of the",
-            list(OVER),
-            key="over",
-            bind="query-params",
-            width=150,
-            help="Whether the wish is for the mean, the median, or the least deniable of the "
+            OVER,
+            "over",
+            "Whether the wish is for the mean, the median, or the least deniable of the "
             "measured words.",
+            width=150,
         )
-        said = st.selectbox(
+        wanted = pick(
             "Wanted",
-            list(_QUANTITIES),
-            key="wanted",
-            bind="query-params",
-            width=250,
-            help="Nw: chance that a word stays. Sw: different outputs in R runs. Effective "
+            _QUANTITIES,
+            "wanted",
+            "Nw: chance that a word stays. Sw: different outputs in R runs. Effective "
             "number: how many equally likely outputs would agree as often as two runs do.",
+            width=250,
         )
-        quantity = _QUANTITIES[said]
+        quantity = _QUANTITIES[wanted]
         low, high = {
             "nw": (0.0, 1.0),
             "sw": (1.0, float(runs)),
@@ -81,7 +80,7 @@ def _wish(runs: int) -> tuple[Target, str]:
             width=150,
             help="The bound itself is allowed.",
         )
-    return Target(quantity, float(bound), over), said
+    return Target(quantity, float(bound), over), wanted
 
 
 def _take_over(curves: Sequence[Curve], table: pd.DataFrame) -> None:
@@ -119,8 +118,8 @@ def solution_table(curves: Sequence[Curve], target: Target) -> pd.DataFrame:
     """Where each curve meets a target, one row a run of measured ε; empty cells: nowhere."""
     rows: list[tuple[Any, ...]] = []
     for curve in curves:
-        parts = stretches(curve.found, target)
-        name, method = curve.mechanism.short, str(curve.found.method)
+        parts = stretches(curve.measured, target)
+        name, method = curve.mechanism.short, str(curve.measured.method)
         rows += [(name, p.before, p.low, p.high, p.after, method) for p in parts]
         if not parts:
             rows.append((name, None, None, None, None, method))
@@ -135,11 +134,11 @@ def solution_sentences(table: pd.DataFrame, logarithmic: set[str]) -> list[str]:
         table: as it is returned.
         logarithmic: short names of the mechanisms whose ε is given as a power of e.
     """
-    said = []
+    sentences = []
     for row in table.to_dict("records"):
         name = row["mechanism"]
         if pd.isna(row["met from"]):
-            said.append(f"{name}: at no measured ε.")
+            sentences.append(f"{name}: at no measured ε.")
             continue
         before, low, high, after = (
             epsilon_text(row[column], name in logarithmic)
@@ -152,8 +151,8 @@ def solution_sentences(table: pd.DataFrame, logarithmic: set[str]) -> list[str]:
             else "which is the largest that was measured"
         )
         start = f", and not for certain at {before}" if before else ""
-        said.append(f"{name}: {where}, {end}{start}.")
-    return said
+        sentences.append(f"{name}: {where}, {end}{start}.")
+    return sentences
 
 
 def epsilon_text(value: float | None, logarithm: bool) -> str:

@@ -24,12 +24,12 @@ def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
     """One quantity of all curves at all measured ε, the columns `COLUMNS`."""
     parts = []
     for curve in curves:
-        found = curve.found
-        s = summarise(found, quantity)
-        names = found.selection.names
+        measured = curve.measured
+        s = summarise(measured, quantity)
+        names = measured.selection.names
         columns = {
-            "mechanism": found.mechanism,
-            "epsilon": found.epsilons,
+            "mechanism": measured.mechanism,
+            "epsilon": measured.epsilons,
             "mean": s.mean,
             "standard_error": s.mean_error,
             "mean_low": s.mean_low,
@@ -41,8 +41,8 @@ def curve_table(curves: list[Curve], quantity: str) -> pd.DataFrame:
             "worst": s.worst,
             "worst_word": [names[i] for i in s.worst_word.tolist()],
             "words": len(names),
-            "method": str(found.method),
-            "runs": found.runs,
+            "method": str(measured.method),
+            "runs": measured.runs,
         }
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
@@ -58,32 +58,30 @@ def line_table(curves: list[Curve], pinned: Sequence[str], every: bool) -> pd.Da
     """
     parts = []
     for curve in curves:
-        names = [name for name in curve.found.selection.names if every and name not in pinned]
+        names = [name for name in curve.measured.selection.names if every and name not in pinned]
         for name, role in [*((name, "") for name in names), *zip(pinned, _ROLES, strict=False)]:
             place = curve.place(name)
             if place is not None:
-                found, i = place
-                values = {"nw": found.figures.nw[i], "sw": found.figures.sw[i]}
-                head = {"mechanism": found.mechanism, "epsilon": found.epsilons}
+                part, i = place
+                values = {"nw": part.figures.nw[i], "sw": part.figures.sw[i]}
+                head = {"mechanism": part.mechanism, "epsilon": part.epsilons}
                 parts.append(pd.DataFrame(head | {"word": name, "role": role} | values))
     return pd.concat(parts, ignore_index=True)[list(WORD_COLUMNS)] if parts else None
 
 
-def table_at(curves: list[Curve], pinned: Sequence[str], at: float) -> pd.DataFrame:
+def table_at(curves: list[Curve], pinned: Sequence[str], epsilon: float) -> pd.DataFrame:
     """All quantities at one ε, for people: mean, median, worst and pinned words a mechanism."""
     rows = []
     for curve in curves:
-        found = curve.found
-        places = (found.epsilons == at).nonzero()[0]
+        places = (curve.measured.epsilons == epsilon).nonzero()[0]
         if places.size:
             rows += _rows_at(curve, pinned, int(places[0]))
     return pd.DataFrame(rows)
 
 
 def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]]:
-    found = curve.found
-    names = found.selection.names
-    of = {quantity: summarise(found, quantity) for quantity in _QUANTITIES}
+    names = curve.measured.selection.names
+    of = {quantity: summarise(curve.measured, quantity) for quantity in _QUANTITIES}
 
     def row(which: str, values: Any, errors: Any = None, words: str = "") -> dict[str, Any]:
         nw, sw, effective = values
@@ -127,13 +125,14 @@ def word_table(
     """Every word under every mechanism at the chosen ε (by registry key), pinned words first."""
     rows = []
     for curve in curves:
-        at = epsilons[curve.found.mechanism]
-        for found in (curve.more, curve.found):
-            if found is not None:
-                rows += [row for row in found.rows() if row["epsilon"] == at]
+        epsilon = epsilons[curve.measured.mechanism]
+        for part in (curve.more, curve.measured):
+            if part is not None:
+                rows += [row for row in part.rows() if row["epsilon"] == epsilon]
     table = pd.DataFrame(rows)
     if table.empty:
         return table
+    # A stable order: pinned words come first, the others stay as they were measured.
     table.insert(3, "pinned", table["word"].isin(list(pinned)))
     return table.sort_values("pinned", ascending=False, kind="stable", ignore_index=True)
 
@@ -142,32 +141,34 @@ def equal_table(curves: Sequence[Curve]) -> pd.DataFrame:
     """Mean Nw, mean Sw and median effective number of all curves, for their comparison."""
     parts = []
     for curve in curves:
-        found = curve.found
+        measured = curve.measured
         columns = {
-            "mechanism": found.mechanism,
-            "epsilon": found.epsilons,
-            "nw": summarise(found, "nw").mean,
-            "sw": summarise(found, "sw").mean,
-            "effective": summarise(found, "effective").median,
+            "mechanism": measured.mechanism,
+            "epsilon": measured.epsilons,
+            "nw": summarise(measured, "nw").mean,
+            "sw": summarise(measured, "sw").mean,
+            "effective": summarise(measured, "effective").median,
         }
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)[list(equal_nw.COLUMNS)]
 
 
-def read_table(curves: Sequence[Curve], reference: Curve, at: float) -> tuple[pd.DataFrame, float]:
+def read_table(
+    curves: Sequence[Curve], reference: Curve, epsilon: float
+) -> tuple[pd.DataFrame, float]:
     """Where each curve has the mean Nw of a reference at its ε, and that Nw.
 
     Args:
         curves: all that are compared, the reference among them.
         reference: the one whose ε is given.
-        at: its ε, one that is measured.
+        epsilon: its ε, one that is measured.
     """
-    place = int((reference.found.epsilons == at).nonzero()[0][0])
-    nw = float(summarise(reference.found, "nw").mean[place])
+    place = int((reference.measured.epsilons == epsilon).nonzero()[0][0])
+    nw = float(summarise(reference.measured, "nw").mean[place])
     rows: list[tuple[Any, ...]] = []
     for curve in curves:
-        key = curve.found.mechanism
-        met = crossings(curve.found, nw)
+        key = curve.measured.mechanism
+        met = crossings(curve.measured, nw)
         rows += [(key, c.epsilon, c.low, c.high, c.sw, c.effective) for c in met]
         if not met:
             rows.append((key, None, None, None, None, None))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.deniability.choosing import LIST, TEXT, WORDS
-from pages.deniability.command import command
+from dpcore.measure.words import Stratum
+from pages.deniability.choosing import LIST, SAMPLE, TEXT, WORDS
 from pages.deniability.moving import OPEN_VIEW, epsilon_at
 from pages.deniability.solving import solve_view
 from pages.deniability.tables import word_table
@@ -16,14 +16,25 @@ from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.groups import group_of
 from pages.shared.messages import note
+from pages.shared.reproducing import command_line, mechanism_words, show_line
+from pages.shared.table import show_table
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.measure.words import Selection
+    from dpcore.mechanisms.mechanism import Mechanism
     from pages.deniability.choosing import Words
-    from pages.deniability.command import How
     from pages.deniability.curves import Curve
+
+
+@dataclass(frozen=True)
+class How:
+    """How the words are measured: name of the lexicon, R, seed."""
+
+    lexicon: str
+    runs: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -69,9 +80,7 @@ def _solve_view(scene: Scene) -> None:
 
 def _words_view(scene: Scene) -> None:
     table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
-    st.dataframe(
-        table, hide_index=True, placeholder="", alt="Nw and Sw of every word at the chosen ε"
-    )
+    show_table(table, "Nw and Sw of every word at the chosen ε")
     note(
         "At the ε of the sliders. The effective number 1/Σp² is the count of equally likely "
         "outputs that would agree as often as two runs do."
@@ -89,19 +98,34 @@ def _files_view(scene: Scene) -> None:
     ):
         text = scene.words.text
         st.warning("This link contains your words.", icon=":material/visibility:")
-    st.code(link.permalink(text, WORDS), language=None, wrap_lines=True)
+    show_line(link.permalink(text, WORDS))
     if scene.words.source == TEXT:
         note("A text is never put into the link: whoever opens it gives a text of their own.")
     st.subheader("Command", anchor=False)
     epsilons = scene.epsilons()
     lines = [
-        command(c.mechanism, at, scene.words, scene.selection.names, scene.how)
-        for c in scene.curves
-        if (at := epsilons[c.mechanism.key]) in c.mechanism.admissible
+        _command(scene, curve.mechanism, epsilon)
+        for curve in scene.curves
+        if (epsilon := epsilons[curve.mechanism.key]) in curve.mechanism.admissible
     ]
-    st.code("\n".join(lines), language=None, wrap_lines=True)
+    show_line("\n".join(lines))
     more = " Save the text as FILE.txt first." if scene.words.source == TEXT else ""
     note(f"One line a mechanism: it prints the numbers of the table at the chosen ε.{more}")
+
+
+def _command(scene: Scene, mechanism: Mechanism, epsilon: float) -> str:
+    """The command line that measures the same words under one mechanism."""
+    words, how = scene.words, scene.how
+    if words.source == SAMPLE:
+        chosen = ["--sample", str(words.count)]
+        if words.by != Stratum.FREQUENCY:
+            chosen += ["--stratify", words.by]
+    elif words.source == TEXT:
+        chosen = ["--corpus", "FILE.txt", "--at-most", str(words.count)]
+    else:
+        chosen = ["--words", ",".join(scene.selection.names)]
+    measured = ["--runs", str(how.runs), "--seed", str(how.seed), "--lexicon", how.lexicon]
+    return command_line("deniability", *chosen, *mechanism_words(mechanism, epsilon), *measured)
 
 
 def _papers_view(scene: Scene) -> None:  # noqa: ARG001 - as all views

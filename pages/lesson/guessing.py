@@ -24,8 +24,8 @@ def computed(key: str) -> Exercise:
 
 def guesses() -> Mapping[str, float]:
     """The first guesses of this session, by key."""
-    made: dict[str, float] = st.session_state.setdefault(_GUESSES, {})
-    return made
+    values: dict[str, float] = st.session_state.setdefault(_GUESSES, {})
+    return values
 
 
 def take(key: str) -> None:
@@ -46,5 +46,5 @@ def forget() -> None:
 
 def score() -> tuple[int, int]:
     """Right guesses, and all."""
-    made = guesses()
-    return sum(computed(key).right(guess) for key, guess in made.items()), len(made)
+    values = guesses()
+    return sum(computed(key).right(guess) for key, guess in values.items()), len(values)

@@ -24,14 +24,14 @@ STEP = "step"
 
 def lesson() -> None:
     """Draw the list of steps, the open step, the way on, and what a teacher takes along."""
-    keys = [one.key for one in STEPS]
+    keys = [each.key for each in STEPS]
     if STEP not in st.session_state:
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
     chosen = st.pills(
         "Step",
         keys,
-        format_func=lambda one: f"{keys.index(one) + 1} {step(one).short}",
+        format_func=lambda key: f"{keys.index(key) + 1} {step(key).short}",
         required=True,
         key=STEP,
         help="Two minutes each. You can go back at any time; the link opens the same step.",
@@ -46,10 +46,10 @@ def lesson() -> None:
         _handouts()
 
 
-def _step(one: Step, place: int) -> None:
-    st.subheader(f"{place + 1}. {one.title}", anchor=False)
-    st.markdown(one.story)
-    task = computed(one.key)
+def _step(shown: Step, place: int) -> None:
+    st.subheader(f"{place + 1}. {shown.title}", anchor=False)
+    st.markdown(shown.story)
+    task = computed(shown.key)
     with st.container(border=True):
         st.markdown("**Take a guess, then check**")
         st.text(task.question)
@@ -57,32 +57,32 @@ def _step(one: Step, place: int) -> None:
         if task.key in guesses():
             _answer(task, guesses()[task.key])
     with st.expander("The formula"):
-        st.markdown(one.formula)
+        st.markdown(shown.formula)
     st.page_link(
-        one.page,
-        label=f"{one.look}.",
+        shown.page,
+        label=f"{shown.look}.",
         icon=":material/arrow_forward:",
-        query_params=one.link,
+        query_params=shown.link,
     )
 
 
 def _guess(task: Exercise) -> None:
-    made = guesses().get(task.key)
+    guess = guesses().get(task.key)
     field = f"{GUESS}{task.key}"
     if task.options:
-        if made is not None:
-            st.session_state[field] = task.options[int(made)]
+        if guess is not None:
+            st.session_state[field] = task.options[int(guess)]
         st.radio(
             "Your guess",
             task.options,
             index=None,
             key=field,
-            disabled=made is not None,
+            disabled=guess is not None,
             help="The first guess counts.",
         )
     else:
-        if made is not None:
-            st.session_state[field] = made
+        if guess is not None:
+            st.session_state[field] = guess
         st.number_input(
             f"Your guess, from {task.low:g} to {task.high:g}{task.unit}",
             float(task.low),
@@ -91,13 +91,13 @@ def _guess(task: Exercise) -> None:
             step=float(task.step),
             format="%g",
             key=field,
-            disabled=made is not None,
+            disabled=guess is not None,
             width=260,
             placeholder="a number",
             help=f"The first guess counts; up to {task.near:g}{task.unit} beside the truth is "
             "right.",
         )
-    if made is None and st.button(
+    if guess is None and st.button(
         "Check",
         key=f"lesson_check_{task.key}",
         icon=":material/check:",
@@ -141,11 +141,11 @@ def _open(key: str) -> None:
 
 
 def _score() -> None:
-    right, made = score()
-    if not made:
+    right, guessed = score()
+    if not guessed:
         return
-    note(f"{made} of {len(STEPS)} guesses made, {right} right.")
-    if made == len(STEPS):
+    note(f"{guessed} of {len(STEPS)} guesses made, {right} right.")
+    if guessed == len(STEPS):
         st.button(
             "Begin anew",
             key="lesson_anew",
@@ -156,7 +156,7 @@ def _score() -> None:
 
 
 def _sheet(make: Callable[[tuple[Exercise, ...]], str]) -> str:
-    return make(tuple(computed(one.key) for one in STEPS))
+    return make(tuple(computed(each.key) for each in STEPS))
 
 
 def _handouts() -> None:

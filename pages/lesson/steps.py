@@ -180,4 +180,4 @@ BY_PAGE = {
 
 def step(key: str) -> Step:
     """The step of this key."""
-    return next(one for one in STEPS if one.key == key)
+    return next(each for each in STEPS if each.key == key)

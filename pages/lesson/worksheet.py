@@ -27,14 +27,14 @@ def worksheet(tasks: Sequence[Exercise]) -> str:
     """Story, question and room for a guess of every step."""
     parts = []
     for place, task in enumerate(tasks, start=1):
-        one = step(task.key)
+        lesson = step(task.key)
         if task.options:
             guess = "<ul>" + "".join(f"<li>{escape(o)}</li>" for o in task.options) + "</ul>"
         else:
             guess = f"<p>My guess: <span class='line'>&nbsp;</span>{escape(task.unit)}</p>"
         parts.append(
-            f"<section><h2>{place}. {escape(one.title)}</h2>"
-            f"<p>{escape(one.story.replace('**', ''))}</p>"
+            f"<section><h2>{place}. {escape(lesson.title)}</h2>"
+            f"<p>{escape(lesson.story.replace('**', ''))}</p>"
             f"<p class='question'>{escape(task.question)}</p>{guess}"
             "<p>What I found: <span class='line' style='min-width: 26em'>&nbsp;</span></p>"
             "</section>"

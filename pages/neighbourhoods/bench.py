@@ -22,14 +22,15 @@ from dpcore.plots.maps.distances import distance_strip
 from dpcore.plots.maps.maps import map_base
 from dpcore.plots.pair import pair_figure
 from pages.shared import link
-from pages.shared.bench import admissible, memo
+from pages.shared.bench import admissible
+from pages.shared.memo import memo
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
     from dpcore.measure.density.density import Neighbourhood
-    from dpcore.measure.maps.maps import Map, Projection
+    from dpcore.measure.maps.model import Map, Projection
     from dpcore.measure.pair import Spread
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.law import Law
@@ -118,8 +119,7 @@ class PairBench:
 
         def compute() -> list[dict[str, Any]]:
             part = _parts(mechanism)[step]
-            found = compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED)
-            return found.rows()
+            return compare(mechanism, self.pair, part, self.shared, runs=RUNS, seed=SEED).rows()
 
         with self._measuring:
             memo(self._rows, (mechanism, step), compute, 50 * _KEPT_TABLES)
@@ -142,15 +142,15 @@ class PairBench:
 
         return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
 
-    def together(self, found: list[Measured]) -> pd.DataFrame:
+    def together(self, measured: list[Measured]) -> pd.DataFrame:
         """The tables of several mechanisms as one."""
 
         def compute() -> pd.DataFrame:
             import pandas as pd
 
-            return pd.concat([one.table for one in found], ignore_index=True)
+            return pd.concat([part.table for part in measured], ignore_index=True)
 
-        return memo(self._together, tuple(found), compute, 4)
+        return memo(self._together, tuple(measured), compute, 4)
 
     def law(self, mechanism: Mechanism, place: int, epsilon: float) -> tuple[Law, int]:
         """The law of the first (0) or second (1) word, and the position of ε in it."""
@@ -161,9 +161,9 @@ class PairBench:
             epsilons = admissible(mechanism) if whole else np.array([epsilon])
             return self.shared.law(mechanism, word, epsilons, self.pair.rankings[word])
 
-        key = (mechanism, word, -1.0 if whole else epsilon)
-        found = memo(self._laws, key, compute, _KEPT_LAWS)
-        return found, int(np.argmin(np.abs(found.epsilons - epsilon)))
+        key = (mechanism, word, -1.0 if whole else epsilon)  # one estimate for the whole grid
+        law = memo(self._laws, key, compute, _KEPT_LAWS)
+        return law, int(np.argmin(np.abs(law.epsilons - epsilon)))
 
     def map(self, whole: bool, projection: Projection) -> Map:
         """The map of the vocabulary, or of the surroundings of both words.
@@ -209,8 +209,8 @@ class PairBench:
 
             masses = []
             for place in (0, 1):
-                law, at = self.law(mechanism, place, epsilon)
-                masses.append(mass_on_map(law, shown, slice(at, at + 1)))
+                law, row = self.law(mechanism, place, epsilon)
+                masses.append(mass_on_map(law, shown, slice(row, row + 1)))
             rows = [
                 (name, float(mass.on[0].sum()))
                 for name, mass in zip(self.pair.names, masses, strict=True)
@@ -229,9 +229,11 @@ class PairBench:
         """The strip of true distances with a row for each of these mechanisms."""
         return memo(self._strip, titles, lambda: distance_strip(self.distances(), titles), 4)
 
-    def pair_figure(self, found: list[Measured]) -> go.Figure:
+    def pair_figure(self, measured: list[Measured]) -> go.Figure:
         """The curves of both words under several mechanisms."""
-        return memo(self._pair_figures, tuple(found), lambda: pair_figure(self.together(found)), 4)
+        return memo(
+            self._pair_figures, tuple(measured), lambda: pair_figure(self.together(measured)), 4
+        )
 
     def around(self, place: int, radius: float | None = None) -> Neighbourhood:
         """The surroundings of the first or second word, as many neighbours as there are."""

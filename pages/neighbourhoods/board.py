@@ -17,8 +17,10 @@ from pages.neighbourhoods.tables import noise_table, noisy, pair_table
 from pages.neighbourhoods.views import views
 from pages.neighbourhoods.words import neighbour_lists
 from pages.shared.downloads import csv_button
+from pages.shared.fields import segments
 from pages.shared.figure import still_figure
 from pages.shared.messages import note
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -109,14 +111,12 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     st.subheader("Where the output falls", anchor=False)
     view = choose_view()
     shorts = {m.short: m for m in mechanisms}
-    picked = st.segmented_control(
+    picked = segments(
         "Outputs of",
-        list(shorts),
-        default=mechanisms[0].short,
-        required=True,
-        key="outputs_of",
-        bind="query-params",
-        help="The larger a filled mark, the likelier that word is to come out.",
+        shorts,
+        "outputs_of",
+        "The larger a filled mark, the likelier that word is to come out.",
+        start=mechanisms[0].short,
     )
     scene = Scene(bench, tuple(mechanisms), view, lexicon, shorts.get(picked, mechanisms[0]))
     wide, narrow = st.columns([3, 1])
@@ -135,11 +135,11 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     st.subheader("The same ε, two words", anchor=False)
     table_place, measuring = st.container(), st.container()
     left = steps_left(bench, mechanisms)
-    found = found_so_far(bench, mechanisms)
-    staying = _compared(bench, found) if found else None
+    measured = found_so_far(bench, mechanisms)
+    staying = _compared(bench, measured) if measured else None
     places = Places(map_place, noise, table_place, staying)
     with top:
-        st.fragment(_moving, key=MOVING)(scene, strip, found, places)
+        st.fragment(_moving, key=MOVING)(scene, strip, measured, places)
     with measuring:
         measure(bench, mechanisms)
     if steps_left(bench, mechanisms) != left:
@@ -147,9 +147,9 @@ def board(bench: PairBench, mechanisms: list[Mechanism], lexicon: str) -> None:
     st.fragment(views, key=VIEWS)(scene)
 
 
-def _compared(bench: PairBench, found: list[Measured]) -> Still:
+def _compared(bench: PairBench, measured: list[Measured]) -> Still:
     """What is said of both words at every ε."""
-    everything = bench.together(found)
+    everything = bench.together(measured)
     csv_button("All ε as CSV", "two_words", lambda: everything, key="csv_pair")
     note(
         "**Attacker**: sees one output, knows that it came from one of two words, each as likely "
@@ -159,29 +159,30 @@ def _compared(bench: PairBench, found: list[Measured]) -> Still:
         "upper end is right or too high on average. After an estimated Nw stands its interval of "
         "level 95 %; ± is two standard errors."
     )
-    return still_figure(bench.pair_figure(found), pair_alt(everything), everything, "staying")
+    return still_figure(bench.pair_figure(measured), pair_alt(everything), everything, "staying")
 
 
-def _moving(scene: Scene, strip: Strip, found: list[Measured], places: Places) -> None:
+def _moving(scene: Scene, strip: Strip, measured: list[Measured], places: Places) -> None:
     """The sliders, and all that is shown at their ε."""
     bench, mechanisms = scene.bench, list(scene.mechanisms)
     follow(bench)
     sliders(mechanisms)
-    epsilons, said = readings(mechanisms)
+    epsilons, texts = readings(mechanisms)
     with places.map:
-        _map(scene, epsilons, said)
+        _map(scene, epsilons, texts)
     noise = noise_table(mechanisms, epsilons)
     places.noise.show(
         distance_caption(strip, noise if strip.titles else None), noise_mark(strip, noise)
     )
-    here = pair_table(found, epsilons)
+    here = pair_table(measured, epsilons)
     if not len(here):
         places.table.empty()
     else:
-        places.table.dataframe(
+        show_table(
             here,
-            hide_index=True,
-            placeholder="",
+            "Nw, Sw, distance of the output and success of an attacker for both words under "
+            "each mechanism at the chosen ε",
+            place=places.table,
             column_config={
                 "mark": st.column_config.ImageColumn("", width=28, help=_MARK),
                 **{
@@ -189,17 +190,15 @@ def _moving(scene: Scene, strip: Strip, found: list[Measured], places: Places) -
                     for name, (label, width, explained) in _COLUMNS.items()
                 },
             },
-            alt="Nw, Sw, distance of the output and success of an attacker for both words under "
-            "each mechanism at the chosen ε",
         )
     if places.staying is not None:
-        everything = bench.together(found)
+        everything = bench.together(measured)
         places.staying.show(pair_caption(everything, epsilons), pair_mark(everything, epsilons))
 
 
-def _map(scene: Scene, epsilons: dict[str, float], said: dict[str, str]) -> None:
+def _map(scene: Scene, epsilons: dict[str, float], texts: dict[str, str]) -> None:
     mechanism = scene.mapped
     epsilon = epsilons[mechanism.key]
     if epsilon not in mechanism.admissible:
         note(f"{mechanism.short} is not defined at this ε: only the words are drawn.")
-    show_map(scene.bench, scene.view, mechanism, epsilon, said[mechanism.key])
+    show_map(scene.bench, scene.view, mechanism, epsilon, texts[mechanism.key])

@@ -20,25 +20,24 @@ if TYPE_CHECKING:
 _ASKED = "density_asked"
 
 
-def density(words: Lexicon) -> VocabularyDensity | None:
+def density_of(words: Lexicon) -> VocabularyDensity | None:
     """The density of every word if it takes no waiting, else None."""
-    held = _held(words.fingerprint)
-    if not held:
-        found = bundled_density(words)
-        if found is None and _on_disk(words):
-            found = _computed(words, silent)
-        held += [] if found is None else [found]
-    return held[0] if held else None
+    known = _known(words.fingerprint)
+    if not known:
+        density = bundled_density(words)
+        if density is None and _on_disk(words):
+            density = _computed(words, silent)
+        known += [] if density is None else [density]
+    return known[0] if known else None
 
 
 def density_or_button(words: Lexicon) -> VocabularyDensity | None:
     """The density; where it takes a while, a button that has it computed with progress."""
-    found = density(words)
-    if found is not None:
-        return found
+    density = density_of(words)
+    if density is not None:
+        return density
     if st.session_state.pop(_ASKED, False):
-        found = _computed(words, _pulse())
-        _held(words.fingerprint).append(found)
+        _known(words.fingerprint).append(_computed(words, _pulse()))
         st.rerun()  # the facts above know more now
     note(
         f"This compares each of the {len(words):,} words with all others, once: half a minute for "
@@ -55,7 +54,8 @@ def density_or_button(words: Lexicon) -> VocabularyDensity | None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _held(fingerprint: str) -> list[VocabularyDensity]:  # noqa: ARG001 - the key of the cache
+def _known(fingerprint: str) -> list[VocabularyDensity]:  # noqa: ARG001 - the key of the cache
+    """None or one: who comes without the means to wait finds out whether it is there."""
     return []
 
 

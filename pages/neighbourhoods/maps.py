@@ -10,15 +10,18 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError, MapMissingError
 from dpcore.measure.maps import jobs as map_jobs
-from dpcore.measure.maps.maps import Projection
+from dpcore.measure.maps.model import Projection
 from dpcore.plots.maps.maps import chosen_word, map_caption, map_figure
 from pages.neighbourhoods.words import SLOTS, TITLES
+from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.messages import note, refuse
 from pages.shared.pair import choose
+from pages.shared.reproducing import show_line
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
-    from dpcore.measure.maps.maps import Map
+    from dpcore.measure.maps.model import Map
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbourhoods.bench import PairBench
 
@@ -42,49 +45,43 @@ class View:
 def choose_view() -> View:
     """Draw the choice of the map; it stands in the link."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        scope = st.segmented_control(
+        scope = segments(
             "Map",
             [AROUND, WHOLE],
-            default=AROUND,
-            required=True,
-            key="scope",
-            bind="query-params",
-            help="The nearest words of both words in one fit and one scale, or all words (the "
+            "scope",
+            "The nearest words of both words in one fit and one scale, or all words (the "
             "3,000 most frequent are drawn).",
         )
-        kind = st.segmented_control(
+        kind = segments(
             "Drawn by",
-            list(KINDS),
-            default="densMAP",
-            required=True,
-            key="projection",
-            bind="query-params",
-            help="UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
+            KINDS,
+            "projection",
+            "UMAP keeps some of the neighbours and loses density. densMAP also keeps some of "
             "the density. PCA is the honest shadow: no distance is exaggerated, but most of each "
             "is lost.",
+            start="densMAP",
         )
-        title = st.segmented_control(
+        title = segments(
             "A click chooses the",
-            list(TITLES),
-            default=TITLES[0],
-            required=True,
-            key="click",
-            bind="query-params",
-            help="Which of the two words becomes the word that you click on the map or in the "
+            TITLES,
+            "click",
+            "Which of the two words becomes the word that you click on the map or in the "
             "lists of dense and sparse words.",
         )
     return View(scope == WHOLE, KINDS[kind], SLOTS[TITLES.index(title)])
 
 
-def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, at: str) -> None:
+def show_map(
+    bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, reading: str
+) -> None:
     """Draw the map with the output mass of one mechanism at one ε."""
     shown = find_map(bench, view)
     if shown is None:
         return
     words, pair = bench.pair.lexicon, bench.pair
     defined = epsilon in mechanism.admissible
-    found = bench.outputs(mechanism, epsilon, shown) if defined else None
-    mass = None if found is None else found.table
+    outputs = bench.outputs(mechanism, epsilon, shown) if defined else None
+    mass = None if outputs is None else outputs.table
     caption = map_caption(
         str(shown.projection),
         len(shown),
@@ -92,8 +89,8 @@ def show_map(bench: PairBench, view: View, mechanism: Mechanism, epsilon: float,
         shown.mean_kept,
         shown.k,
         shown.density,
-        None if found is None else found.on_map,
-        f"{mechanism.short} at {at}",
+        None if outputs is None else outputs.on_map,
+        f"{mechanism.short} at {reading}",
         drawn=mass,
     )
     table = bench.points(shown) if mass is None else mass
@@ -131,8 +128,8 @@ def find_map(bench: PairBench, view: View) -> Map | None:
 def _offer(bench: PairBench, view: View, missing: str) -> None:
     """A button that builds the map in a process of its own, or how far that is."""
     identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
-    held = st.session_state.get(_JOB)
-    if held is not None and held[0] == identity:
+    building = st.session_state.get(_JOB)
+    if building is not None and building[0] == identity:
         _watch()
         return
     with st.container(border=True):
@@ -151,7 +148,7 @@ def _offer(bench: PairBench, view: View, missing: str) -> None:
             help="Runs in a process of its own. The map is kept for the next time.",
         )
         if view.whole:
-            st.code(missing.rpartition("build it with: ")[2], language=None, wrap_lines=True)
+            show_line(missing.rpartition("build it with: ")[2])
 
 
 def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
@@ -169,18 +166,18 @@ def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
 
 
 def _drop() -> None:
-    held = st.session_state.pop(_JOB, None)
-    if held is not None:
-        held[1].stop()
+    building = st.session_state.pop(_JOB, None)
+    if building is not None:
+        building[1].stop()
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
 def _watch() -> None:
     """How far the map is; the page is drawn anew when it is there."""
-    held = st.session_state.get(_JOB)
-    if held is None:
+    building = st.session_state.get(_JOB)
+    if building is None:
         return
-    identity, job = held
+    identity, job = building
     if job.done:
         if job.error is not None:
             st.session_state[_FAILED] = (identity, job.error)
@@ -227,11 +224,9 @@ def misreading(bench: PairBench, view: View) -> None:
             }
         )
     if rows:
-        st.dataframe(
+        show_table(
             pd.DataFrame(rows),
-            hide_index=True,
-            placeholder="",
-            alt="What each map keeps of the truth: neighbours, crowding, room around the words",
+            "What each map keeps of the truth: neighbours, crowding, room around the words",
         )
         note(
             "A rank correlation of 1 would keep the order of crowded and lonely words, 0 nothing "

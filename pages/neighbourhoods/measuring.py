@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbourhoods.bench import Measured, PairBench
 
-"""Name of the thread that measures in advance."""
-
 _STOPPED = "neighbouring_stopped"
 
 

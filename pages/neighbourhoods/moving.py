@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared.groups import GROUPS, group_of
+from pages.shared.groups import group_of, grouped
 from pages.shared.slider import epsilon_slider
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ AT_EPSILON = "Link and command"
 
 def sliders(mechanisms: list[Mechanism]) -> None:
     """One slider for each group that has a mechanism."""
-    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
-    for group, column in zip(groups, st.columns(len(groups)), strict=True):
-        members = [m for m in mechanisms if m.meaning in group.meanings]
+    groups = grouped(mechanisms)
+    for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
         with column, st.container(gap=None):
             epsilon_slider(group, members, _moved)
 
@@ -34,13 +33,12 @@ def sliders(mechanisms: list[Mechanism]) -> None:
 def readings(mechanisms: list[Mechanism]) -> tuple[dict[str, float], dict[str, str]]:
     """ε at the sliders, and in words; both by registry key."""
     epsilons: dict[str, float] = {}
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for mechanism in mechanisms:
         group = group_of(mechanism.meaning)
-        value = st.session_state[f"eps_{group.name}"]
-        epsilons[mechanism.key] = group.epsilon(value)
-        said[mechanism.key] = group.reading(value)
-    return epsilons, said
+        epsilons[mechanism.key] = st.session_state[f"eps_{group.name}"]
+        texts[mechanism.key] = group.reading(epsilons[mechanism.key])
+    return epsilons, texts
 
 
 def _moved() -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.neighbourhoods.bench import RUNS, SEED
 from pages.neighbourhoods.board import board
-from pages.neighbourhoods.density import density
+from pages.neighbourhoods.density import density_of
 from pages.neighbourhoods.session import bench_for, default_words, shown_words
 from pages.neighbourhoods.words import facts, search_boxes
 from pages.shared.footer import footer
@@ -35,7 +35,7 @@ try:
 except DpcoreError as error:
     refuse("These two words cannot be compared.", error)
     st.stop()
-facts(bench, density(words))
+facts(bench, density_of(words))
 mechanisms = mechanisms_or_stop(words, chosen)
 
 board(bench, mechanisms, name)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from dpcore.guarantee import Status
 from dpcore.measure.density.density import STRATA, extremes, ordinary_words
@@ -16,7 +15,8 @@ from dpcore.measure.density.radius import noise_radii
 from dpcore.plots.layout import probability_text
 from dpcore.plots.maps.distances import NOISE_COLUMNS
 from dpcore.plots.style import name_tag, style_of
-from pages.shared.bench import admissible, memo
+from pages.shared.bench import admissible
+from pages.shared.once import once
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from dpcore.measure.density.radius import NoiseRadius
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.neighbourhoods.bench import Measured, PairBench
-
-_KEPT_RADII = 64  # mechanisms with their settings
 
 
 def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: float) -> pd.DataFrame:
@@ -82,12 +80,12 @@ def extremes_table(
     )
 
 
-def pair_table(found: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
+def pair_table(measured: list[Measured], epsilons: dict[str, float]) -> pd.DataFrame:
     """Both words under every mechanism at its chosen ε (by key), for people; ± is 2 s.e."""
     rows = []
-    for one in found:
-        key = one.mechanism
-        for row in one.rows.get(epsilons[key], []):
+    for part in measured:
+        key = part.mechanism
+        for row in part.rows.get(epsilons[key], []):
             exact = bool(row["exact"])
             rows.append(
                 {
@@ -116,6 +114,7 @@ def swatch(mechanism: str) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16">'
         f'<circle cx="8" cy="8" r="7" fill="{style_of(mechanism).colour}"/></svg>'
     )
+    # No file of the server: the rules of the page let pictures come from itself and from data.
     return "data:image/svg+xml;base64," + base64.b64encode(disc.encode()).decode()
 
 
@@ -128,10 +127,10 @@ def noise_table(mechanisms: list[Mechanism], epsilons: dict[str, float]) -> pd.D
     """Length of their noise: the columns `NOISE_COLUMNS`, one row for each defined at its ε."""
     rows = []
     for mechanism in mechanisms:
-        found = _noise(mechanism).get(epsilons[mechanism.key])
-        if found is not None:
+        radius = _noise(mechanism).get(epsilons[mechanism.key])
+        if radius is not None:
             colour = style_of(mechanism.key).colour
-            rows.append((name_tag(mechanism.key), colour, found.low, found.median, found.high))
+            rows.append((name_tag(mechanism.key), colour, radius.low, radius.median, radius.high))
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
 
 
@@ -145,12 +144,7 @@ def _noise(mechanism: Mechanism) -> dict[float, NoiseRadius]:
         grid = admissible(mechanism).tolist()
         return dict(zip(grid, noise_radii(mechanism, grid) or (), strict=False))
 
-    return memo(_radii(), mechanism, compute, _KEPT_RADII)
-
-
-@st.cache_resource(show_spinner=False)
-def _radii() -> dict[Mechanism, dict[float, NoiseRadius]]:
-    return {}
+    return once("noise radii", mechanism, compute)
 
 
 def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:

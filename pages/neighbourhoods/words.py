@@ -12,6 +12,8 @@ from dpcore.measure.density.density import search
 from pages.neighbourhoods.tables import facts_table, neighbour_table
 from pages.shared.messages import note
 from pages.shared.pair import OTHER, WORD, choose, exchange
+from pages.shared.table import show_table
+from pages.shared.words import spelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,14 +63,14 @@ def _matches(words: Lexicon, slot: str) -> None:
         st.text(st.session_state[_UNKNOWN + slot])
     if not typed.strip():
         return
-    found = search(words, typed, MATCHES).tolist()
-    if found:
+    matches = search(words, typed, MATCHES).tolist()
+    if matches:
         st.selectbox(
             "Words that hold it",
-            [words.words[i] for i in found],
+            [words.words[i] for i in matches],
             index=None,
             key=_MATCH + slot,
-            placeholder=f"{len(found)} found: choose one",
+            placeholder=f"{len(matches)} found: choose one",
             on_change=partial(_take_match, slot),
             help="The word itself, then words that begin with it, then words that hold it; the "
             "most frequent first.",
@@ -80,7 +82,7 @@ def _take_typed(words: Lexicon, slot: str) -> None:
     st.session_state.pop(_UNKNOWN + slot, None)
     if not typed:
         return
-    exact = next((word for word in (typed, typed.lower()) if word in words), None)
+    exact = spelled(typed, words)
     if exact is not None:
         choose(slot, exact)
         return
@@ -118,13 +120,11 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
         )
         exchange_button(names)
     limit = max(bench.pair.gaps) if radius is None else float(radius)
-    st.dataframe(
+    show_table(
         facts_table(bench, density, limit),
-        hide_index=True,
-        placeholder="",
+        f"How crowded it is around “{names[0]}” and “{names[1]}”",
         row_height=30,
         column_config={"fact": "", "first": names[0], "second": names[1]},
-        alt=f"How crowded it is around “{names[0]}” and “{names[1]}”",
     )
     if density is None:
         note(
@@ -163,11 +163,10 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         if rows:
             choose(slot, str(table["word"].iloc[rows[0]]))
 
-    st.dataframe(
+    show_table(
         table,
+        alt,
         key=key,
-        hide_index=True,
-        placeholder="",
         height=38 + 35 * min(len(table), 8),
         column_config={
             "word": f"near {label}" if label else "word",
@@ -175,5 +174,4 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         },
         on_select=take,
         selection_mode="single-row",
-        alt=alt,
     )

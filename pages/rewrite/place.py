@@ -31,8 +31,8 @@ def chosen_place(bench: Bench) -> int:
         moved = not fresh or _PLACE not in st.query_params
     if moved:
         places = (i for i in range(bench.sentence.protected) if bench.word(i) >= 0)
-        found = (i for i in places if bench.label(i) == word)
-        st.session_state[_PLACE] = next(found, st.session_state[_PLACE])
+        same = (i for i in places if bench.label(i) == word)
+        st.session_state[_PLACE] = next(same, st.session_state[_PLACE])
         st.session_state[_FOLLOWED] = word
     place = min(int(st.session_state[_PLACE]), last)
     link.write(_PLACE, str(place), str(first))

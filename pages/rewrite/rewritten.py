@@ -10,7 +10,7 @@ import streamlit as st
 from pages.rewrite.place import choose_place
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.shared.grid import rewrite_grid
-from pages.shared.groups import GROUPS, group_of
+from pages.shared.groups import group_of, grouped
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def rewritten(
     bench: Bench,
     mechanisms: list[Mechanism],
-    values: dict[str, float],
+    dials: dict[str, float],
     seed: int,
     draw: int,
     *,
@@ -33,26 +33,25 @@ def rewritten(
     Args:
         bench: the sentence.
         mechanisms: one row each.
-        values: of the sliders, by name of the group.
+        dials: ε of the sliders, by name of the group.
         seed: of the noise.
         draw: number of the draw.
         key: of the element.
         chosen: the mechanism whose word is marked as chosen; None for none.
         place: the chosen place, which has an ε-strip in every row; None for none.
     """
-    at = bench.sentence.protected if place is None else place
+    # A place past the end is chosen nowhere.
+    marked = bench.sentence.protected if place is None else place
     groups = [
         {
             "title": group.title,
-            "epsilon": group.reading(values[group.name]),
+            "epsilon": group.reading(dials[group.name]),
             "rows": [
-                mechanism_row(bench, m, bench.draw(m, seed, draw), group, values[group.name], at)
-                for m in mechanisms
-                if m.meaning in group.meanings
+                mechanism_row(bench, m, bench.draw(m, seed, draw), dials[group.name], marked)
+                for m in members
             ],
         }
-        for group in GROUPS
-        if any(m.meaning in group.meanings for m in mechanisms)
+        for group, members in grouped(mechanisms)
     ]
     rewrite_grid(
         {
@@ -60,8 +59,8 @@ def rewritten(
             "inputs": [bench.label(i) for i in range(bench.sentence.protected)],
             "groups": groups,
             "mechanism": "" if chosen is None else chosen.key,
-            "place": at,
-            "likely": _likely(bench, mechanisms, values),
+            "place": marked,
+            "likely": _likely(bench, mechanisms, dials),
         },
         key=key,
         on_word=partial(_choose, bench),
@@ -69,10 +68,9 @@ def rewritten(
     )
 
 
-def epsilon_at(mechanism: Mechanism, values: dict[str, float]) -> float:
-    """ε of a mechanism at the values of the sliders."""
-    group = group_of(mechanism.meaning)
-    return group.epsilon(values[group.name])
+def epsilon_at(mechanism: Mechanism, dials: dict[str, float]) -> float:
+    """ε of a mechanism, of those of the sliders by name of the group."""
+    return dials[group_of(mechanism.meaning).name]
 
 
 def _choose(bench: Bench, key: str, place: int) -> None:
@@ -86,14 +84,14 @@ def _peek(key: str, place: int) -> None:
 
 
 def _likely(
-    bench: Bench, mechanisms: list[Mechanism], values: dict[str, float]
+    bench: Bench, mechanisms: list[Mechanism], dials: dict[str, float]
 ) -> list[dict[str, Any]]:
     """The likely outputs of the word that was looked at last."""
     key, place = st.session_state.get("looked_at", ("", 0))
     mechanism = next((m for m in mechanisms if m.key == key), None)
     if mechanism is None or not 0 <= place < bench.sentence.protected:
         return []
-    epsilon = epsilon_at(mechanism, values)
+    epsilon = epsilon_at(mechanism, dials)
     if epsilon not in mechanism.admissible:
         return []
     return [likely(bench, mechanism, place, epsilon)]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dpcore.errors import EpsilonError
 from dpcore.plots.style import style_of
 from dpcore.rewrite.vocabulary import Role
+from pages.shared.groups import group_of
 from pages.shared.signs import SIGNS
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Guarantee
+    from dpcore.mechanisms.law import Law
     from dpcore.mechanisms.mechanism import Mechanism
     from dpcore.rewrite.rewritten import Rewrite
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
@@ -31,10 +33,9 @@ def source_row(sentence: Sentence) -> list[dict[str, str]]:
 
 
 def mechanism_row(
-    bench: Bench, mechanism: Mechanism, drawn: SentenceDraw, group: Group, value: float, place: int
+    bench: Bench, mechanism: Mechanism, drawn: SentenceDraw, epsilon: float, place: int
 ) -> dict[str, Any]:
     """One row: the rewritten words, the promise, and the ε-strip of the chosen place."""
-    epsilon = group.epsilon(value)
     style = style_of(mechanism.key)
     row: dict[str, Any] = {
         "key": mechanism.key,
@@ -54,9 +55,19 @@ def mechanism_row(
     row["count"] = f"{rewrite.changed} of {protected} changed"
     row["tokens"] = _tokens(rewrite)
     if place < protected:
-        row["strip"] = _strip(bench, drawn, group, value, place)
+        row["strip"] = _strip(bench, drawn, group_of(mechanism.meaning), epsilon, place)
     promise = bench.promise(mechanism, epsilon)
     return row if promise is None else row | _card(mechanism, promise, protected)
+
+
+def likeliest(
+    bench: Bench, mechanism: Mechanism, word: int, epsilon: float, count: int
+) -> tuple[Law, list[tuple[str, float, float]]]:
+    """The law of a word, and its likeliest outputs: word, probability, distance."""
+    law, row = bench.law(mechanism, word, epsilon)
+    top = law.top(count, row)
+    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
+    return law, [(*output, distance) for output, distance in zip(top, far, strict=True)]
 
 
 def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> dict[str, Any]:
@@ -66,13 +77,8 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     if word < 0:
         note = "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
         return entry | {"note": note}
-    law, at = bench.law(mechanism, word, epsilon)
-    top = law.top(TOP, at)
-    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
-    entry["outputs"] = [
-        [output, probability, distance]
-        for (output, probability), distance in zip(top, far, strict=True)
-    ]
+    law, top = likeliest(bench, mechanism, word, epsilon, TOP)
+    entry["outputs"] = [list(output) for output in top]
     exact = f"exact ({law.method})"
     estimate = f"estimated: {law.method}, standard error up to {law.error:.2g}"
     return entry | {"note": exact if law.exact else estimate}
@@ -122,32 +128,34 @@ def _how(mechanism: Mechanism) -> str:
 
 
 def _strip(
-    bench: Bench, drawn: SentenceDraw, group: Group, value: float, place: int
+    bench: Bench, drawn: SentenceDraw, group: Group, epsilon: float, place: int
 ) -> dict[str, Any]:
     """Where the pieces of one place lie on the slider's range, from 0 to 1 in ln ε."""
-    low, high = (math.log(group.epsilon(group.grid[i])) for i in (0, -1))
+    ends = group.grid[0], group.grid[-1]
+    low, high = (math.log(end) for end in ends)
 
-    def where(epsilon: float) -> float:
-        if epsilon <= 0:
+    def where(point: float) -> float:
+        if point <= 0:
             return 0.0
-        return min(1.0, max(0.0, (math.log(epsilon) - low) / (high - low)))
+        return min(1.0, max(0.0, (math.log(point) - low) / (high - low)))
 
-    words, own = bench.lexicon.words, bench.word(place)
-    pieces, said = [], []
+    words, word = bench.lexicon.words, bench.word(place)
+    pieces, texts = [], []
     for piece in drawn.pieces(place):
+        # The last piece has no end, whose logarithm would be infinite.
         start, stop = where(piece.from_epsilon), where(min(piece.to_epsilon, 1e300))
         if not stop > start:
-            continue
-        word = words[piece.output]
+            continue  # it lies outside the range of the slider
+        output = words[piece.output]
         end = f"to {piece.to_epsilon:.3g}" if stop < 1 else "on"
-        text = f"{word}: from ε = {piece.from_epsilon:.3g} {end}"
-        pieces.append([round(start, 4), round(stop, 4), word, piece.output == own, text])
-        said.append(text)
-    ends = [f"{'ln ε' if group.logarithm else 'ε'} = {group.label(group.grid[i])}" for i in (0, -1)]
+        text = f"{output}: from ε = {piece.from_epsilon:.3g} {end}"
+        pieces.append([round(start, 4), round(stop, 4), output, piece.output == word, text])
+        texts.append(text)
+    unit = "ln ε" if group.logarithm else "ε"
     return {
         "pieces": pieces,
-        "now": round(where(group.epsilon(value)), 4),
-        "low": ends[0],
-        "high": ends[1],
-        "alt": "ε-strip. " + "; ".join(said),
+        "now": round(where(epsilon), 4),
+        "low": f"{unit} = {group.label(ends[0])}",
+        "high": f"{unit} = {group.label(ends[1])}",
+        "alt": "ε-strip. " + "; ".join(texts),
     }

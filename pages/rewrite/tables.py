@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.plots import law as law_plot
 from dpcore.plots import strip as strip_plot
 from dpcore.plots.attack import odds as odds_plot
+from pages.rewrite.rows import likeliest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,13 +95,11 @@ def law_table(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) ->
     import pandas as pd
 
     word = bench.word(place)
-    law, at = bench.law(mechanism, word, epsilon)
-    top = law.top(OUTPUTS_SHOWN, at)
-    far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
+    law, top = likeliest(bench, mechanism, word, epsilon, OUTPUTS_SHOWN)
     name = bench.lexicon.words[word]
     rows = [
         (mechanism.key, name, epsilon, output, p, law.entry_error(p), distance, law.exact)
-        for (output, p), distance in zip(top, far, strict=True)
+        for output, p, distance in top
     ]
     return pd.DataFrame(rows, columns=list(law_plot.COLUMNS))
 

@@ -10,7 +10,9 @@ from dpcore.limits import PAGE_DRAWS
 from dpcore.plots.captions import tally_caption
 from pages.rewrite.tables import sentences_table, tally_table
 from pages.shared.downloads import csv_button
+from pages.shared.messages import inform
 from pages.shared.progress import timed
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from pages.rewrite.scene import Scene
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
 def draws_view(scene: Scene) -> None:
     """Tally the draws of the chosen mechanism at its ε."""
     if not (scene.defined and scene.bench.sentence.protected):
-        st.info(
-            "There is nothing to draw: choose a word of a mechanism that is defined at its ε.",
-            icon=":material/info:",
-        )
+        inform("There is nothing to draw: choose a word of a mechanism that is defined at its ε.")
         return
     title = scene.chosen.title
     request = (scene.chosen, scene.seed, PAGE_DRAWS)
@@ -31,29 +30,21 @@ def draws_view(scene: Scene) -> None:
     for place in timed(f"Drawing each word {PAGE_DRAWS} times", missing):
         scene.bench.redraw(*request, place)
     what = (scene.bench, scene.chosen, scene.epsilon, scene.seed, PAGE_DRAWS)
-    own = tally_table(*what, [scene.place])
+    counts = tally_table(*what, [scene.place])
     texts = sentences_table(*what)
     label = scene.bench.label(scene.place)
-    kept = int(own.loc[own["output"] == label, "count"].sum())
-    different = int((own["output"] != label).sum())
+    kept = int(counts.loc[counts["output"] == label, "count"].sum())
+    different = int((counts["output"] != label).sum())
     st.text(tally_caption(label, kept, different, PAGE_DRAWS, title))
     left, right = st.columns([1, 2])
     with left:
-        st.dataframe(
-            own[["output", "count"]],
-            hide_index=True,
-            placeholder="",
+        show_table(
+            counts[["output", "count"]],
+            f"How often the chosen word became what in {PAGE_DRAWS} draws",
             height=320,
-            alt=f"How often the chosen word became what in {PAGE_DRAWS} draws",
         )
     with right:
-        st.dataframe(
-            texts,
-            hide_index=True,
-            height=320,
-            placeholder="",
-            alt=f"The rewritten text of {PAGE_DRAWS} draws",
-        )
+        show_table(texts, f"The rewritten text of {PAGE_DRAWS} draws", height=320)
     with st.container(horizontal=True):
         csv_button("Counts as CSV", "counts", lambda: tally_table(*what, places), key="csv_counts")
         csv_button("Texts as CSV", "texts", lambda: texts, key="csv_texts")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.rewrite.command import command
 from pages.rewrite.tables import grid_table
 from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
+from pages.shared.reproducing import command_line, mechanism_words, show_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +29,10 @@ def files_view(scene: Scene) -> None:
     )
     if with_text:
         st.warning("This link contains your text.", icon=":material/visibility:")
-    st.code(link.permalink(scene.text if with_text else None), language=None, wrap_lines=True)
+    show_line(link.permalink(scene.text if with_text else None))
     note("It reproduces the mechanisms, every ε, the seed, the draw and the chosen word.")
     st.subheader("Command", anchor=False)
-    st.code(
-        command(scene),
-        language=None,
-        wrap_lines=True,
-    )
+    show_line(command(scene))
     note("It prints the row of the chosen mechanism; choose a word of another row for it.")
     st.subheader("Numbers", anchor=False)
 
@@ -46,3 +42,15 @@ def files_view(scene: Scene) -> None:
         )
 
     csv_button("All rows as CSV", "rewritten", table, key="csv_grid")
+
+
+def command(scene: Scene) -> str:
+    """The command line that prints the same rewritten sentence as the row of the chosen word."""
+    choices = scene.choices
+    words = mechanism_words(scene.chosen, scene.epsilon)
+    words += ["--seed", str(scene.seed), "--draw", str(scene.number), "--lexicon", choices.lexicon]
+    treatment = choices.treatment
+    words += ["--unknown", str(treatment.unknown_words), "--case", str(treatment.case)]
+    if treatment.keep_stop_words:
+        words.append("--keep-stop-words")
+    return command_line("rewrite", *words, "--text", scene.text)

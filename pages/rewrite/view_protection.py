@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.rewrite.vocabulary import released_description
-
 if TYPE_CHECKING:
     from pages.rewrite.scene import Scene
 
 
 def protection_view(scene: Scene) -> None:
     """List what is released unchanged under the chosen options."""
-    choices = scene.choices
-    lines = released_description(
-        choices.policy, keep_stop_words=choices.keep_stop_words, case_policy=choices.case
-    )
+    lines = scene.choices.treatment.released
     protected = scene.bench.sentence.protected
     unknown = len(scene.bench.sentence.encoding.unknown)
     st.markdown(

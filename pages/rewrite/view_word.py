@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,7 +14,7 @@ from pages.rewrite.place import choose_place
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.shared.progress import timed
 
 if TYPE_CHECKING:
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from pages.shared.bench import Bench
 
 _ALTERNATIVES = 12
+_CERTAIN = 0.999  # a probability above it may be shown as 1 in three digits
 
 
 def word_view(scene: Scene) -> None:
     """Draw the three figures of the chosen word."""
     if not scene.bench.sentence.protected:
-        st.info("This text has no protected word.", icon=":material/info:")
+        inform("This text has no protected word.")
         return
     _choose(scene)
     st.subheader("The ε-strip", anchor=False)
@@ -36,17 +38,16 @@ def word_view(scene: Scene) -> None:
     )
     _strip(scene)
     if scene.bench.word(scene.place) < 0:
-        st.info(
+        inform(
             "This word is not in the vocabulary: a random word stands in for it, so it has no "
-            "likely outputs and no odds of its own.",
-            icon=":material/info:",
+            "likely outputs and no odds of its own."
         )
         return
     st.subheader("The most likely outputs", anchor=False)
     if scene.defined:
         _law(scene)
     else:
-        st.info("The chosen mechanism is not defined at this ε.", icon=":material/info:")
+        inform("The chosen mechanism is not defined at this ε.")
     st.subheader("The odds", anchor=False)
     _odds(scene)
 
@@ -88,8 +89,8 @@ def _strip(scene: Scene) -> None:
     table = strip_table(scene.bench, mechanisms, scene.place, scene.seed, scene.number)
     ranges = {}
     for meaning in dict.fromkeys(m.meaning for m in mechanisms):
-        epsilons = group_of(meaning).epsilons
-        ranges[meaning] = (epsilons[0], epsilons[-1])
+        grid = group_of(meaning).grid
+        ranges[meaning] = (grid[0], grid[-1])
     show_figure(strip_figure(table, ranges), strip_caption(table), table, "epsilon-strip")
 
 
@@ -101,7 +102,9 @@ def _law(scene: Scene) -> None:
     law, _ = bench.law(scene.chosen, word, scene.epsilon)
     table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
     stay = bench.probability(scene.chosen, word, word, scene.epsilon)
-    caption = law_caption(table, stay, law.method)
+    certain = law.exact and stay[0] > _CERTAIN
+    change = bench.log_change(scene.chosen, word, scene.epsilon) if certain else -math.inf
+    caption = law_caption(table, stay, law.method, change)
     show_figure(law_figure(table), caption, table, "likely-outputs")
 
 

@@ -10,13 +10,17 @@ from dpcore.plots.captions import epsilon_reading
 from pages.rewrite.place import chosen_place
 from pages.rewrite.rewritten import epsilon_at, rewritten
 from pages.rewrite.scene import Scene
-from pages.rewrite.views import views
+from pages.rewrite.view_draws import draws_view
+from pages.rewrite.view_files import files_view
+from pages.rewrite.view_protection import protection_view
+from pages.rewrite.view_word import word_view
 from pages.shared import link
-from pages.shared.groups import GROUPS
+from pages.shared.fields import choose_seed
+from pages.shared.groups import grouped
 from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.seed import choose_seed
 from pages.shared.slider import epsilon_slider
+from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
@@ -24,35 +28,39 @@ if TYPE_CHECKING:
     from pages.shared.sidebar import Choices
 
 MAX_DRAW = 9_999
+_VIEWS = {
+    "What is not protected": protection_view,
+    "One word: strip and odds": word_view,
+    "100 draws": draws_view,
+    "Link, files, command": files_view,
+}
 
 
 @st.fragment
 def workbench(bench: Bench, mechanisms: list[Mechanism], choices: Choices, text: str) -> None:
     """Sliders, grid and views; a step of a slider runs only this."""
-    values = _sliders(bench, mechanisms)
-    seed, at = _draw_controls()
-    missing = [m for m in mechanisms if not bench.has_draw(m, seed, at)]
+    dials = _sliders(bench, mechanisms)
+    seed, number = _draw_controls()
+    missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
     for mechanism in timed("Drawing noise", missing):
-        bench.draw(mechanism, seed, at)
+        bench.draw(mechanism, seed, number)
     chosen, place = _chosen(bench, mechanisms)
-    rewritten(bench, mechanisms, values, seed, at, key="grid", chosen=chosen, place=place)
-    epsilons = {m.key: epsilon_at(m, values) for m in mechanisms}
-    scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, at, choices, text)
-    views(scene)
+    rewritten(bench, mechanisms, dials, seed, number, key="grid", chosen=chosen, place=place)
+    epsilons = {m.key: epsilon_at(m, dials) for m in mechanisms}
+    scene = Scene(bench, tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
+    tabs(_VIEWS, "view", scene)
 
 
 def _sliders(bench: Bench, mechanisms: list[Mechanism]) -> dict[str, float]:
-    """One slider for each group that has a mechanism; value by name of the group."""
-    groups = [g for g in GROUPS if any(m.meaning in g.meanings for m in mechanisms)]
-    values: dict[str, float] = {}
+    """One slider for each group that has a mechanism; ε by name of the group."""
+    groups = grouped(mechanisms)
+    dials: dict[str, float] = {}
     nearest = bench.nearest_distance()
-    for group, column in zip(groups, st.columns(len(groups)), strict=True):
-        members = [m for m in mechanisms if m.meaning in group.meanings]
+    for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
         with column, st.container(gap=None):
-            values[group.name] = epsilon_slider(group, members)
-            epsilon = group.epsilon(values[group.name])
+            epsilon = dials[group.name] = epsilon_slider(group, members)
             note(epsilon_reading(members[0].meaning, epsilon, nearest))
-    return values
+    return dials
 
 
 def _draw_controls() -> tuple[int, int]:
@@ -64,7 +72,7 @@ def _draw_controls() -> tuple[int, int]:
             on_click=_again,
             help="Takes fresh noise: the next draw of the same seed.",
         )
-        at = st.number_input(
+        number = st.number_input(
             "Draw",
             0,
             MAX_DRAW,
@@ -78,7 +86,7 @@ def _draw_controls() -> tuple[int, int]:
             "The start of the random numbers. It is part of the link, so a class that opens "
             "one link sees one draw. For looking only: a release takes an unpredictable seed."
         )
-    return seed, int(at)
+    return seed, int(number)
 
 
 def _again() -> None:
@@ -89,7 +97,7 @@ def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
     """The mechanism and the place that the strip and the views are about; kept in the link."""
     if "via" not in st.session_state:
         st.session_state["via"] = st.query_params.get("via", "")
-    found = [m for m in mechanisms if m.short == st.session_state["via"]]
-    chosen = found[0] if found else mechanisms[0]
+    via = st.session_state["via"]
+    chosen = next((m for m in mechanisms if m.short == via), mechanisms[0])
     link.write("via", chosen.short, mechanisms[0].short)
     return chosen, chosen_place(bench)

@@ -17,15 +17,16 @@ from pages.robustness.sample_view import sample_view
 from pages.robustness.victims import VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read
+from pages.shared.fields import choose_seed, segments, whole_number
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.groups import group_of
-from pages.shared.messages import note, refuse
+from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import numbers, show_table
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
         refuse("This attack cannot be made.", error)
         return
     views = {
-        "One text": lambda: _one(words, hunt, name),
+        "One text": lambda: _one_text(words, hunt, name),
         "A sample of texts": lambda: sample_view(words, hunt),
     }
     tabs(views, "attack_part")
@@ -77,54 +78,42 @@ def _board(words: Lexicon, mechanism: Mechanism, name: str) -> None:
 
 def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        labels = st.segmented_control(
+        labels = segments(
             "Labels",
             LABELS,
-            default=LABELS[0],
-            required=True,
-            key="attack_labels",
-            bind="query-params",
-            help="What the attacked classifier reads off a text of the teaching corpus.",
+            "attack_labels",
+            "What the attacked classifier reads off a text of the teaching corpus.",
         )
-        victim = st.segmented_control(
+        victim = segments(
             "Classifier",
             VICTIMS,
-            default=NORMAL,
-            required=True,
-            key="attack_victim",
-            bind="query-params",
-            help="The first two are linear; certified training is for the worst case over the "
+            "attack_victim",
+            "The first two are linear; certified training is for the worst case over the "
             "nearest word (k = 1) in a fifth of the places, as the view Words begins with. The "
             "networks are convolutional, come with the laboratory and read sentiment; the second "
             "was trained by interval bounds over the 2 nearest words in all places.",
+            start=NORMAL,
         )
-        tried = st.segmented_control(
+        tried = segments(
             "Words that are tried",
             [_MECHANISM, _NEAREST],
-            default=_MECHANISM,
-            required=True,
-            key="attack_words",
-            bind="query-params",
-            help="With the nearest words there is a certificate to compare with what the attack "
+            "attack_words",
+            "With the nearest words there is a certificate to compare with what the attack "
             "finds on a sample: exact for a linear classifier, a lower bound for a network.",
         )
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
-        epsilon = group.epsilon(
-            epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
-        )
+        epsilon = epsilon_slider(group, [mechanism], start=_START_EPSILON.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
-        neighbours = st.segmented_control(
+        neighbours = segments(
             "A word may become one of its nearest",
             _NEIGHBOURS,
-            default=1,
-            required=True,
+            "attack_neighbours",
+            "k, by exact Euclidean distance in the lexicon.",
+            start=1,
             format_func=str,
-            key="attack_neighbours",
-            bind="query-params",
-            help="k, by exact Euclidean distance in the lexicon.",
         )
     settings, seed = _choose_settings()
     rules = Rules(labels)  # what certified training assumed, whatever the attack may try
@@ -147,24 +136,39 @@ def _choose_settings() -> tuple[Genetic, int]:
             width=230,
             help="The budget of changes: rounded down, but at least one word; 0 allows none.",
         )
-        population = st.number_input(
-            "Population", 2, 500, 40, key="attack_population", bind="query-params", width=130,
-            help="Rewritten texts that are alive at a time.",
-        )  # fmt: skip
-        generations = st.number_input(
-            "Generations", 0, 200, 20, key="attack_generations", bind="query-params", width=130,
-            help="After the first population.",
-        )  # fmt: skip
-        tries = st.number_input(
-            "Tries in a place", 1, 20, 1, key="attack_tries", bind="query-params", width=140,
-            help="1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
+        population = whole_number(
+            "Population",
+            2,
+            500,
+            40,
+            "attack_population",
+            "Rewritten texts that are alive at a time.",
+            width=130,
+        )
+        generations = whole_number(
+            "Generations",
+            0,
+            200,
+            20,
+            "attack_generations",
+            "After the first population.",
+            width=130,
+        )
+        tries = whole_number(
+            "Tries in a place",
+            1,
+            20,
+            1,
+            "attack_tries",
+            "1 as in Xu et al. 2021; with more the best of them is taken, as in Alzantot et "
             "al. 2018.",
-        )  # fmt: skip
+            width=140,
+        )
         seed = choose_seed("Of everything that the attack draws.", 130)
-    return Genetic(int(population), int(generations), share, int(tries)), seed
+    return Genetic(population, generations, share, tries), seed
 
 
-def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
+def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
     document = choose_document(words, hunt.rules.labels, "attack_text", _START)
     if document is None:
         return
@@ -176,17 +180,14 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
     read_as = int(attacked.predict(document.bags)[0])
     st.text(document.text)
     if document.label is not None and read_as != document.label:
-        st.info(
-            "This text is misread without an attack: choose another, or another classifier.",
-            icon=":material/info:",
-        )
+        inform("This text is misread without an attack: choose another, or another classifier.")
         return
     try:
-        found = hunted(words, hunt, document.bags, read_as)
+        result = hunted(words, hunt, document.bags, read_as)
     except DpcoreError as error:
         refuse("This text cannot be attacked.", error)
         return
-    _show(words, document, found, classes)
+    _show(words, document, result, classes)
     typed = st.session_state.get("attack_text_source") == OWN
     if hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1:
         link_and_command(
@@ -196,25 +197,25 @@ def _one(words: Lexicon, hunt: Hunt, name: str) -> None:
         )
 
 
-def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, ...]) -> None:
-    label = classes[found.label]
-    attacked = found.attacked
+def _show(words: Lexicon, document: Document, result: Found, classes: tuple[str, ...]) -> None:
+    label = classes[result.label]
+    attacked = result.attacked
     before = attacked.generations[0].probability
     rows = [(f"probability of {label}", 0.0, before)]
-    rows += [(rows[0][0], i + 1.0, one.probability) for i, one in enumerate(found.steps)]
+    rows += [(rows[0][0], i + 1.0, step.probability) for i, step in enumerate(result.steps)]
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     end = (
-        f"After {_words(len(found.steps))} it is read otherwise"
+        f"After {_words(len(result.steps))} it is read otherwise"
         if attacked.success
-        else f"It is still read as {label} after {_words(len(found.steps))}"
+        else f"It is still read as {label} after {_words(len(result.steps))}"
     )
     st.text(
         f"Read as {label} with probability {before:.3f}. {end}: probability "
         f"{table['mean'].iloc[-1]:.3f}. {attacked.queries:,} texts were tried in "
-        f"{len(attacked.generations) - 1} generations; words: {found.method}, in {found.places} "
+        f"{len(attacked.generations) - 1} generations; words: {result.method}, in {result.places} "
         "places."
     )
-    if not found.steps:
+    if not result.steps:
         note("Nothing was changed: no allowed word lowers the probability, or none may change.")
         return
     show_figure(
@@ -223,39 +224,37 @@ def _show(words: Lexicon, document: Document, found: Found, classes: tuple[str, 
         table,
         "attack_steps",
     )
-    _step_by_step(words, document, found)
+    _step_by_step(words, document, result)
 
 
-def _step_by_step(words: Lexicon, document: Document, found: Found) -> None:
-    number = len(found.steps)
+def _step_by_step(words: Lexicon, document: Document, result: Found) -> None:
+    number = len(result.steps)
     if number > 1:
         number = st.slider(
             "Text after change number",
             1,
-            len(found.steps),
-            len(found.steps),
-            key=f"attack_step_{len(found.steps)}",
+            len(result.steps),
+            len(result.steps),
+            key=f"attack_step_{len(result.steps)}",
             help="The changes in the order of what they take from the probability.",
         )
     text = document.bags.words.copy()
-    for step in found.steps[:number]:
+    for step in result.steps[:number]:
         text[step.place] = step.new
     st.text(marked(words, document.bags.words, text))
     rows = pd.DataFrame(
         {
-            "change": [i + 1 for i in range(len(found.steps))],
-            "place": [one.place + 1 for one in found.steps],
-            "word": [words.words[one.old] for one in found.steps],
-            "becomes": [words.words[one.new] for one in found.steps],
-            "probability": [one.probability for one in found.steps],
+            "change": [i + 1 for i in range(len(result.steps))],
+            "place": [step.place + 1 for step in result.steps],
+            "word": [words.words[step.old] for step in result.steps],
+            "becomes": [words.words[step.new] for step in result.steps],
+            "probability": [step.probability for step in result.steps],
         }
     )
-    st.dataframe(
+    show_table(
         rows,
-        hide_index=True,
-        placeholder="",
-        column_config={"probability": st.column_config.NumberColumn(format="%.4g")},
-        alt="The changed words in their order, and the probability after each",
+        "The changed words in their order, and the probability after each",
+        column_config=numbers(["probability"]),
     )
 
 

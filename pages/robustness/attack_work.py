@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from dpcore.attack.genetic.candidates import from_mechanism, from_substitutions
 from dpcore.attack.genetic.genetic import attack
@@ -15,9 +14,11 @@ from dpcore.learn.substitutions import nearest_words
 from dpcore.noise.streams import generator
 from pages.robustness.victims import certified_share, victim
 from pages.robustness.words_work import Rules, allowed, read
-from pages.shared.bench import memo
+from pages.shared.memo import session_memo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcore.attack.genetic.candidates import Candidates
     from dpcore.attack.genetic.genetic import Attacked, Genetic
     from dpcore.attack.genetic.trial import AdversarialAccuracy, Step
@@ -83,18 +84,16 @@ def hunted(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> Found:
     Raises:
         DpcoreError: ε or a setting is refused.
     """
-    held: dict[Any, Any] = st.session_state.setdefault("hunts", {})
-    text = document.words.tobytes()
 
     def compute() -> Found:
         candidates, rng = _candidates(words, hunt, document)
         attacked = hunt.attacked(words)
-        found = attack(attacked, candidates, label, hunt.settings, rng)
-        changes = steps(attacked, document, found)
-        return Found(label, found, changes, candidates.method, int(candidates.places.size))
+        result = attack(attacked, candidates, label, hunt.settings, rng)
+        changes = steps(attacked, document, result)
+        return Found(label, result, changes, candidates.method, int(candidates.places.size))
 
-    made: Found = memo(held, (hunt, words.fingerprint, text, label), compute, _KEPT)
-    return made
+    key = (hunt, words.fingerprint, document.words.tobytes(), label)
+    return session_memo("hunts", key, compute, _KEPT)
 
 
 def _candidates(
@@ -105,17 +104,17 @@ def _candidates(
     if mechanism is None:
         table = nearest_words(words, document.words, hunt.neighbours)
         return from_substitutions(document, table), generator(hunt.seed, "robust", "nearest")
-    held: dict[Any, Any] = st.session_state.setdefault("hunt_words", {})
     rng = generator(hunt.seed, "robust", mechanism.key)
 
     def compute() -> tuple[Candidates, dict[str, Any]]:
-        found = from_mechanism(document, mechanism, hunt.epsilon, rng)
-        return found, dict(rng.bit_generator.state)
+        candidates = from_mechanism(document, mechanism, hunt.epsilon, rng)
+        return candidates, dict(rng.bit_generator.state)
 
     key = (mechanism, hunt.epsilon, hunt.seed, document.words.tobytes())
-    found, state = memo(held, key, compute, _KEPT)
+    candidates, state = session_memo("hunt_words", key, compute, _KEPT)
+    # A look-up draws nothing: the attack goes on where the drawing ended, the first time and later.
     rng.bit_generator.state = state
-    return found, rng
+    return candidates, rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +122,12 @@ class Trial:
     """An attack on a sample of the test texts.
 
     Attributes:
-        found: how many stayed right.
+        accuracy: how many stayed right.
         certified: share that a certificate covers, where the words that are tried are
             those of its rules; None elsewhere.
     """
 
-    found: AdversarialAccuracy
+    accuracy: AdversarialAccuracy
     certified: float | None
 
 
@@ -142,17 +141,21 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
     # Texts of one kind follow each other: spread over all of them.
     rows = np.linspace(0, len(corpus.test) - 1, count).round().astype(np.int64)
     bags, labels = corpus.test.part(rows), corpus.test_labels[rows]
+
+    def accuracy(
+        candidates: Callable[[Bags, np.random.Generator], Candidates],
+    ) -> AdversarialAccuracy:
+        return adversarial_accuracy(
+            attacked, bags, labels, candidates, hunt.settings, hunt.seed, progress
+        )
+
     mechanism = hunt.mechanism
-    if mechanism is None:
-        table = allowed(words, hunt.neighbours)
-        found = adversarial_accuracy(
-            attacked, bags, labels, lambda one, _: from_substitutions(one, table),
-            hunt.settings, hunt.seed, progress,
-        )  # fmt: skip
-        sure = certified_share(attacked, bags, labels, table, hunt.settings.share)
-        return Trial(found, sure)
-    found = adversarial_accuracy(
-        attacked, bags, labels, lambda one, rng: from_mechanism(one, mechanism, hunt.epsilon, rng),
-        hunt.settings, hunt.seed, progress,
-    )  # fmt: skip
-    return Trial(found, None)
+    if mechanism is not None:
+        return Trial(
+            accuracy(lambda text, rng: from_mechanism(text, mechanism, hunt.epsilon, rng)), None
+        )
+    table = allowed(words, hunt.neighbours)
+    return Trial(
+        accuracy(lambda text, _: from_substitutions(text, table)),
+        certified_share(attacked, bags, labels, table, hunt.settings.share),
+    )

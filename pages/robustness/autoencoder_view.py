@@ -16,6 +16,7 @@ from pages.robustness.reproducing import seeds
 from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
+from pages.shared.table import numbers, show_table
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -74,12 +75,12 @@ def autoencoder_view() -> None:
         recorded_view(("huang2024-autoencoder-",), "auto", _parts, train)
 
 
-def _parts(found: Recorded) -> Parts:
-    return {"Curves": lambda: _curves(found), "Examples": _examples}
+def _parts(record: Recorded) -> Parts:
+    return {"Curves": lambda: _curves(record), "Examples": _examples}
 
 
-def _curves(found: Recorded) -> None:
-    table = found.table
+def _curves(record: Recorded) -> None:
+    table = record.table
     there = set(table["quantity"])
     lexicons = list(dict.fromkeys(table["lexicon"]))
     with st.container(horizontal=True):
@@ -112,7 +113,7 @@ def _curves(found: Recorded) -> None:
                 help="The network, or a reader who takes the word nearest to each noisy vector.",
             )
     computed = quantity == "nw_bound"
-    curves = (interval_curves if computed else rewriting_curves)(found, quantity, **where)
+    curves = (interval_curves if computed else rewriting_curves)(record, quantity, **where)
     title = _QUANTITIES[quantity]
     axis = _AXES.get(quantity, title)
     show_figure(
@@ -120,11 +121,11 @@ def _curves(found: Recorded) -> None:
             curves, "ε (nominal, between any two words)", axis, logarithm=True,
             share=quantity not in _NO_SHARES,
         ),
-        ends_caption(curves, f"{title}, {seeds(found)}", "ε"),
+        ends_caption(curves, f"{title}, {seeds(record)}", "ε"),
         curves,
-        f"{found.entry.name}_{quantity}",
+        f"{record.entry.name}_{quantity}",
     )  # fmt: skip
-    _baselines(found, quantity, where)
+    _baselines(record, quantity, where)
     note(
         "The ε is that of one word, as each noise claims it; over a sentence they add up. "
         "Gaussian noise and TrLaplace promise it only up "
@@ -134,20 +135,20 @@ def _curves(found: Recorded) -> None:
     )
 
 
-def _baselines(found: Recorded, quantity: str, where: dict[str, str]) -> None:
+def _baselines(record: Recorded, quantity: str, where: dict[str, str]) -> None:
     """What comes out without noise, and what is written when only the length is known."""
-    rows = found.rows(quantity, lexicon=where["lexicon"])
+    rows = record.rows(quantity, lexicon=where["lexicon"])
     rows = rows[rows["epsilon"].isna()]
-    said = []
+    parts = []
     for learner, title in (
         (where.get("learner", "auto-encoder"), "Without noise"),
         ("length alone", "From the length alone"),
     ):
-        own = rows[rows["learner"] == learner]
-        if len(own):
-            said.append(f"{title}: {own['value'].mean():.3g}.")
-    if said:
-        st.text(" ".join(said))
+        values = rows[rows["learner"] == learner]
+        if len(values):
+            parts.append(f"{title}: {values['value'].mean():.3g}.")
+    if parts:
+        st.text(" ".join(parts))
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -156,9 +157,9 @@ def _read() -> Examples:
 
 
 def _examples() -> None:
-    made = _read()
-    texts = list(dict.fromkeys(one.text for one in made.rows))
-    labels = list(dict.fromkeys(one.label for one in made.rows if one.label))
+    examples = _read()
+    texts = list(dict.fromkeys(row.text for row in examples.rows))
+    labels = list(dict.fromkeys(row.label for row in examples.rows if row.label))
     with st.container(horizontal=True):
         number = choose_one(
             st.selectbox,
@@ -176,26 +177,20 @@ def _examples() -> None:
             help="As in the curves.",
         )
     text = texts[int(number)]
-    clean = next(one for one in made.rows if one.text == text and not one.label)
+    clean = next(row for row in examples.rows if row.text == text and not row.label)
     st.text(
         f"Written: {text}\nThe network without noise: {clean.network}\n"
-        f"When only the length is known: {made.length_alone[text]}"
+        f"When only the length is known: {examples.length_alone[text]}"
     )
     table = pd.DataFrame(
         [
-            (one.epsilon, one.network, one.nearest, one.likeliest)
-            for one in made.rows
-            if (one.text, one.label) == (text, label)
+            (row.epsilon, row.network, row.nearest, row.likeliest)
+            for row in examples.rows
+            if (row.text, row.label) == (text, label)
         ],
         columns=["ε", "the network writes", "nearest words", "likeliest words"],
     )
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder="",
-        column_config={"ε": st.column_config.NumberColumn(format="%.4g")},
-        alt="What is written of the sentence at each ε",
-    )
+    show_table(table, "What is written of the sentence at each ε", column_config=numbers(["ε"]))
     csv_button("Examples as CSV", "autoencoder_examples", lambda: table, key="csv_auto_examples")
     note(
         "The likeliest words are what an attacker reads who knows the law of the noise and asks "

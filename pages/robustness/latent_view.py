@@ -18,10 +18,11 @@ from dpcore.study.robust_curves import (
     rewriting_curves,
 )
 from pages.robustness.reproducing import computed_now, seeds
+from pages.shared.fields import choose_seed, steps
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 from pages.shared.once import once
-from pages.shared.seed import choose_seed
+from pages.shared.table import PERCENT, numbers, show_table
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -58,34 +59,33 @@ _BOUNDED = ("bayes", "first")
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "tf-idf"}
 
 
-def adept_parts(found: Recorded) -> Parts:
+def adept_parts(record: Recorded) -> Parts:
     """The parts of the record of ADePT, and the live attack."""
     return {
         "Rewrites": _rewrites,
         "Find the utterance": _attack,
-        "Curves": lambda: _curves(found),
+        "Curves": lambda: _curves(record),
     }
 
 
-def _epsilon(made: Examples | None, field: str) -> float:
+def _epsilon(recorded: Examples | None, field: str) -> float:
     there: tuple[float, ...] = _EPSILONS
-    if made is not None:
-        there = tuple(sorted({one.epsilon for one in made.rewrites if one.epsilon is not None}))
-    return st.select_slider(
+    if recorded is not None:
+        measured = {row.epsilon for row in recorded.rewrites}
+        there = tuple(sorted(epsilon for epsilon in measured if epsilon is not None))
+    return steps(
         "ε that is claimed",
         there,
-        value=there[len(there) // 2],
-        format_func=lambda value: f"{value:g}",
-        key=field,
-        bind="query-params",
-        help="Between any two utterances. The published noise is too small for its claim: its true "
+        there[len(there) // 2],
+        field,
+        "Between any two utterances. The published noise is too small for its claim: its true "
         "ε is √32 = 5.66 times as large here.",
     )
 
 
 def _rewrites() -> None:
-    made = examples()
-    texts = list(dict.fromkeys(one.text for one in made.rewrites))
+    recorded = examples()
+    texts = list(dict.fromkeys(row.text for row in recorded.rewrites))
     number = choose_one(
         st.selectbox,
         "Utterance",
@@ -93,21 +93,21 @@ def _rewrites() -> None:
         "adept_text",
         help="Written for this laboratory; the network was trained on ATIS.",
     )
-    epsilon = _epsilon(made, "adept_epsilon")
+    epsilon = _epsilon(recorded, "adept_epsilon")
     text = texts[int(number)]
-    rows = [one for one in made.rewrites if one.text == text]
-    clean = next(one for one in rows if not one.mechanism)
+    rows = [row for row in recorded.rewrites if row.text == text]
+    clean = next(row for row in rows if not row.mechanism)
     st.text(f"Written: {text}\nWithout noise: {_shown(clean.output, clean.in_corpus)}")
-    at = {one.mechanism: one for one in rows if one.epsilon == epsilon}
+    noisy = {row.mechanism: row for row in rows if row.epsilon == epsilon}
     for pair in (_NOISES[:2], _NOISES[2:]):
         for column, name in zip(st.columns(2), pair, strict=True):
-            one = at.get(name)
-            if one is None:
+            row = noisy.get(name)
+            if row is None:
                 continue
             with column, st.container(border=True, gap="xsmall"):
                 st.markdown(f"**{resolve(name).title}**")
-                st.text(_shown(one.output, one.in_corpus))
-                st.text(f"claimed ε = {epsilon:g}, true ε = {one.true_epsilon:.4g}")
+                st.text(_shown(row.output, row.in_corpus))
+                st.text(f"claimed ε = {epsilon:g}, true ε = {row.true_epsilon:.4g}")
     note(
         "The network is small (32 coordinates): what is lost without noise is the network's doing, "
         "the rest is the noise's. One draw of each noise serves every ε."
@@ -120,12 +120,12 @@ def _shown(output: str, in_corpus: bool) -> str:
 
 def _attack() -> None:
     computed_now()
-    made = examples()
+    private = examples()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         number = choose_one(
             st.selectbox,
             "Private utterance",
-            {str(i): text for i, text in enumerate(made.texts)},
+            {str(i): text for i, text in enumerate(private.texts)},
             "latent_text",
             help="The attacker sees its noisy vector and knows the 60 utterances, the network and "
             "the noise. The utterances are ours, the network was trained on ATIS.",
@@ -140,45 +140,43 @@ def _attack() -> None:
         )
         seed = choose_seed("Of the noise; one draw serves every ε.", 130)
     epsilon = _epsilon(None, "latent_epsilon")
-    found = guess(made, int(number), noise, epsilon, seed)
-    named = made.texts[int(found.order[0])]
-    right = "right" if int(found.order[0]) == int(number) else "wrong"
+    belief = guess(private, int(number), noise, epsilon, seed)
+    named = private.texts[int(belief.order[0])]
+    right = "right" if int(belief.order[0]) == int(number) else "wrong"
     st.text(
-        f"The attacker names “{named}” with probability {found.probability.max():.3g}: {right}. "
-        f"The true utterance has rank {found.rank:g} of {len(made.texts)}.\nClaimed ε = "
-        f"{found.claimed_epsilon:g} allows an attacker to be right with probability "
-        f"{found.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
-        f"likely; the true ε = {found.epsilon:.4g} allows {found.true_bound:.3g}."
+        f"The attacker names “{named}” with probability {belief.probability.max():.3g}: {right}. "
+        f"The true utterance has rank {belief.rank:g} of {len(private.texts)}.\nClaimed ε = "
+        f"{belief.claimed_epsilon:g} allows an attacker to be right with probability "
+        f"{belief.claimed_bound:.3g} at most, on average over the utterances, all of them equally "
+        f"likely; the true ε = {belief.epsilon:.4g} allows {belief.true_bound:.3g}."
     )
-    top = [int(i) for i in found.order[:_SHOWN]]
-    st.dataframe(
+    top = [int(i) for i in belief.order[:_SHOWN]]
+    show_table(
         pd.DataFrame(
             {
-                "utterance": [made.texts[i] for i in top],
-                "believed": [float(found.probability[i]) for i in top],
+                "utterance": [private.texts[i] for i in top],
+                "believed": [float(belief.probability[i]) for i in top],
                 "true": ["✔" if i == int(number) else "" for i in top],
             }
         ),
-        hide_index=True,
-        placeholder="",
-        column_config={"believed": st.column_config.NumberColumn(format="percent")},
-        alt="The likeliest utterances after the noisy vector",
+        "The likeliest utterances after the noisy vector",
+        column_config=numbers(["believed"], PERCENT),
     )
-    _successes(made, noise, seed)
+    _successes(private, noise, seed)
 
 
-def _successes(made: Examples, noise: str, seed: int) -> None:
+def _successes(private: Examples, noise: str, seed: int) -> None:
     """How often the attacker is right over all utterances, beside what the two ε allow."""
 
     def compute() -> pd.DataFrame:
         rows = []
-        count = len(made.texts)
-        for one in success(made, noise, _EPSILONS, _DRAWS, seed):
-            at, (low, high) = one.claimed_epsilon, one.interval
+        count = len(private.texts)
+        for result in success(private, noise, _EPSILONS, _DRAWS, seed):
+            claimed, (low, high) = result.claimed_epsilon, result.interval
             rows += [
-                ("named rightly", at, one.success, low, high),
-                ("the claimed ε allows", at, success_bound(at, count), None, None),
-                ("the true ε allows", at, success_bound(one.epsilon, count), None, None),
+                ("named rightly", claimed, result.success, low, high),
+                ("the claimed ε allows", claimed, success_bound(claimed, count), None, None),
+                ("the true ε allows", claimed, success_bound(result.epsilon, count), None, None),
             ]
         table = pd.DataFrame(rows, columns=["curve", "x", "mean", "low", "high"])
         return table.assign(mechanism="").astype({"low": float, "high": float})[list(COLUMNS)]
@@ -191,14 +189,14 @@ def _successes(made: Examples, noise: str, seed: int) -> None:
     why = ", as it must be: this noise keeps its claim"
     if noise == ADEPT:
         why = (
-            f": among {len(made.texts)} utterances ε allows much. Among the thousands of the "
+            f": among {len(private.texts)} utterances ε allows much. Among the thousands of the "
             "corpus it does; see “Curves”"
         )
     lows = table[table["curve"] == "named rightly"].set_index("x")["low"]
     beyond = [f"{x:g}" for x in measured.index if lows[x] > claimed[x]]
     show_figure(
         lines_figure(table, "ε that is claimed", "share that is named rightly", logarithm=True),
-        ends_caption(table, f"{len(made.texts)} utterances, {_DRAWS} draws of each", "ε"),
+        ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
         table,
         "latent_success",
     )
@@ -210,13 +208,13 @@ def _successes(made: Examples, noise: str, seed: int) -> None:
     )
 
 
-def _curves(found: Recorded) -> None:
-    there = set(found.table["quantity"])
+def _curves(record: Recorded) -> None:
+    there = set(record.table["quantity"])
     with st.container(horizontal=True):
         data = choose_one(
             st.selectbox,
             "Corpus",
-            {name: _CORPORA.get(name, name) for name in dict.fromkeys(found.table["data"])},
+            {name: _CORPORA.get(name, name) for name in dict.fromkeys(record.table["data"])},
             "adept_data",
             width=160,
             help="Requests with intents: flights (ATIS), or seven tasks of a voice assistant "
@@ -240,20 +238,20 @@ def _curves(found: Recorded) -> None:
                 width=200,
                 help="Trained on rewritten utterances, tested on the test part as it stands.",
             )
-    curves = rewriting_curves(found, quantity, **where)
+    curves = rewriting_curves(record, quantity, **where)
     if quantity in _BOUNDED:
-        curves = pd.concat((curves, allowed_curve(found, data)), ignore_index=True)
+        curves = pd.concat((curves, allowed_curve(record, data)), ignore_index=True)
     share = quantity not in {"rank", "bleu", "true_epsilon"}
     show_figure(
         lines_figure(curves, "ε that is claimed", _AXES.get(quantity, "accuracy"), logarithm=True,
                      share=share, small=quantity in _BOUNDED or quantity == "true_epsilon"),
-        ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(found)}", "ε"),
+        ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(record)}", "ε"),
         curves,
         f"adept_{quantity}",
     )  # fmt: skip
     if quantity in _BOUNDED:
         beyond = ", ".join(
-            f"{epsilon:g}" for epsilon in refuted_at(found, quantity, data, _NOISES[0])
+            f"{epsilon:g}" for epsilon in refuted_at(record, quantity, data, _NOISES[0])
         )
         st.text(
             f"Under the published noise it lies, with its whole interval in every seed, above what "
@@ -261,7 +259,7 @@ def _curves(found: Recorded) -> None:
             if beyond
             else "Nowhere is it above what the claimed ε allows."
         )
-    rows = found.rows(quantity, **where)
+    rows = record.rows(quantity, **where)
     for variant, value in rows[rows["epsilon"].isna()].groupby("variant")["value"].mean().items():
         name = {"": "as they stand", "no noise": "rewritten without noise"}.get(str(variant))
         if name is not None:

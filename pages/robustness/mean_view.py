@@ -21,10 +21,12 @@ from dpcore.learn.pixeldp.certified_prediction import (
     score_bounds,
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting
-from dpcore.learn.pixeldp.noisy_text import train_text, words_within
+from dpcore.learn.pixeldp.text import train_text, words_within
+from dpcore.lexicon.progress import silent
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
 from pages.robustness.words_work import CERTIFIED, NORMAL, read, worst
+from pages.shared.fields import steps
 from pages.shared.figure import show_figure
 from pages.shared.link import SEED
 from pages.shared.messages import note, refuse
@@ -51,35 +53,33 @@ class Noisy:
 
 def mean_view(words: Lexicon, rules: Rules) -> None:
     """Draw the scale, the certified accuracy, and the certificate counted in words."""
-    scale = st.select_slider(
+    scale = steps(
         "Scale of the noise on the mean vector",
         _SCALES,
-        value=0.05,
-        format_func=lambda value: f"{value:g}",
-        key="mean_scale",
-        bind="query-params",
-        help="σ of Gaussian noise, in the unit of the vectors.",
+        0.05,
+        "mean_scale",
+        "σ of Gaussian noise, in the unit of the vectors.",
     )
     try:
-        found = _noisy(words, rules.labels, scale)
+        noisy = _noisy(words, rules.labels, scale)
     except DpcoreError as error:
         refuse("The noise layer cannot be shown.", error)
         return
-    sizes = np.linspace(0.0, float(max(found.certified.tight.max(), scale)), _STEPS + 1).round(6)
+    sizes = np.linspace(0.0, float(max(noisy.certified.tight.max(), scale)), _STEPS + 1).round(6)
     table = pd.DataFrame(
         {
             "curve": "proved by PixelDP's condition",
             "x": sizes,
-            "mean": certified_accuracy(found.certified, found.labels, sizes),
+            "mean": certified_accuracy(noisy.certified, noisy.labels, sizes),
         }
     ).reindex(columns=list(COLUMNS))
     show_figure(
         lines_figure(table, "size L of a shift of the mean vector", "accuracy that is certain"),
-        ends_caption(table, f"Share of {len(found.labels)} texts that stay right", "L"),
+        ends_caption(table, f"Share of {len(noisy.labels)} texts that stay right", "L"),
         table,
         "mean_accuracy",
     )
-    st.text(_counted(words, rules, found))
+    st.text(_counted(words, rules, noisy))
     note(
         f"{_DRAWS} draws of each text; its bounds (Clopper–Pearson) are wrong with probability at "
         f"most {_ERROR:g}. "
@@ -88,20 +88,21 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
     )
 
 
-def _counted(words: Lexicon, rules: Rules, found: Noisy) -> str:
+def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
     """What the certificate says in words, beside the exact one."""
     corpus = read(words, rules.labels)
     lengths = np.array(
         [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
     )
+    # One of m words, exchanged for any other, moves the mean by at most the diameter over m.
     diameter = float(words.extent.diameter)
-    counted = words_within(found.certified.sizes, lengths, diameter)
+    counted = words_within(noisy.certified.sizes, lengths, diameter)
     certain = int((counted > 0).sum())
-    largest = float(found.certified.sizes.max())
+    largest = float(noisy.certified.sizes.max())
     need = float((diameter / lengths).min())
     budget = changes_allowed(lengths, rules.share)
-    exact = [worst(words, rules, certified=one).accuracy for one in (False, True)]
-    abstained = int((found.certified.classes == ABSTAINED).sum())
+    exact = [worst(words, rules, certified=certified).accuracy for certified in (False, True)]
+    abstained = int((noisy.certified.classes == ABSTAINED).sum())
     return (
         f"Counted in words: on {certain} of {len(lengths)} texts the certificate covers the "
         f"replacement of one word by any other (abstaining on {abstained}). The largest certified "
@@ -116,22 +117,21 @@ def _counted(words: Lexicon, rules: Rules, found: Noisy) -> str:
 def _noisy(words: Lexicon, labels: str, scale: float) -> Noisy:
     key = (words.fingerprint, labels, scale)
     if is_there("mean noise", key):
-        return once("mean noise", key, lambda: _computed(words, labels, scale))
-    reporter = Reporter("Drawing noise on the mean vectors")
-    with st.spinner("Training under noise on the mean vectors…"):
-        found = once("mean noise", key, lambda: _computed(words, labels, scale, reporter.progress))
-    reporter.close()
-    return found
+        return once("mean noise", key, lambda: _computed(words, labels, scale, silent))
+    with (
+        Reporter("Drawing noise on the mean vectors") as progress,
+        st.spinner("Training under noise on the mean vectors…"),
+    ):
+        return once("mean noise", key, lambda: _computed(words, labels, scale, progress))
 
 
-def _computed(words: Lexicon, labels: str, scale: float, progress: Progress | None = None) -> Noisy:
+def _computed(words: Lexicon, labels: str, scale: float, progress: Progress) -> Noisy:
     corpus = read(words, labels)
     rng = generator(SEED, "mean vectors", labels)
     model = train_text(
         Accounting.ANALYTIC, scale, corpus.train, corpus.train_labels, words.vectors, rng
     )
-    more = {} if progress is None else {"progress": progress}
     inputs = averaged(corpus.test.counts(), words.vectors)
-    scores = draw_scores(model.scores, model.layer, inputs, _DRAWS, rng, **more)
+    scores = draw_scores(model.scores, model.layer, inputs, _DRAWS, rng, progress)
     bounds = score_bounds(scores, _ERROR, Bound.CLOPPER_PEARSON)
     return Noisy(certify(model.layer, bounds), model.places(corpus.test_labels))

@@ -15,6 +15,7 @@ from pages.shared.downloads import csv_button
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 from pages.shared.once import once
+from pages.shared.table import PERCENT, numbers, show_table
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -57,30 +58,30 @@ def noise_view() -> None:
     )
 
 
-def _parts(found: Recorded) -> Parts:
-    pictures = found.entry.name == "pixeldp-digits"
-    parts: Parts = {"Certified accuracy": lambda: _certified(found)}
+def _parts(record: Recorded) -> Parts:
+    pictures = record.entry.name == "pixeldp-digits"
+    parts: Parts = {"Certified accuracy": lambda: _certified(record)}
     if pictures:
-        parts["Cost of a step"] = lambda: _costs(found)
+        parts["Cost of a step"] = lambda: _costs(record)
     else:
-        parts["Counted in words"] = lambda: _words(found)
-    parts["All certificates"] = lambda: _all(found)
+        parts["Counted in words"] = lambda: _words(record)
+    parts["All certificates"] = lambda: _all(record)
     return parts
 
 
-def _summary(found: Recorded, quantity: str) -> pd.DataFrame:
-    key = (found.entry.sha256, quantity)
-    return once("pixeldp", key, lambda: summary(found, quantity))
+def _summary(record: Recorded, quantity: str) -> pd.DataFrame:
+    key = (record.entry.sha256, quantity)
+    return once("pixeldp", key, lambda: summary(record, quantity))
 
 
 def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[str, str]:
-    there = [str(one) for one in dict.fromkeys(table[column]) if one not in ("", None)]
+    there = [str(name) for name in dict.fromkeys(table[column]) if name not in ("", None)]
     ordered = [name for name in titles if name in there] + [n for n in there if n not in titles]
     return {name: titles.get(name, name) for name in ordered}
 
 
-def _certified(found: Recorded) -> None:
-    table = _summary(found, "certified")
+def _certified(record: Recorded) -> None:
+    table = _summary(record, "certified")
     with st.container(horizontal=True):
         for column, title, titles, help_text in (
             ("noise", "Noise", {"gaussian": "Gaussian", "laplace": "Laplace"}, "Its kind."),
@@ -114,18 +115,19 @@ def _certified(found: Recorded) -> None:
         lines_figure(curves, "size L of the attack", "certified accuracy"),
         certified_caption(curves, f"inputs, mean over {trials} trials,", _at(curves)),
         curves,
-        f"{found.entry.name}_certified",
+        f"{record.entry.name}_certified",
     )
     note(
         "Bands are 95 % intervals of the mean over trials, each with its own training. Of each "
         "input the bounds on its votes are wrong with probability at most "
-        f"{Figures(found).option('error'):g}."
+        f"{Figures(record).option('error'):g}."
     )
 
 
 def _at(curves: pd.DataFrame) -> float:
     """A size at which the curves are apart: the first where the best has lost a quarter."""
     best = curves.groupby("x")["mean"].max()
+    # At 0 all are alike, and far out all are at 0.
     lost = best.index[best < 0.75 * best.max()]
     return float(lost[0] if len(lost) else best.index[-1])
 
@@ -137,8 +139,8 @@ def _curve(row: Mapping[Hashable, object]) -> str:
     return f"{place}, {_REGIMES.get(str(row['regime']), str(row['regime']))}"
 
 
-def _costs(found: Recorded) -> None:
-    table = costs(found)
+def _costs(record: Recorded) -> None:
+    table = costs(record)
     named = table.assign(place=[_PLACES.get(str(name), str(name)) for name in table["place"]])
     curves = pd.DataFrame(
         {
@@ -169,18 +171,14 @@ def _costs(found: Recorded) -> None:
     )
 
 
-def _words(found: Recorded) -> None:
-    table = _summary(found, "with_words")
+def _words(record: Recorded) -> None:
+    table = _summary(record, "with_words")
     shown = table[["labels", "scale", "accounting", "condition", "bound", "at", "mean", "low",
                    "high"]].rename(columns={"at": "distance of the new word"})  # fmt: skip
-    st.dataframe(
+    show_table(
         shown,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(
-            ("mean", "low", "high"), st.column_config.NumberColumn(format="percent")
-        ),
-        alt="Share of texts whose certificate covers at least one replaced word",
+        "Share of texts whose certificate covers at least one replaced word",
+        column_config=numbers(("mean", "low", "high"), PERCENT),
     )
     csv_button("Table as CSV", "noise_words", lambda: shown, key="csv_noise_words")
     near, far = (
@@ -195,7 +193,7 @@ def _words(found: Recorded) -> None:
     )
 
 
-def _all(found: Recorded) -> None:
+def _all(record: Recorded) -> None:
     quantity = choose_one(
         st.selectbox,
         "Number",
@@ -208,14 +206,16 @@ def _all(found: Recorded) -> None:
                 "median": "median certified size",
                 "sensitivity": "stretch of an attack before the noise",
             }.items()
-            if len(found.rows(name))
+            if len(record.rows(name))
         },
         "noise_number",
         width=330,
         help="Means over trials with 95 % intervals.",
     )
-    table = _summary(found, quantity).dropna(axis="columns", how="all")
+    table = _summary(record, quantity).dropna(axis="columns", how="all")
     table = table.loc[:, [name for name in table if not (table[name] == "").all()]]
     table = table.assign(scale=pd.to_numeric(table["scale"], errors="coerce"))
-    st.dataframe(table, hide_index=True, placeholder="", alt="The recorded numbers of every arm")
-    csv_button("Table as CSV", f"{found.entry.name}_{quantity}", lambda: table, key="csv_noise_all")
+    show_table(table, "The recorded numbers of every arm")
+    csv_button(
+        "Table as CSV", f"{record.entry.name}_{quantity}", lambda: table, key="csv_noise_all"
+    )

@@ -11,8 +11,7 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified_prediction import ABSTAINED, Bound, score_bounds
-from dpcore.learn.pixeldp.digits import Place, digits
-from dpcore.learn.pixeldp.digits_look import look_at
+from dpcore.learn.pixeldp.digits import Place, digits, look_at
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.picture import COLUMNS as VOTES
 from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
@@ -82,14 +81,14 @@ def _picture(noise: Noise, picture: int, label: str) -> None:
 
 
 def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
-    found = drawn(noise)
-    scores = found.scores.part([picture])
+    sampled = drawn(noise)
+    scores = sampled.scores.part([picture])
     bounds = score_bounds(scores, how.error, how.bound)
     counted = how.bound is Bound.CLOPPER_PEARSON
     values = scores.votes[0] / scores.draws if counted else scores.means[0]
     table = pd.DataFrame(
         {
-            "class": [str(one) for one in found.model.classes],
+            "class": [str(name) for name in sampled.model.classes],
             "score": values,
             "low": bounds.low[0],
             "high": bounds.high[0],
@@ -106,21 +105,21 @@ def _votes(noise: Noise, how: Bounded, picture: int, label: str) -> None:
 
 def _certificate(noise: Noise, how: Bounded, picture: int, label: str) -> str:
     """The certificate of the picture under the chosen bound, and what the other bound gives."""
-    said = []
+    lines = []
     for bound in (how.bound, _OTHER[how.bound]):
         size, tight, place = of_picture(noise, replace(how, bound=bound), picture)
         if place == ABSTAINED:
-            said.append(f"{_NAMES[bound]}: it abstains, so nothing is certified.")
+            lines.append(f"{_NAMES[bound]}: it abstains, so nothing is certified.")
             continue
         name = str(int(drawn(noise).model.classes[place]))
         right = "right" if name == label else f"wrong, it is a {label}"
-        said.append(
+        lines.append(
             f"{_NAMES[bound]}: it is read as {name} ({right}), and no attack of size up to "
             f"{_size(size)} puts another class ahead in expectation (PixelDP's condition); up to "
             f"{_size(tight)} by the tight one."
         )
-    said.append(f"Each bound, taken alone, is wrong with probability at most {how.error:g}.")
-    return "\n".join(said)
+    lines.append(f"Each bound, taken alone, is wrong with probability at most {how.error:g}.")
+    return "\n".join(lines)
 
 
 def _size(value: float) -> str:
@@ -142,23 +141,23 @@ def _growing(noise: Noise, how: Bounded, picture: int) -> None:
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()
-    said = (
+    caption = (
         f"Largest certificate: L = {best['mean']:.3g} at scale {best['x']:g}. "
         if best["mean"] > 0
         else "Nothing is certified at any scale. "
     )
     if abstaining:
         listed = ", ".join(f"{scale:g}" for scale in abstaining)
-        said += f"It abstains at scale {listed}."
+        caption += f"It abstains at scale {listed}."
     else:
-        said += "It abstains at no scale."
+        caption += "It abstains at no scale."
     st.subheader("As the noise grows", anchor=False)
     show_figure(
         lines_figure(
             table, "scale of the noise", "certified size L of this picture", logarithm=True,
             share=False,
         ),
-        said,
+        caption,
         table,
         "digits_growing",
     )  # fmt: skip

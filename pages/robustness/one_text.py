@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,13 @@ from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.substitutions import likely_words, nearest_words
 from dpcore.rewrite.checks import check_text
 from pages.robustness.words_work import CERTIFIED, NORMAL, allowed, model, read
-from pages.shared.bench import memo
+from pages.shared.fields import segments, steps
 from pages.shared.groups import START_EPSILON, group_of
-from pages.shared.messages import note, refuse
+from pages.shared.memo import session_memo
+from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import mechanisms_or_stop
 from pages.shared.slider import epsilon_slider
+from pages.shared.table import show_table
 from pages.shared.text_box import text_box
 
 if TYPE_CHECKING:
@@ -61,14 +63,11 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
         start: number of the text that a fresh visit shows.
     """
     corpus = read(words, labels)
-    source = st.segmented_control(
+    source = segments(
         "Text",
         [CORPUS, OWN],
-        default=CORPUS,
-        required=True,
-        key=f"{key}_source",
-        bind="query-params",
-        help="Your own stays in this browser session: it is not stored, not logged and not put "
+        f"{key}_source",
+        "Your own stays in this browser session: it is not stored, not logged and not put "
         "into the link.",
     )
     if source == CORPUS:
@@ -93,10 +92,7 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
             return None
         document = Document(text, bags_of([text], words), None)
     if not (document.bags.words >= 0).any():
-        st.info(
-            "The text has no word of the lexicon, so there is nothing to exchange.",
-            icon=":material/info:",
-        )
+        inform("The text has no word of the lexicon, so there is nothing to exchange.")
         return None
     return document
 
@@ -107,14 +103,11 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
     if document is None:
         return
     st.text(document.text)
-    how = st.segmented_control(
+    how = segments(
         "A word may become",
         [_NEAREST, _LIKELY],
-        default=_NEAREST,
-        required=True,
-        key="words_how",
-        bind="query-params",
-        help="The nearest words: the rules above. A mechanism: the words that it puts in a word's "
+        "words_how",
+        "The nearest words: the rules above. A mechanism: the words that it puts in a word's "
         "place with at least some probability, and all words of the text may change at once, as a "
         "private rewriting does.",
     )
@@ -122,10 +115,10 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
         if how == _NEAREST:
             table, share = _near(words, rules, document), rules.share
         else:
-            made = _likely(words, chosen, document)
-            if made is None:
+            likely = _likely(words, chosen, document)
+            if likely is None:
                 return
-            table, share = made, 1.0
+            table, share = likely, 1.0  # a private rewriting draws every word anew
         _both(words, rules, document, table, share)
     except DpcoreError as error:
         refuse("There is no certificate for this text.", error)
@@ -142,29 +135,26 @@ def _likely(
 ) -> Substitutions | None:
     (mechanism,) = mechanisms_or_stop(words, [chosen])
     if not mechanism.exact_law:
-        st.info(
+        inform(
             "Which words are likely is known exactly only where probabilities can be computed: "
-            "choose tem in the sidebar, for instance.",
-            icon=":material/info:",
+            "choose tem in the sidebar, for instance."
         )
         return None
     group = group_of(mechanism.meaning)
-    value = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
-    least = st.select_slider(
+    epsilon = epsilon_slider(group, [mechanism], start=START_EPSILON.get(group.name))
+    least = steps(
         "Allowed from probability",
         _LEAST,
-        value=0.01,
-        format_func=lambda one: f"{one:g}",
-        key="words_least",
-        bind="query-params",
-        help="A word counts as likely if the mechanism puts it there at least this often. Less "
+        0.01,
+        "words_least",
+        "A word counts as likely if the mechanism puts it there at least this often. Less "
         "allows more words, and the certificate covers more of what can happen.",
     )
-    table = _laws(mechanism, document, group.epsilon(value), least)
+    table = _laws(mechanism, document, epsilon, least)
     inside = table.all_inside(document.bags.words)
     unknown = int((document.bags.words < 0).sum())
     st.text(
-        f"{mechanism.short} at {group.reading(value)}: {table.mean_size:.3g} likely words in the "
+        f"{mechanism.short} at {group.reading(epsilon)}: {table.mean_size:.3g} likely words in the "
         f"place of a word. All words of the text stay inside their sets with probability "
         f"{inside:.3g}"
         + (f"; {unknown} words outside the vocabulary are left out." if unknown else ".")
@@ -173,12 +163,10 @@ def _likely(
 
 
 def _laws(mechanism: Mechanism, document: Document, epsilon: float, least: float) -> Substitutions:
-    held: dict[Any, Any] = st.session_state.setdefault("words_laws", {})
     key = (mechanism, epsilon, least, document.bags.words.tobytes())
-    found: Substitutions = memo(
-        held, key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
+    return session_memo(
+        "words_laws", key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
     )
-    return found
 
 
 def _both(
@@ -189,7 +177,7 @@ def _both(
     ):
         with column, st.container(border=True):
             st.markdown(f"**Classifier: {title}**")
-            _one(words, rules, document, table, share, certified=certified)
+            _worst_case(words, rules, document, table, share, certified=certified)
     note(
         "The worst text reaches the margin: no bound is involved, and a margin that is above 0 by "
         "more than rounding is a proof for every allowed text. [old → new] marks a changed word, "
@@ -198,7 +186,7 @@ def _both(
     )
 
 
-def _one(
+def _worst_case(
     words: Lexicon,
     rules: Rules,
     document: Document,
@@ -207,34 +195,32 @@ def _one(
     *,
     certified: bool,
 ) -> None:
-    made = model(words, rules, certified=certified)
+    classifier = model(words, rules, certified=certified)
     classes = read(words, rules.labels).classes
-    read_as = int(made.predict(document.bags)[0])
+    read_as = int(classifier.predict(document.bags)[0])
     label = read_as if document.label is None else document.label
-    found = certify_linear(made, document.bags, [label], table, share)
-    rival = int(found.rivals[0])
-    scores = made.scores(found.texts)[0]
+    worst = certify_linear(classifier, document.bags, [label], table, share)
+    rival = int(worst.rivals[0])
+    scores = classifier.scores(worst.texts)[0]
     attained = float(scores[label] - scores[rival])
-    before = float(made.probabilities(document.bags)[0, label])
-    after = float(made.probabilities(found.texts)[0, label])
-    st.text(marked(words, document.bags.words, found.texts.words))
+    before = float(classifier.probabilities(document.bags)[0, label])
+    after = float(classifier.probabilities(worst.texts)[0, label])
+    st.text(marked(words, document.bags.words, worst.texts.words))
     verdict = "certified: no allowed text changes the class"
-    if not found.certified[0]:
+    if not worst.certified[0]:
         verdict = "not certified: this text is read otherwise"
         if read_as != label:
             verdict = f"wrong without any change: it is read as {classes[read_as]}"
     origin = "read as" if document.label is None else "label"
     st.text(
         f"{origin} {classes[label]}: probability {before:.3f} as written, {after:.3f} in the worst "
-        f"case (against {classes[rival]}).\nSmallest margin {found.margins[0]:+.4f}; the "
+        f"case (against {classes[rival]}).\nSmallest margin {worst.margins[0]:+.4f}; the "
         f"classifier's own scores of this text differ by {attained:+.4f}.\n"
         f"{verdict[0].upper()}{verdict[1:]}."
     )
-    changes = changed_words(words, document.bags.words, found.texts.words)
+    changes = changed_words(words, document.bags.words, worst.texts.words)
     if len(changes):
-        st.dataframe(
-            changes, hide_index=True, placeholder="", alt="The words that the worst case changes"
-        )
+        show_table(changes, "The words that the worst case changes")
 
 
 def marked(words: Lexicon, old: np.ndarray, new: np.ndarray) -> str:

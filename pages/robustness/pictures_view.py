@@ -28,12 +28,12 @@ from pages.robustness.pictures_work import (
 from pages.robustness.renyi_view import renyi_view
 from pages.robustness.reproducing import computed_now, digits_command
 from pages.robustness.slides_view import slides_view
+from pages.shared.fields import choose_seed, pick
 from pages.shared.figure import show_figure
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
 from pages.shared.reproducing import link_and_command
-from pages.shared.seed import choose_seed
 from pages.shared.tabs import tabs
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def _board() -> None:
     noise, how = _controls()
     try:
         if not is_drawn(noise):
-            reporter = Reporter("Training, then drawing noise")
-            with st.spinner("Training a classifier of digits under this noise…"):
-                drawn(noise, reporter.progress)
-            reporter.close()
+            with (
+                Reporter("Training, then drawing noise") as progress,
+                st.spinner("Training a classifier of digits under this noise…"),
+            ):
+                drawn(noise, progress)
         table = accuracy_table(noise, how)
     except DpcoreError as error:
         refuse("The digits cannot be shown.", error)
@@ -83,44 +84,41 @@ def _board() -> None:
     views = {
         "All pictures": lambda: _all_pictures(noise, how, table),
         "One picture": lambda: one_picture(noise, how),
-        "The slides' condition": lambda: slides_view(),
-        "Robust is private": lambda: renyi_view(),
+        "The slides' condition": slides_view,
+        "Robust is private": renyi_view,
     }
     tabs(views, _DRAWN)
 
 
 def _controls() -> tuple[Noise, Bounded]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = st.selectbox(
+        place = pick(
             "Noise stands",
-            list(PLACES),
-            key="digits_place",
-            bind="query-params",
-            width=220,
-            help="In the picture: on the pixels. After the first layer: on the 32 units of a small "
+            PLACES,
+            "digits_place",
+            "In the picture: on the pixels. After the first layer: on the 32 units of a small "
             "network, before they are rectified. In an auto-encoder: on the code of a linear one "
             "(principal components) that was trained apart. The largest stretch of what stands "
             "before the noise is computed, and the noise grows with it.",
+            width=220,
         )
-        accounting = st.selectbox(
+        accounting = pick(
             "Which noise",
-            list(NOISES),
-            key="digits_noise",
-            bind="query-params",
-            width=200,
-            help="Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
+            NOISES,
+            "digits_noise",
+            "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
             "Gaussian, classical: the same noise under the theorem of 2014, which proves less. "
             "Laplace: attacks are then measured by the sum of the changes of all pixels, for "
             "Gaussian noise by their Euclidean length.",
+            width=200,
         )
-        bound = st.selectbox(
+        bound = pick(
             "Votes bounded by",
-            list(BOUNDS),
-            key="digits_bound",
-            bind="query-params",
-            width=190,
-            help="Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
+            BOUNDS,
+            "digits_bound",
+            "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
             "probability, as PixelDP does it; usually wider, but for any scores in [0, 1].",
+            width=190,
         )
         error = st.selectbox(
             "Wrong with probability",
@@ -160,37 +158,37 @@ def _controls() -> tuple[Noise, Bounded]:
 
 
 def _all_pictures(noise: Noise, how: Bounded, table: pd.DataFrame) -> None:
-    found, layer = certified(noise, how), drawn(noise).model.layer
-    shown = table
+    certificates, layer = certified(noise, how), drawn(noise).model.layer
+    shown, count = table, len(certificates.classes)
     if noise.accounting is Accounting.LAPLACE:
         shown = table[table["curve"] != SLIDES]
     sizes = table["x"].unique()
-    at = float(sizes[len(sizes) // 4])
+    size = float(sizes[len(sizes) // 4])
     norm = "sum of all changes" if noise.accounting is Accounting.LAPLACE else "Euclidean length"
-    caption = certified_caption(shown, f"{len(found.classes)} pictures", at)
+    caption = certified_caption(shown, f"{count} pictures", size)
     show_figure(
         lines_figure(shown, f"size L of the attack ({norm})", "accuracy that is certain"),
         caption,
         shown,
         "digits_accuracy",
     )
-    abstained = int((found.classes == ABSTAINED).sum())
-    largest = float(found.sizes.max())
+    abstained = int((certificates.classes == ABSTAINED).sum())
+    largest = float(certificates.sizes.max())
     reach = "any size" if math.isinf(largest) else f"{largest:.3g}"
     st.text(
-        f"It abstains on {abstained} of {len(found.classes)} pictures, which counts as wrong. "
-        f"Largest certified L: {reach} by PixelDP's condition, {found.tight.max():.3g} tight. The "
-        f"layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise has scale "
-        f"{layer.scale:.4g}. The certificate of one picture is wrong with probability at most "
-        f"{how.error:g}, so that of the {len(found.classes)} at most "
-        f"{how.error * len(found.classes):.3g} are expected to be."
+        f"It abstains on {abstained} of {count} pictures, which counts as wrong. "
+        f"Largest certified L: {reach} by PixelDP's condition, {certificates.tight.max():.3g} "
+        f"tight. The layer stretches an attack by at most {layer.sensitivity:.4g}, so the noise "
+        f"has scale {layer.scale:.4g}. The certificate of one picture is wrong with probability "
+        f"at most {how.error:g}, so that of the {count} at most "
+        f"{how.error * count:.3g} are expected to be."
     )
     if noise.accounting is Accounting.LAPLACE:
         note(
             "Laplace noise has δ = 0, so the slides' condition is PixelDP's here and is not drawn."
         )
     else:
-        beyond = found.slides > found.tight
+        beyond = certificates.slides > certificates.tight
         note(
             f"**The slides' line is no certificate**: on {int(beyond.sum())} pictures it claims "
             "more than the tight line, which no true statement from these bounds can pass. The "

@@ -109,8 +109,8 @@ def certified(noise: Noise, how: Bounded) -> Certified:
     """Predictions of all test pictures with their certificates."""
 
     def compute() -> Certified:
-        found = drawn(noise)
-        return certify(found.model.layer, score_bounds(found.scores, how.error, how.bound))
+        sampled = drawn(noise)
+        return certify(sampled.model.layer, score_bounds(sampled.scores, how.error, how.bound))
 
     return once("digits certified", (noise, how), compute)
 
@@ -119,10 +119,11 @@ def of_picture(noise: Noise, how: Bounded, picture: int) -> tuple[float, float, 
     """PixelDP's size, the tight one and the predicted place of one picture, without the others."""
 
     def compute() -> tuple[float, float, int]:
-        found = drawn(noise)
-        scores = found.scores.part([picture])
-        one = certify(found.model.layer, score_bounds(scores, how.error, how.bound))
-        return float(one.sizes[0]), float(one.tight[0]), int(one.classes[0])
+        sampled = drawn(noise)
+        bounds = score_bounds(sampled.scores.part([picture]), how.error, how.bound)
+        certificate = certify(sampled.model.layer, bounds)
+        sizes, tight, classes = certificate.sizes, certificate.tight, certificate.classes
+        return float(sizes[0]), float(tight[0]), int(classes[0])
 
     return once("digits picture", (noise, how, picture), compute, 5_000)
 
@@ -136,19 +137,19 @@ def accuracy_table(noise: Noise, how: Bounded) -> pd.DataFrame:
     """Certified accuracy against the size of the attack: for `dpcore.plots.robust.shares`."""
 
     def compute() -> pd.DataFrame:
-        found, truth = certified(noise, how), labels(noise)
+        certificates, truth = certified(noise, how), labels(noise)
         radii = once(
             "digits ordinary",
             noise.accounting.norm,
             lambda: ordinary_radii(digits(), noise.accounting.norm),
         )
-        top = max(float(found.tight.max()), noise.scale)
+        top = max(float(certificates.tight.max()), noise.scale)
         sizes = np.linspace(0.0, top, _STEPS + 1).round(6)
         curves = {
-            PROVED: certified_accuracy(found, truth, sizes, found.sizes),
-            TIGHT: certified_accuracy(found, truth, sizes, found.tight),
+            PROVED: certified_accuracy(certificates, truth, sizes, certificates.sizes),
+            TIGHT: certified_accuracy(certificates, truth, sizes, certificates.tight),
             ORDINARY: (radii >= sizes[:, None]).mean(axis=1),
-            SLIDES: certified_accuracy(found, truth, sizes, found.slides),
+            SLIDES: certified_accuracy(certificates, truth, sizes, certificates.slides),
         }
         return pd.concat(
             [

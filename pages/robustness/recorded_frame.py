@@ -10,10 +10,10 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.recorded import read_bundled
 from pages.robustness.reproducing import recorded_mark
-from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
 from pages.shared.recorded import made_view, papers_view, recorded, recorded_footer
+from pages.shared.reproducing import show_link
 from pages.shared.tabs import tabs
 from pages.utility.linking import choose_one
 
@@ -41,7 +41,7 @@ def recorded_view(
         oneself: how a person makes the like, fixed Markdown of ours.
     """
     try:
-        there = {one.name: one.title for one in read_bundled()}
+        there = {entry.name: entry.title for entry in read_bundled()}
         titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
         if not titles:
             raise StudyError(
@@ -56,29 +56,28 @@ def recorded_view(
                 f"{field}_record",
                 help="Measured beforehand; nothing is computed when you look at it.",
             )
-        found = recorded(name)
+        record = recorded(name)
     except DpcoreError as error:
         refuse("The record could not be read; the views that are computed now work.", error)
         return
-    entry = found.entry
+    entry = record.entry
     recorded_mark(entry.date)
     source = f" To be compared with {entry.source}." if entry.source else ""
     note(f"{entry.sizes}{source} Seeds: {', '.join(str(s) for s in entry.plan['seeds'])}.")
-    views = parts(found)
+    views = parts(record)
     if entry.source:
-        views |= {"Paper against ours": lambda: papers_view(found)}
-    views |= {"Link and command": lambda: _made(found, oneself)}
+        views |= {"Paper against ours": lambda: papers_view(record)}
+    views |= {"Link and command": lambda: _made(record, oneself)}
     try:
         tabs(views, f"{field}_part")
     except DpcoreError as error:
         refuse("This part cannot be shown.", error)
-    recorded_footer(found)
+    recorded_footer(record)
 
 
-def _made(found: Recorded, oneself: str) -> None:
-    st.subheader("Link", anchor=False)
-    st.code(link.permalink(), language=None, wrap_lines=True)
-    made_view(found)
-    csv_button("All numbers as CSV", found.entry.name, lambda: found.table, key="csv_robust_all")
+def _made(record: Recorded, oneself: str) -> None:
+    show_link()
+    made_view(record)
+    csv_button("All numbers as CSV", record.entry.name, lambda: record.table, key="csv_robust_all")
     st.subheader("Do it yourself", anchor=False)
     note(oneself)

@@ -10,7 +10,9 @@ import streamlit as st
 
 from dpcore.learn.renyi import example
 from pages.shared.downloads import csv_button
+from pages.shared.fields import segments
 from pages.shared.messages import note
+from pages.shared.table import numbers, show_table
 
 _PRIORS = {
     "only the first two occur": (0.5, 0.5, 0.0, 0.0),
@@ -21,16 +23,13 @@ _ORDERS = (1.0, 2.0, 5.0, 20.0, math.inf)
 
 def renyi_view() -> None:
     """Draw the example, and the two ε side by side."""
-    chosen = st.segmented_control(
+    chosen = segments(
         "Inputs that occur",
-        list(_PRIORS),
-        default=next(iter(_PRIORS)),
-        required=True,
-        key="renyi_prior",
-        bind="query-params",
-        help="The law of inputs under which a classifier is called robust.",
+        _PRIORS,
+        "renyi_prior",
+        "The law of inputs under which a classifier is called robust.",
     )
-    made = example(_PRIORS[chosen])
+    inputs = example(_PRIORS[chosen])
     st.markdown(
         "A random classifier is **robust** if an attack within reach moves its answer by a Rényi "
         "divergence of at most ε, for almost every input that occurs. It is **private**, in "
@@ -41,15 +40,15 @@ def renyi_view() -> None:
     laws = pd.DataFrame(
         {
             "input": [1, 2, 3, 4],
-            "occurs with probability": made.prior,
-            "answers yes with probability": made.laws[:, 0],
+            "occurs with probability": inputs.prior,
+            "answers yes with probability": inputs.laws[:, 0],
         }
     )
     orders = pd.DataFrame(
         {
             "order λ": ["∞" if math.isinf(order) else f"{order:g}" for order in _ORDERS],
-            "ε, robust": [made.robust_epsilon(order, 1.0) for order in _ORDERS],
-            "ε, private": [made.private_epsilon(order, 1.0) for order in _ORDERS],
+            "ε, robust": [inputs.robust_epsilon(order, 1.0) for order in _ORDERS],
+            "ε, private": [inputs.private_epsilon(order, 1.0) for order in _ORDERS],
         }
     )
     left, right = st.columns(2)
@@ -58,7 +57,7 @@ def renyi_view() -> None:
     with right:
         _table(orders, "renyi_orders", "The two values of ε at every order")
     robust, private = orders["ε, robust"].to_numpy(), orders["ε, private"].to_numpy()
-    failing = made.failing(2.0, 1.0, float(robust[1]))
+    failing = inputs.failing(2.0, 1.0, float(robust[1]))
     if np.allclose(robust, private):
         st.text("Every input occurs, and the two are one number at every order: robust is private.")
     else:
@@ -74,13 +73,5 @@ def renyi_view() -> None:
 
 
 def _table(table: pd.DataFrame, name: str, alt: str) -> None:
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(
-            list(table.columns[1:]), st.column_config.NumberColumn(format="%.4g")
-        ),
-        alt=alt,
-    )
+    show_table(table, alt, column_config=numbers(table.columns[1:]))
     csv_button("Table as CSV", name, lambda: table, key=f"csv_{name}")

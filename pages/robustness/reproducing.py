@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.robustness.victims import NETWORKS
+from pages.shared.reproducing import command_line, mechanism_words
 
 if TYPE_CHECKING:
     from dpcore.study.recorded import Recorded
@@ -30,18 +30,17 @@ def recorded_mark(date: str) -> None:
     st.badge(f"recorded {date}", icon=":material/inventory_2:", color="gray")
 
 
-def seeds(found: Recorded) -> str:
+def seeds(record: Recorded) -> str:
     """Over how many seeds a mean is, in words."""
-    count = len(found.entry.plan["seeds"])
+    count = len(record.entry.plan["seeds"])
     return "one seed" if count == 1 else f"mean over {count} seeds"
 
 
 def digits_command(noise: Noise, how: Bounded) -> str:
     """The command of the view of pictures."""
-    return (
-        f"python -m dpcore robust digits --noise {noise.accounting} --scale {noise.scale:g} "
-        f"--place {noise.place} --draws {noise.draws} --error {how.error:g} --seed {noise.seed}"
-    )
+    words = ["--noise", noise.accounting, "--scale", f"{noise.scale:g}", "--place", noise.place]
+    words += ["--draws", str(noise.draws), "--error", f"{how.error:g}", "--seed", str(noise.seed)]
+    return command_line("robust", "digits", *words)
 
 
 def certify_command(rules: Rules, lexicon: str) -> str:
@@ -51,10 +50,9 @@ def certify_command(rules: Rules, lexicon: str) -> str:
         rules: what may change, and the training.
         lexicon: its name in the catalogue.
     """
-    return (
-        f"python -m dpcore robust certify --labels {rules.labels} --neighbours {rules.neighbours} "
-        f"--share {rules.share:g} --robust {rules.robust:g} --lexicon {shlex.quote(lexicon)}"
-    )
+    words = ["--labels", rules.labels, "--neighbours", str(rules.neighbours)]
+    words += ["--share", f"{rules.share:g}", "--robust", f"{rules.robust:g}", "--lexicon", lexicon]
+    return command_line("robust", "certify", *words)
 
 
 def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
@@ -68,14 +66,10 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
     mechanism, settings = hunt.mechanism, hunt.settings
     if mechanism is None:
         raise ValueError("an attack without a mechanism has no command")
-    defaults = mechanism.parameters()
-    words = ["python", "-m", "dpcore", "robust", "attack", "--text", text]
+    words = ["robust", "attack", "--text", text]
     if hunt.victim in NETWORKS:
         words += ["--checkpoint", NETWORKS[hunt.victim]]
     words += ["--labels", hunt.rules.labels, "--share", f"{settings.share:g}"]
     words += ["--population", str(settings.population), "--generations", str(settings.generations)]
-    words += ["--mechanism", mechanism.key, "--epsilon", repr(hunt.epsilon)]
-    for name, value in mechanism.settings().items():
-        if value != defaults[name]["default"]:
-            words += ["--set", f"{name}={value}"]
-    return shlex.join([*words, "--lexicon", lexicon, "--seed", str(hunt.seed)])
+    words += mechanism_words(mechanism, hunt.epsilon)
+    return command_line(*words, "--lexicon", lexicon, "--seed", str(hunt.seed))

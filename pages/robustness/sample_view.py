@@ -11,16 +11,19 @@ from dpcore.errors import DpcoreError
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from pages.robustness.attack_work import trial
 from pages.robustness.victims import NETWORKS
+from pages.shared.fields import segments
 from pages.shared.figure import show_figure
 from pages.shared.groups import group_of
+from pages.shared.memo import memo
 from pages.shared.messages import note, refuse
 from pages.shared.progress import Reporter
+from pages.shared.table import PERCENT, numbers, show_table
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
     from pages.robustness.attack_work import Hunt, Trial
 
-_ASKED, _HELD = "sample_asked", "sample_runs"
+_ASKED, _RUNS = "sample_asked", "sample_runs"
 _SIZES = (10, 25, 50, 100, 200)
 _MOST = 40  # runs that are kept
 
@@ -28,16 +31,14 @@ _MOST = 40  # runs that are kept
 def sample_view(words: Lexicon, hunt: Hunt) -> None:
     """Draw the size, the button, and the runs of this session."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        count = st.segmented_control(
+        count = segments(
             "Texts that are attacked",
             _SIZES,
-            default=25,
-            required=True,
-            format_func=str,
-            key="sample_size",
-            bind="query-params",
-            help="Spread over the 432 test texts. The laws of their words take most of the time: "
+            "sample_size",
+            "Spread over the 432 test texts. The laws of their words take most of the time: "
             "about a hundredth of a second a word under tem.",
+            start=25,
+            format_func=str,
         )
         st.button(
             "Attack the sample",
@@ -47,36 +48,30 @@ def sample_view(words: Lexicon, hunt: Hunt) -> None:
             help="With the classifier, words and settings above. Runs stay below until the session "
             "ends, so that another ε or classifier can be compared.",
         )
-    held: dict[Any, tuple[Hunt, Trial]] = st.session_state.setdefault(_HELD, {})
+    runs: dict[Any, tuple[Hunt, Trial]] = st.session_state.setdefault(_RUNS, {})
     if st.session_state.pop(_ASKED, False):
-        _run(words, hunt, count, held)
-    if not held:
+        _run(words, hunt, count, runs)
+    if not runs:
         note("Nothing has been attacked yet.")
         return
-    _runs(held)
+    _runs(runs)
 
 
-def _run(words: Lexicon, hunt: Hunt, count: int, held: dict[Any, tuple[Hunt, Trial]]) -> None:
+def _run(words: Lexicon, hunt: Hunt, count: int, runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     key = (hunt, words.fingerprint, count)
-    if key in held:
-        held[key] = held.pop(key)  # the last one is described
+    if key in runs:
+        runs[key] = runs.pop(key)  # the last one is described
         return
-    reporter = Reporter("Attacking texts", stop="sample_stop")
     try:
-        found = trial(words, hunt, count, reporter.progress)
+        with Reporter("Attacking texts", stop="sample_stop") as progress:
+            memo(runs, key, lambda: (hunt, trial(words, hunt, count, progress)), _MOST)
     except DpcoreError as error:
         refuse("The sample cannot be attacked.", error)
-        return
-    finally:
-        reporter.close()
-    while len(held) >= _MOST:
-        held.pop(next(iter(held)))
-    held[key] = (hunt, found)
 
 
-def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
+def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     rows = []
-    for hunt, one in held.values():
+    for hunt, done in runs.values():
         mechanism = hunt.mechanism
         rows.append(
             {
@@ -89,12 +84,12 @@ def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
                 "may change": hunt.settings.share,
                 "population": hunt.settings.population,
                 "generations": hunt.settings.generations,
-                "texts": one.found.documents,
-                "before": one.found.clean,
-                "after": one.found.accuracy,
-                "from": one.found.low,
-                "to": one.found.high,
-                "certified": one.certified,
+                "texts": done.accuracy.documents,
+                "before": done.accuracy.clean,
+                "after": done.accuracy.accuracy,
+                "from": done.accuracy.low,
+                "to": done.accuracy.high,
+                "certified": done.certified,
             }
         )
     table = pd.DataFrame(rows)
@@ -113,17 +108,12 @@ def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
         f"{last['after']:.1%} after the attack (95 % interval over such texts {last['from']:.1%} "
         f"to {last['to']:.1%})." + sure
     )
-    _against_epsilon(held)
+    _against_epsilon(runs)
     shares = ("may change", "before", "after", "from", "to", "certified")
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
-        placeholder="",
-        column_config={
-            **dict.fromkeys(shares, st.column_config.NumberColumn(format="percent")),
-            "ε": st.column_config.NumberColumn(format="%.4g"),
-        },
-        alt="The runs of this session: what was attacked, and the accuracy before and after",
+        "The runs of this session: what was attacked, and the accuracy before and after",
+        column_config={**numbers(shares, PERCENT), **numbers(["ε"])},
     )
     note(
         "Adversarial accuracy is an upper bound: a better attack may get below it. The interval is "
@@ -131,27 +121,27 @@ def _runs(held: dict[Any, tuple[Hunt, Trial]]) -> None:
     )
 
 
-def _against_epsilon(held: dict[Any, tuple[Hunt, Trial]]) -> None:
+def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     """Runs that differ in ε alone, as a curve with intervals."""
-    (last, done) = list(held.values())[-1]
+    (last, done) = list(runs.values())[-1]
     if last.mechanism is None:
         return
     same = [
-        (hunt.epsilon, one.found)
-        for hunt, one in held.values()
+        (hunt.epsilon, other.accuracy)
+        for hunt, other in runs.values()
         if hunt.mechanism == last.mechanism
         and (hunt.rules, hunt.victim, hunt.settings, hunt.seed)
         == (last.rules, last.victim, last.settings, last.seed)
-        and one.found.documents == done.found.documents
+        and other.accuracy.documents == done.accuracy.documents
     ]
     if len({epsilon for epsilon, _ in same}) < 2:
         note("Attack the sample at another ε as well, and the two are drawn as a curve.")
         return
     rows: list[tuple[str, float, float, float | None, float | None]] = [
-        ("after the attack", epsilon, one.accuracy, one.low, one.high)
-        for epsilon, one in sorted(same, key=lambda pair: pair[0])
+        ("after the attack", epsilon, run.accuracy, run.low, run.high)
+        for epsilon, run in sorted(same, key=lambda pair: pair[0])
     ]
-    rows += [("before", epsilon, one.clean, None, None) for epsilon, one in sorted(
+    rows += [("before", epsilon, run.clean, None, None) for epsilon, run in sorted(
         same, key=lambda pair: pair[0]
     )]  # fmt: skip
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"low": float, "high": float})
@@ -159,8 +149,8 @@ def _against_epsilon(held: dict[Any, tuple[Hunt, Trial]]) -> None:
     show_figure(
         lines_figure(table, group_of(last.mechanism.meaning).title, "accuracy", logarithm=True),
         f"Accuracy after the attack is lowest, {after.min():.1%}, at ε = {after.idxmin():.4g} and "
-        f"highest, {after.max():.1%}, at ε = {after.idxmax():.4g}; {done.found.documents} texts, "
-        "bands are 95 % intervals.",
+        f"highest, {after.max():.1%}, at ε = {after.idxmax():.4g}; {done.accuracy.documents} "
+        "texts, bands are 95 % intervals.",
         table,
         "sample_epsilon",
     )

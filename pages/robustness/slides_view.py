@@ -10,7 +10,9 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.papers.lecuyer2019.claims import largest_margin
 from pages.shared.downloads import csv_button
+from pages.shared.fields import steps
 from pages.shared.messages import note, refuse
+from pages.shared.table import numbers, show_table
 
 _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0)
 _DELTAS = (0.01, 0.02, 0.05, 0.1)
@@ -20,23 +22,19 @@ _POSITIVE = 1e-9
 def slides_view() -> None:
     """Draw both conditions, the counterexample of one and the proof of the other."""
     with st.container(horizontal=True):
-        epsilon = st.select_slider(
+        epsilon = steps(
             "ε of the noise layer",
             _EPSILONS,
-            value=1.0,
-            format_func=lambda value: f"{value:g}",
-            key="slides_epsilon",
-            bind="query-params",
-            help="The classifier is (ε, δ)-private towards attacks up to L.",
+            1.0,
+            "slides_epsilon",
+            "The classifier is (ε, δ)-private towards attacks up to L.",
         )
-        delta = st.select_slider(
+        delta = steps(
             "δ of the noise layer",
             _DELTAS,
-            value=0.05,
-            format_func=lambda value: f"{value:g}",
-            key="slides_delta",
-            bind="query-params",
-            help="The second number of the promise.",
+            0.05,
+            "slides_delta",
+            "The second number of the promise.",
         )
     try:
         wrong = largest_margin(epsilon, delta, 1.0 + epsilon)
@@ -50,7 +48,7 @@ def slides_view() -> None:
         "for each other and where k is **not** ahead at x′, a linear program looks for the one "
         "that satisfies the condition at x by most:"
     )
-    _found(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
+    _outcome(f"The slides' condition, (1 + ε)·δ = {(1 + epsilon) * delta:.4g}", wrong.margin)
     table = pd.DataFrame(
         {
             "class": ["k", "i", "another"],
@@ -58,14 +56,10 @@ def slides_view() -> None:
             "at x′, an attack away": wrong.second,
         }
     )
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(
-            table.columns[1:], st.column_config.NumberColumn(format="%.4g")
-        ),
-        alt="The predictions of the counterexample at x and at x′",
+        "The predictions of the counterexample at x and at x′",
+        column_config=numbers(table.columns[1:]),
     )
     csv_button("Counterexample as CSV", "slides", lambda: table, key="csv_slides")
     st.text(
@@ -75,7 +69,7 @@ def slides_view() -> None:
         f"{(1 + epsilon) * delta:.4f}; at x′ class k has {wrong.second[0]:.4f} and class i "
         f"{wrong.second[1]:.4f}."
     )
-    _found(
+    _outcome(
         f"PixelDP's condition, (1 + e^ε)·δ = {(1 + math.exp(epsilon)) * delta:.4g}", right.margin
     )
     note(
@@ -84,7 +78,7 @@ def slides_view() -> None:
     )
 
 
-def _found(title: str, margin: float) -> None:
+def _outcome(title: str, margin: float) -> None:
     if margin > _POSITIVE:
         st.warning(
             f"{title}: refuted. It holds by {margin:.4g} where class k is not ahead.",

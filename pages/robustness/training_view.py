@@ -14,6 +14,7 @@ from dpcore.study.robust_curves import constant_line, training_curves
 from pages.robustness.recorded_frame import recorded_view
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
+from pages.shared.table import PERCENT, numbers, show_table
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -48,20 +49,20 @@ def training_view() -> None:
     )
 
 
-def _parts(found: Recorded) -> Parts:
+def _parts(record: Recorded) -> Parts:
     return {
-        "Accuracy against ε": lambda: _curves(found),
-        "All numbers": lambda: _numbers(found),
+        "Accuracy against ε": lambda: _curves(record),
+        "All numbers": lambda: _numbers(record),
     }
 
 
-def _mechanisms(found: Recorded) -> list[str]:
-    there = set(found.table["label"])
+def _mechanisms(record: Recorded) -> list[str]:
+    there = set(record.table["label"])
     return [name for name in _FIRST if name in there]
 
 
-def _curves(found: Recorded) -> None:
-    names = _mechanisms(found)
+def _curves(record: Recorded) -> None:
+    names = _mechanisms(record)
     with st.container(horizontal=True):
         mechanism = choose_one(
             st.selectbox,
@@ -80,12 +81,12 @@ def _curves(found: Recorded) -> None:
             help="After an attack: share of texts that stay right. Certified: share that no "
             "substitution of the lists can change, whatever an attack tries.",
         )
-    table = training_curves(found, mechanism, measured)
+    table = training_curves(record, mechanism, measured)
     if not len(table):
         note("This was not measured for this mechanism.")
         return
     if measured != "certified":
-        table = pd.concat((table, constant_line(found, table)), ignore_index=True)
+        table = pd.concat((table, constant_line(record, table)), ignore_index=True)
     axis = SCALES[resolve(mechanism).meaning].axis
     unit = "ln ε" if axis.startswith("ln") else "ε"
     logarithm = unit == "ε"
@@ -93,7 +94,7 @@ def _curves(found: Recorded) -> None:
         lines_figure(table, axis, "accuracy", logarithm=logarithm),
         ends_caption(table, f"Accuracy {_MEASURED[measured]}", unit),
         table,
-        f"{found.entry.name}_{mechanism}_{measured}",
+        f"{record.entry.name}_{mechanism}_{measured}",
     )
     note(
         "Bands are 95 % intervals over the attacked texts, where a record has them; these are few, "
@@ -104,25 +105,21 @@ def _curves(found: Recorded) -> None:
     )
 
 
-def _numbers(found: Recorded) -> None:
+def _numbers(record: Recorded) -> None:
     """One table a mechanism: every training and every measure at every ε."""
-    for mechanism in _mechanisms(found):
+    for mechanism in _mechanisms(record):
         st.subheader(resolve(mechanism).title, anchor=False)
         parts = []
         for measured, title in _MEASURED.items():
-            table = training_curves(found, mechanism, measured)
+            table = training_curves(record, mechanism, measured)
             parts.append(table.assign(accuracy=title))
         table = pd.concat(parts, ignore_index=True)
         wide = table.pivot_table(
             index=["accuracy", "curve"], columns="x", values="mean", sort=False
         ).reset_index()
         wide.columns = [str(name) if isinstance(name, str) else f"{name:.4g}" for name in wide]
-        st.dataframe(
+        show_table(
             wide.rename(columns={"curve": "training"}),
-            hide_index=True,
-            placeholder="",
-            column_config=dict.fromkeys(
-                wide.columns[2:], st.column_config.NumberColumn(format="percent")
-            ),
-            alt=f"Accuracy of each training at every ε of {mechanism}",
+            f"Accuracy of each training at every ε of {mechanism}",
+            column_config=numbers(wide.columns[2:], PERCENT),
         )

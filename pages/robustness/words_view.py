@@ -22,6 +22,7 @@ from pages.robustness.words_work import (
     share_table,
 )
 from pages.shared import link
+from pages.shared.fields import segments, steps
 from pages.shared.figure import show_figure
 from pages.shared.footer import footer
 from pages.shared.messages import note, refuse
@@ -91,46 +92,38 @@ def choose_rules() -> Rules:
     """Draw the choice of labels, substitutions and training."""
     usual = Rules()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        labels = st.segmented_control(
+        labels = segments(
             "Labels",
             LABELS,
-            default=usual.labels,
-            required=True,
-            key="words_labels",
-            bind="query-params",
-            help="Sentiment: negative or positive. Topic: one of six.",
+            "words_labels",
+            "Sentiment: negative or positive. Topic: one of six.",
+            start=usual.labels,
         )
-        neighbours = st.segmented_control(
+        neighbours = segments(
             "A word may become one of its nearest",
             _NEIGHBOURS,
-            default=usual.neighbours,
-            required=True,
-            format_func=str,
-            key="words_neighbours",
-            bind="query-params",
-            help="k: by exact Euclidean distance in the lexicon. The nearest words of “good” hold "
+            "words_neighbours",
+            "k: by exact Euclidean distance in the lexicon. The nearest words of “good” hold "
             "“bad” as well: that is what makes this hard.",
+            start=usual.neighbours,
+            format_func=str,
         )
-        share = st.segmented_control(
+        share = segments(
             "Share of words that may change",
             _SHARES,
-            default=usual.share,
-            required=True,
+            "words_share",
+            "Rounded down, but at least one word of a text.",
+            start=usual.share,
             format_func=lambda value: f"{value:.0%}",
-            key="words_share",
-            bind="query-params",
-            help="Rounded down, but at least one word of a text.",
         )
-        robust = st.select_slider(
+        robust = steps(
             "Weight of the worst case",
             _ROBUST,
-            value=usual.robust,
-            format_func=lambda value: f"{value:g}",
-            key="words_robust",
-            bind="query-params",
-            width=220,
-            help="In certified training: 1 minimises the loss of the worst allowed text alone, "
+            usual.robust,
+            "words_robust",
+            "In certified training: 1 minimises the loss of the worst allowed text alone, "
             "less mixes in the loss of the text as it is. Normal training has weight 0.",
+            width=220,
         )
     return Rules(labels, neighbours, share, robust)
 
@@ -143,13 +136,14 @@ def prepare(words: Lexicon, rules: Rules) -> None:
     """
     if ready(words, rules):
         return
-    reporter = Reporter("Certified training")
-    with st.spinner("Reading the corpus, finding neighbours, training…"):
+    with (
+        Reporter("Certified training") as progress,
+        st.spinner("Reading the corpus, finding neighbours, training…"),
+    ):
         read(words, rules.labels)
-        near(words, reporter.progress)
+        near(words, progress)
         for certified in (False, True):
-            model(words, rules, certified=certified, progress=reporter.progress)
-    reporter.close()
+            model(words, rules, certified=certified, progress=progress)
 
 
 def _all_texts(words: Lexicon, rules: Rules, name: str) -> None:

@@ -70,10 +70,10 @@ def read(words: Lexicon, labels: str) -> Read:
         parts = []
         for split in ("train", "test"):
             part = teaching_corpus().part(split)
-            found = LabelledTexts.of(part.texts, part.labels(labels))
-            parts.append((bags_of(found.texts, words), found))
-        (train, one), (test, two) = parts
-        return Read(train, one.labels, test, two.labels, one.classes, tuple(two.texts))
+            texts = LabelledTexts.of(part.texts, part.labels(labels))
+            parts.append((bags_of(texts.texts, words), texts))
+        (train, learned), (test, asked) = parts
+        return Read(train, learned.labels, test, asked.labels, learned.classes, tuple(asked.texts))
 
     return once("corpus", (words.fingerprint, labels), compute)
 
@@ -106,17 +106,16 @@ def model(
         corpus = read(words, rules.labels)
         table = allowed(words, rules.neighbours)
         with one_thread():
-            found = train_linear(
+            return train_linear(
                 settings, corpus.train, corpus.train_labels, words.vectors, table, progress
-            )
-        return found.model
+            ).model
 
     return once("linear", _key(words, rules, certified), compute)
 
 
 def ready(words: Lexicon, rules: Rules) -> bool:
     """Whether both classifiers are only look-ups."""
-    return all(is_there("linear", _key(words, rules, one)) for one in (False, True))
+    return all(is_there("linear", _key(words, rules, certified)) for certified in (False, True))
 
 
 def _key(words: Lexicon, rules: Rules, certified: bool) -> tuple[object, ...]:
@@ -128,9 +127,13 @@ def worst(words: Lexicon, rules: Rules, *, certified: bool) -> Worst:
 
     def compute() -> Worst:
         corpus = read(words, rules.labels)
-        made = model(words, rules, certified=certified)
+        classifier = model(words, rules, certified=certified)
         return certify_linear(
-            made, corpus.test, corpus.test_labels, allowed(words, rules.neighbours), rules.share
+            classifier,
+            corpus.test,
+            corpus.test_labels,
+            allowed(words, rules.neighbours),
+            rules.share,
         )
 
     return once("worst texts", (words.fingerprint, rules, certified), compute)
@@ -143,9 +146,9 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
         corpus, table = read(words, rules.labels), allowed(words, rules.neighbours)
         rows = []
         for name, certified in ((NORMAL, False), (CERTIFIED, True)):
-            made = model(words, rules, certified=certified)
+            classifier = model(words, rules, certified=certified)
             rows += [
-                (name, share, _certain(made, corpus, table, share))
+                (name, share, _certain(classifier, corpus, table, share))
                 for share in sorted({*_SHARES, rules.share})
             ]
         return pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
@@ -153,8 +156,8 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
     return once("shares", (words.fingerprint, rules), compute)
 
 
-def _certain(made: LinearModel, corpus: Read, table: Substitutions, share: float) -> float:
+def _certain(classifier: LinearModel, corpus: Read, table: Substitutions, share: float) -> float:
     """Certified accuracy; without any change it is the accuracy, ties decided as in prediction."""
     if share == 0:
-        return made.accuracy(corpus.test, corpus.test_labels)
-    return certify_linear(made, corpus.test, corpus.test_labels, table, share).accuracy
+        return classifier.accuracy(corpus.test, corpus.test_labels)
+    return certify_linear(classifier, corpus.test, corpus.test_labels, table, share).accuracy

@@ -56,15 +56,15 @@ def reading_aids(page: str) -> None:
 
 def _explanations(page: str) -> None:
     for key in BY_PAGE.get(page, ()):
-        one = step(key)
+        explained = step(key)
         with st.container(border=True):
-            st.markdown(f"**{one.title}**")
-            st.markdown(one.story)
+            st.markdown(f"**{explained.title}**")
+            st.markdown(explained.story)
             with st.expander("The formula"):
-                st.markdown(one.formula)
+                st.markdown(explained.formula)
             st.page_link(
                 "pages/lesson/page.py",
                 label="Take a guess in the lesson",
                 icon=":material/school:",
-                query_params={"step": one.key},
+                query_params={"step": key},
             )

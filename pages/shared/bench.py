@@ -6,10 +6,8 @@ shared between people. That of the first example is one for all, in several sess
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +15,9 @@ from dpcore.errors import EpsilonError
 from dpcore.measure.reaching import output_tally
 from dpcore.rewrite.sentence import draw, redraw
 from pages.shared.groups import group_of
+from pages.shared.memo import memo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.additive.shared import SharedDirections
@@ -29,11 +26,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.path import EpsilonPaths
     from dpcore.rewrite.sentence import Sentence, SentenceDraw
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-_KEEPING = threading.Lock()
-_KEPT = 200  # entries of a memo; the oldest goes first
 _KEPT_DRAWS = 400  # places with many draws: two mechanisms of a text of the greatest length
 _KEPT_LAWS = 24  # a law over the whole vocabulary takes some 400 kB
 
@@ -57,6 +49,7 @@ class Bench:
     _outputs: dict[tuple[Mechanism, int, int, float], tuple[FloatArray, ...]] = field(
         default_factory=dict
     )
+    _changes: dict[tuple[Mechanism, int, float], float] = field(default_factory=dict)
     _promises: dict[tuple[Mechanism, float], Guarantee] = field(default_factory=dict)
 
     @property
@@ -140,9 +133,9 @@ class Bench:
         An estimate is made along rays towards this output: `law` may not have seen it.
         """
         if mechanism.exact_law:
-            law, at = self.law(mechanism, word, epsilon)
-            known = law.probability(output, at)
-            return known, known, known
+            law, row = self.law(mechanism, word, epsilon)
+            exact = law.probability(output, row)
+            return exact, exact, exact
 
         def compute() -> tuple[FloatArray, ...]:
             ranking = self.sentence.rankings(np.array([word]))[0]
@@ -153,18 +146,28 @@ class Bench:
 
         key = (mechanism, word, output, _law_key(mechanism, epsilon))
         epsilons, *each = memo(self._outputs, key, compute, _KEPT_LAWS)
-        at = int(np.argmin(np.abs(epsilons - epsilon)))
-        value, low, high = (float(numbers[at]) for numbers in each)
+        row = int(np.argmin(np.abs(epsilons - epsilon)))
+        value, low, high = (float(numbers[row]) for numbers in each)
         return value, low, high
+
+    def log_change(self, mechanism: Mechanism, word: int, epsilon: float) -> float:
+        """ln of the probability that a word does not stay, of an exact law.
+
+        Summed from the logarithms of all other outputs: where a word stays almost certainly, its
+        probability is rounded to 1, and 1 − P would be 0. It is −∞ where all others underflow.
+        """
+
+        def compute() -> float:
+            ranking = self.sentence.rankings(np.array([word]))[0]
+            others = np.delete(mechanism.log_law(word, epsilon, ranking=ranking), word)
+            return float(np.logaddexp.reduce(others))
+
+        return memo(self._changes, (mechanism, word, epsilon), compute)
 
     def promise(self, mechanism: Mechanism, epsilon: float) -> Guarantee | None:
         """The guarantee at ε, or None where the mechanism is not defined."""
         try:
-            return memo(
-                self._promises,
-                (mechanism, epsilon),
-                lambda: mechanism.guarantee(epsilon),
-            )
+            return memo(self._promises, (mechanism, epsilon), lambda: mechanism.guarantee(epsilon))
         except EpsilonError:
             return None
 
@@ -173,8 +176,9 @@ class Bench:
         from dpcore.lexicon.metric import Metric, distances
 
         vectors = self.lexicon.vectors
-        found = distances(vectors[outputs], vectors[[word]], Metric.EUCLIDEAN)[0]
-        return [0.0 if o == word else float(d) for o, d in zip(outputs, found, strict=True)]
+        far = distances(vectors[outputs], vectors[[word]], Metric.EUCLIDEAN)[0]
+        # The root of a rounded difference of squares need not be 0 for the word itself.
+        return [0.0 if o == word else float(d) for o, d in zip(outputs, far, strict=True)]
 
     def neighbours(self, word: int, count: int) -> list[int]:
         """The words nearest to a word, itself left out."""
@@ -191,20 +195,10 @@ class Bench:
 
 def admissible(mechanism: Mechanism) -> np.ndarray:
     """The ε of the slider at which a mechanism is defined, ascending."""
-    grid = group_of(mechanism.meaning).epsilons
+    grid = group_of(mechanism.meaning).grid
     return np.array([epsilon for epsilon in grid if epsilon in mechanism.admissible])
 
 
 def _law_key(mechanism: Mechanism, epsilon: float) -> float:
+    # Along rays one estimate serves every ε of the slider: no ε is −1.
     return epsilon if mechanism.rays is None else -1.0
-
-
-def memo(held: dict[K, V], key: K, compute: Callable[[], V], kept: int = _KEPT) -> V:
-    """The value under a key, computed if it is not held; past `kept` the oldest go first."""
-    with suppress(KeyError):  # not asked first whether it is there: it may go meanwhile
-        return held[key]
-    made = compute()
-    with _KEEPING:
-        while len(held) >= kept:
-            held.pop(next(iter(held)))
-        return held.setdefault(key, made)

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.plots.layout import enlarged
 from pages.shared.aids import LARGE
 from pages.shared.downloads import csv_button, figure_buttons
+from pages.shared.table import show_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,7 @@ def _numbers(table: pd.DataFrame, name: str, alt: str) -> None:
             help="Shows the table behind this figure.",
         )
     if shown:
-        st.dataframe(table, hide_index=True, placeholder="", alt=alt)
+        show_table(table, alt)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:

@@ -27,13 +27,13 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
     )
 
 
-def provenance(made: str) -> None:
+def provenance(origin: str) -> None:
     """Draw the footer of a view without a lexicon of its own.
 
     Args:
-        made: from what, how and when; as plain text.
+        origin: from what, how and when; as plain text.
     """
     st.divider()
     # st.text: a lexicon's name is given by whoever added it and is no Markdown.
-    st.text(f"{made} · dpcore {dpcore.__version__}")
+    st.text(f"{origin} · dpcore {dpcore.__version__}")
     note("No telemetry, no third-party request, nothing typed is stored.")

@@ -40,7 +40,7 @@ def page_list() -> list[st.Page]:
     return [
         st.Page(first.file, title=first.title, default=True, url_path="first"),
         st.Page(first.file, title=first.title, url_path=first.address, visibility="hidden"),
-        *(st.Page(one.file, title=one.title, url_path=one.address) for one in others),
+        *(st.Page(page.file, title=page.title, url_path=page.address) for page in others),
     ]
 
 
@@ -107,8 +107,8 @@ def arrived_by_address() -> bool:
 
 def _shared(name: str) -> bool:
     first, _, rest = name.partition("_")
-    own = any(kind.short == first for kind in MECHANISMS.values())
-    return name in _SHARED or first == "eps" or bool(own and rest)
+    setting = bool(rest) and any(kind.short == first for kind in MECHANISMS.values())
+    return name in _SHARED or first == "eps" or setting
 
 
 def _usable(name: str, value: str) -> bool:

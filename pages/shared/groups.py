@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dpcore.mechanisms.mechanism import Mechanism
 
+# Finer where a decade begins, so that neighbouring steps differ by 11 to 25 % all the way.
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
@@ -31,9 +32,10 @@ class Group:
         title: for people.
         explanation: one sentence on what ε bounds.
         meanings: of ε.
-        grid: the values of the slider; of ln ε if `logarithm`.
+        grid: the steps of the slider: ε, whatever is shown of it.
         start: where the slider begins, a value of `grid`.
-        logarithm: whether the slider shows ln ε.
+        logarithm: whether ln ε is shown and stands in links. The slider hands over ε: nobody behind
+            it converts anything.
     """
 
     name: str
@@ -44,24 +46,15 @@ class Group:
     start: float
     logarithm: bool = False
 
-    def epsilon(self, value: float) -> float:
-        """ε at a value of the slider."""
-        return math.exp(value) if self.logarithm else value
+    def label(self, epsilon: float) -> str:
+        """A step of the slider as it is shown and as it stands in links."""
+        return f"{math.log(epsilon) if self.logarithm else epsilon:g}"
 
-    def label(self, value: float) -> str:
-        """A value of the slider as it is shown and as it stands in links."""
-        return f"{value:g}"
-
-    def reading(self, value: float) -> str:
-        """A value of the slider in running text: ε, and ln ε where that is what is shown."""
+    def reading(self, epsilon: float) -> str:
+        """A step of the slider in running text: ε, and ln ε where that is what is shown."""
         if self.logarithm:
-            return f"ln ε = {self.label(value)} (ε = {number(self.epsilon(value))})"
-        return f"ε = {value:,g}"
-
-    @property
-    def epsilons(self) -> tuple[float, ...]:
-        """ε at each value of the slider."""
-        return tuple(self.epsilon(value) for value in self.grid)
+            return f"ln ε = {self.label(epsilon)} (ε = {number(epsilon)})"
+        return f"ε = {epsilon:,g}"
 
 
 GROUPS = (
@@ -80,8 +73,8 @@ GROUPS = (
         "The claim is the same, e^(ε × distance), but these mechanisms change so slowly with ε "
         "that papers give it in thousands and millions; so the slider shows its logarithm.",
         (EpsilonMeaning.METRIC_LOG,),
-        tuple(x / 4 for x in range(8, 81)),
-        10.0,
+        tuple(math.exp(quarters / 4) for quarters in range(8, 81)),
+        math.exp(10.0),
         logarithm=True,
     ),
     Group(
@@ -104,8 +97,15 @@ def group_of(meaning: EpsilonMeaning) -> Group:
     return next(group for group in GROUPS if meaning in group.meanings)
 
 
+def grouped(mechanisms: Iterable[Mechanism]) -> list[tuple[Group, list[Mechanism]]]:
+    """The groups that have a mechanism, each with its own, in their order."""
+    every = list(mechanisms)
+    parts = [(group, [m for m in every if m.meaning in group.meanings]) for group in GROUPS]
+    return [(group, members) for group, members in parts if members]
+
+
 def admissible_grid(group: Group, mechanisms: Iterable[Mechanism]) -> tuple[float, ...]:
-    """The values of a group's slider at which at least one of its mechanisms is defined.
+    """The steps of a group's slider at which at least one of its mechanisms is defined.
 
     The grid is the same for everybody except that A4-like mechanisms begin at the low end of
     their domain, which depends on the lexicon.
@@ -113,5 +113,5 @@ def admissible_grid(group: Group, mechanisms: Iterable[Mechanism]) -> tuple[floa
     if not group.logarithm:
         return group.grid
     low = min((mechanism.admissible.low for mechanism in mechanisms), default=0.0)
-    inside = tuple(value for value in group.grid if group.epsilon(value) > low)
+    inside = tuple(epsilon for epsilon in group.grid if epsilon > low)
     return inside or group.grid[-1:]

@@ -14,6 +14,15 @@ def note(text: str) -> None:
     st.markdown(f":small[{text}]")
 
 
+def inform(text: str) -> None:
+    """Say why something is not there, and what to do for it.
+
+    Args:
+        text: fixed Markdown of ours, as for `note`.
+    """
+    st.info(text, icon=":material/info:")
+
+
 def refuse(what: str, error: Exception) -> None:
     """Say what could not be done, and the engine's own sentence that says what to do.
 

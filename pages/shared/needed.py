@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.shared.messages import refuse
+from pages.shared.messages import inform, refuse
 from pages.shared.resources import lexicon, mechanism
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def mechanisms_or_stop(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -
         words: the lexicon.
         chosen: registry keys and settings.
     """
-    made: list[Mechanism] = []
+    mechanisms: list[Mechanism] = []
     for key, settings in chosen:
         try:
-            made.append(mechanism(words, key, settings))
+            mechanisms.append(mechanism(words, key, settings))
         except DpcoreError as error:
             refuse("A mechanism is left out: change its settings in the sidebar.", error)
-    if not made:
-        st.info("Choose at least one mechanism in the sidebar.", icon=":material/info:")
+    if not mechanisms:
+        inform("Choose at least one mechanism in the sidebar.")
         st.stop()
-    return made
+    return mechanisms

@@ -51,19 +51,21 @@ def once(name: str, key: Hashable, compute: Callable[[], T], kept: int = _KEPT) 
     shelf = _shelf(name)
     with _LOCK:
         making = shelf.making.setdefault(key, threading.Lock())
+    # Two keys are computed side by side; who asks for the same one waits here, and computes it only
+    # if the first was interrupted.
     with making, under_a_lock():
-        found: T | object = shelf.results.get(key, _ABSENT)
-        if found is not _ABSENT:
-            return cast("T", found)
-        made = compute()
-        _keep(shelf, key, made, kept)
-    return made
+        known: T | object = shelf.results.get(key, _ABSENT)
+        if known is not _ABSENT:
+            return cast("T", known)
+        result = compute()
+        _keep(shelf, key, result, kept)
+    return result
 
 
-def _keep(shelf: _Shelf, key: Hashable, made: object, kept: int) -> None:
+def _keep(shelf: _Shelf, key: Hashable, result: object, kept: int) -> None:
     with _LOCK:
         while len(shelf.results) >= kept:
             oldest = next(iter(shelf.results))
             del shelf.results[oldest]
             shelf.making.pop(oldest, None)
-        shelf.results[key] = made
+        shelf.results[key] = result

@@ -99,6 +99,7 @@ class Tab:
         self._receive, self._send = receive, send
         self.over = False
         """Whether one of the two ends has closed it, or it was lost."""
+        # What is left may fall below 0 by one long message, which is then waited off.
         self._left, self._then = float(MAX_REQUESTS_AT_ONCE), time.monotonic()
 
     async def receive(self) -> Message:

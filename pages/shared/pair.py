@@ -44,6 +44,7 @@ def choose(slot: str, word: str, *, typed: bool = False) -> None:
 
 def exchange(first: str, second: str) -> None:
     """Select two words that are shown in each other's place; each keeps its privacy."""
+    # Read before the first choice, which changes what is typed.
     swap = {WORD: OTHER, OTHER: WORD}
     typed = frozenset(swap[slot] for slot in st.session_state.get(_TYPED, frozenset()))
     choose(WORD, second, typed=WORD in typed)
@@ -69,9 +70,9 @@ def pair_is_typed() -> bool:
 
 
 def _chosen(lexicon: Lexicon, slot: str) -> str | None:
-    held = st.session_state.get(slot)
-    if held is None:
-        held = st.query_params.get(_FIELDS[slot])
-        if held is not None and held in lexicon:
-            st.session_state[slot] = held  # the menu takes no address along to another page
-    return held if held is not None and held in lexicon else None
+    word = st.session_state.get(slot)
+    if word is None:
+        word = st.query_params.get(_FIELDS[slot])
+        if word is not None and word in lexicon:
+            st.session_state[slot] = word  # the menu takes no address along to another page
+    return word if word is not None and word in lexicon else None

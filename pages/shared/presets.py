@@ -22,7 +22,7 @@ DEFAULT_MECHANISMS = (
     "truncated-gumbel",
     "gaussian",
 )
-"""Short names; those that the registry does not hold are left out."""
+"""Short names."""
 
 CURVE_MECHANISMS = ("madlib", "tem", "truncated-gumbel")
 """Of a page that measures whole curves: fast ones, one of each kind of method."""

@@ -9,6 +9,8 @@ All numbers are of the commits that made the change, on two cores, with Chromium
 | `settle`, in place of Streamlit's collection after each run | fifty people: 690 ms, one in \
 twenty 1,822 ms | 15 ms, 45 ms |
 | `settle` freezes what stays | a step with all pages visited 26 ms | 14 ms |
+| `one_thread_each` | a sentence costs two threads' time of the processor | one thread's, and it \
+takes as long |
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 _OWN_FILES = "/dev/fd"  # Linux and macOS
@@ -78,6 +81,20 @@ def give_memory_back() -> None:
         library = ctypes.CDLL(None)
         for option, value in _OPTIONS.items():
             library.mallopt(option, value)
+
+
+@contextlib.contextmanager
+def one_thread_each() -> Iterator[None]:
+    """What is imported in this block computes matrix products and FAISS with one thread each.
+
+    A class of people has to share the processor: what one sentence does not win by a second
+    thread, another one loses.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by FAISS when it is imported
+    from threadpoolctl import threadpool_limits
+
+    yield
+    threadpool_limits(1, user_api="blas")  # of the libraries that are loaded by now
 
 
 class _Passes:

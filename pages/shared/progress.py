@@ -51,8 +51,8 @@ class Reporter:
     """Shows the progress that the engine reports, once it has taken a moment, with the time left.
 
     From then on the work takes its turn with the long computations of others. It draws inside a
-    place of its own, which is emptied by `close`. With a key there is a button that ends the work:
-    its click interrupts the script at the next report.
+    place of its own, which is emptied at the end of its block. With a key there is a button that
+    ends the work: its click interrupts the script at the next report.
 
     Args:
         label: fixed text of ours.
@@ -68,10 +68,15 @@ class Reporter:
         self._stage, self._start = "", time.monotonic()
         self._told = self._start
 
-    @property
-    def progress(self) -> Progress:
+    def __enter__(self) -> Progress:
         """What the engine calls with (stage, done, total); the time left is that of the stage."""
         return self._report
+
+    def __exit__(self, *_: object) -> None:
+        """Take away what was drawn, and let others have their turn."""
+        if self._turn is not None:
+            self._turn.leave()
+        self._place.empty()
 
     def _report(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
@@ -102,9 +107,3 @@ class Reporter:
             min(done / total, 1.0),
             text=f"{text}, {done:,} of {total:,}, about {max(1, round(left))} s left",
         )
-
-    def close(self) -> None:
-        """Take away what was drawn, and let others have their turn."""
-        if self._turn is not None:
-            self._turn.leave()
-        self._place.empty()

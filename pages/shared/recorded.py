@@ -11,9 +11,9 @@ from dpcore.errors import DpcoreError
 from dpcore.papers.comparison import compare
 from dpcore.study.provenance import provenance as how_made
 from dpcore.study.recorded import read_recorded
-from pages.shared.compared import show_compared
 from pages.shared.footer import provenance
 from pages.shared.messages import note, refuse
+from pages.shared.reproducing import show_line
 
 if TYPE_CHECKING:
     from dpcore.papers.row import Row
@@ -31,14 +31,29 @@ def recorded(name: str) -> Recorded:
 
 
 @st.cache_resource(max_entries=16, show_spinner="Comparing with the paper…")
-def _compared(digest: str, _found: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
-    return compare(_found)
+def _compared(digest: str, _experiment: Recorded) -> tuple[Row, ...]:  # noqa: ARG001 - a key
+    return compare(_experiment)
 
 
-def papers_view(found: Recorded) -> None:
+def show_compared(row: Row) -> None:
+    """Draw numbers, and beside them (on a phone below them) the reason.
+
+    No table: its columns would be too narrow for the reasons.
+    """
+    numbers = [f"The paper: {row.said}", f"Measured here: {row.ours}"]
+    if row.difference:
+        numbers.append(f"Difference: {row.difference}")
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{row.quantity}** ({row.figure})")
+        left, right = st.columns([2, 3])
+        left.text("\n".join(numbers))
+        right.text(row.reason)
+
+
+def papers_view(experiment: Recorded) -> None:
     """Draw what the paper says beside what is measured."""
     try:
-        rows = _compared(found.entry.sha256, found)
+        rows = _compared(experiment.entry.sha256, experiment)
     except DpcoreError as error:
         refuse("The comparison could not be made.", error)
         return
@@ -48,23 +63,24 @@ def papers_view(found: Recorded) -> None:
         show_compared(row)
 
 
-def made_view(found: Recorded) -> None:
+def made_view(experiment: Recorded) -> None:
     """Draw the command that makes it again, and how it was made."""
     st.subheader("Command", anchor=False)
-    st.code(found.entry.command, language=None, wrap_lines=True)
-    if found.entry.version != dpcore.__version__:
+    show_line(experiment.entry.command)
+    version = experiment.entry.version
+    if version != dpcore.__version__:
         note(
-            f"Recorded with version {found.entry.version}; this is {dpcore.__version__}, whose "
+            f"Recorded with version {version}; this is {dpcore.__version__}, whose "
             "draws under the same seeds may differ: its numbers then agree within their noise."
         )
     st.subheader("How it was made", anchor=False)
-    st.text("\n".join(how_made(found.entry)))
+    st.text("\n".join(how_made(experiment.entry)))
 
 
-def recorded_footer(found: Recorded) -> None:
+def recorded_footer(experiment: Recorded) -> None:
     """Draw from what a recorded view is, and what does not leave it."""
-    entry = found.entry
+    entry = experiment.entry
     seeds = len(entry.plan["seeds"])
-    parts = [entry.title, *(one["title"] for one in entry.lexicons)]
+    parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
     parts += ["1 trial" if seeds == 1 else f"{seeds} trials", f"recorded {entry.date}"]
     provenance(" · ".join(parts))

@@ -11,14 +11,18 @@ import streamlit as st
 
 from dpcore.rewrite.sentence import prepare
 from pages.shared.bench import Bench
+from pages.shared.memo import latest
+from pages.shared.once import once
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.shared.resources import directions
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
-    from pages.shared.sidebar import Choices, Reading
+    from dpcore.rewrite.policy import Treatment
+    from pages.shared.sidebar import Choices
 
 _BENCH = "bench"
+_READINGS = 4  # lexicons and options whose first bench is kept
 
 
 def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
@@ -29,30 +33,20 @@ def bench_for(text: str, words: Lexicon, choices: Choices) -> Bench:
     """
     if text == PRESETS[DEFAULT_PRESET]:
         st.session_state.pop(_BENCH, None)
-        return first_bench(words.fingerprint, choices.reading, words)
-    identity = (text, words.fingerprint, choices.reading)
-    held = st.session_state.get(_BENCH)
-    if held is not None and held[0] == identity:
-        same: Bench = held[1]
-        return same
-    bench = _bench(text, words, choices.reading)
-    st.session_state[_BENCH] = (identity, bench)
-    return bench
+        return first_bench(words, choices.treatment)
+    identity = (text, words.fingerprint, choices.treatment)
+    return latest(_BENCH, identity, lambda: _bench(text, words, choices.treatment))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def first_bench(
-    fingerprint: str,  # noqa: ARG001 - stands for the lexicon in the key of the cache
-    reading: Reading,
-    _words: Lexicon,
-) -> Bench:
+def first_bench(words: Lexicon, treatment: Treatment) -> Bench:
     """The bench of the first example: fifty people who open the page need not draw it each."""
-    return _bench(PRESETS[DEFAULT_PRESET], _words, reading)
-
-
-def _bench(text: str, words: Lexicon, reading: Reading) -> Bench:
-    policy, keep_stop_words, case_policy = reading
-    sentence = prepare(
-        text, words, policy=policy, keep_stop_words=keep_stop_words, case_policy=case_policy
+    return once(
+        "first bench",
+        (words.fingerprint, treatment),
+        lambda: _bench(PRESETS[DEFAULT_PRESET], words, treatment),
+        _READINGS,
     )
-    return Bench(sentence, directions(words.fingerprint))
+
+
+def _bench(text: str, words: Lexicon, treatment: Treatment) -> Bench:
+    return Bench(prepare(text, words, treatment), directions(words.fingerprint))

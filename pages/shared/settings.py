@@ -55,6 +55,7 @@ def _field(short: str, name: str, declared: dict[str, Any]) -> Any:
         return st.selectbox(label, options, index=options.index(default), **common)
     whole = str(declared["type"]).startswith("int")
     kind = int if whole else float
+    # Streamlit wants ends and default of one type.
     low, high = (None if end is None else kind(end) for end in (declared["low"], declared["high"]))
     return st.number_input(
         label,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.rewrite.casing import CASE_RELEASES, CasePolicy
-from dpcore.rewrite.vocabulary import UnknownWordPolicy, describe
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy, describe
+from pages.shared.fields import pick
 from pages.shared.groups import GROUPS
 from pages.shared.messages import note
 from pages.shared.presets import DEFAULT_MECHANISMS
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.resources import Settings
 
-Reading = tuple[UnknownWordPolicy, bool, CasePolicy]
-
 START_MECHANISM = "tem"
 """Where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
 _CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
@@ -35,22 +34,13 @@ class Choices:
 
     Attributes:
         lexicon: name in the catalogue.
-        policy: for words outside the vocabulary.
-        keep_stop_words: whether function words are released.
-        case: what is released about capitals.
+        treatment: what becomes of unknown words, function words and capital letters.
         mechanisms: registry keys and settings, in the registry's order within each group.
     """
 
     lexicon: str
-    policy: UnknownWordPolicy = UnknownWordPolicy.REPLACE
-    keep_stop_words: bool = False
-    case: CasePolicy = CasePolicy.KEEP
+    treatment: Treatment = DEFAULT_TREATMENT
     mechanisms: tuple[tuple[str, Settings], ...] = ()
-
-    @property
-    def reading(self) -> Reading:
-        """How a text is read: all but the lexicon and the mechanisms."""
-        return self.policy, self.keep_stop_words, self.case
 
 
 def sidebar() -> Choices:
@@ -59,12 +49,11 @@ def sidebar() -> Choices:
         mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
         name = choose_lexicon()
         st.subheader("What becomes of the text", anchor=False)
-        policy = st.selectbox(
+        policy = pick(
             "Words outside the vocabulary",
             [str(option) for option in UnknownWordPolicy],
-            key="unknown",
-            bind="query-params",
-            help="Names, numbers and addresses are often not in the vocabulary. Then they are "
+            "unknown",
+            "Names, numbers and addresses are often not in the vocabulary. Then they are "
             "never passed through, because that would publish them. One that is in the "
             "vocabulary, such as 14 or london, is replaced like any other word, and may come out.",
         )
@@ -76,16 +65,15 @@ def sidebar() -> Choices:
             help="Words such as 'the' and 'of' stay, which reads better. It releases them: "
             "their presence and position are then not protected.",
         )
-        case = st.selectbox(
+        case = pick(
             "Capital letters",
             [str(option) for option in CasePolicy],
-            key="case",
-            bind="query-params",
-            help="keep: capitals stay where they were. sentence: only the first word of each "
+            "case",
+            "keep: capitals stay where they were. sentence: only the first word of each "
             "sentence gets one.",
         )
         note("Releases " + CASE_RELEASES[CasePolicy(case)] + ".")
-    return Choices(name, UnknownWordPolicy(policy), keep, CasePolicy(case), mechanisms)
+    return Choices(name, Treatment(UnknownWordPolicy(policy), keep, CasePolicy(case)), mechanisms)
 
 
 def carried_choices(lexicon: str) -> Choices:
@@ -94,22 +82,19 @@ def carried_choices(lexicon: str) -> Choices:
     Args:
         lexicon: name in the catalogue.
     """
-    first = Choices(lexicon)
-    policy = st.session_state.get("unknown", first.policy)
-    case = st.session_state.get("case", first.case)
-    keep = bool(st.session_state.get("stop", first.keep_stop_words))
-    return Choices(lexicon, UnknownWordPolicy(policy), keep, CasePolicy(case))
+    keys = ("unknown", "stop", "case")
+    chosen = map(st.session_state.get, keys, astuple(DEFAULT_TREATMENT))
+    return Choices(lexicon, Treatment(*chosen))
 
 
 def choose_lexicon() -> str:
     """Draw the choice of the lexicon; return its name in the catalogue."""
     st.subheader("Vocabulary", anchor=False)
-    return st.selectbox(
+    return pick(
         "Lexicon",
         lexicon_names() or ["default"],
-        key="lexicon",
-        bind="query-params",
-        help="The words that can come out, and the vectors that say how far apart they are. "
+        "lexicon",
+        "The words that can come out, and the vectors that say how far apart they are. "
         "Add others with `python -m dpcore lexicon add`.",
     )
 
@@ -194,8 +179,8 @@ def _news(group: str, key: str) -> list[str] | None:
 
 def _last(group: str) -> tuple[int, list[str] | None]:
     """How often a group was chosen anew, and what was chosen last."""
-    found: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
-    return found
+    last: tuple[int, list[str] | None] = st.session_state.get(_CHOSEN, {}).get(group, (0, None))
+    return last
 
 
 def _carry(group: str, key: str) -> None:

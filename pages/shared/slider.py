@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.attack.meter import meter
+from dpcore.guarantee import EpsilonMeaning
+from dpcore.plots.attack.words import meter_text
+from pages.shared.fields import name_ends
 from pages.shared.groups import admissible_grid
+from pages.shared.messages import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
     from pages.shared.groups import Group
 
@@ -30,14 +36,14 @@ def epsilon_slider(
         members: its mechanisms that are shown; one of them at least is defined at every step.
         on_change: called when it has moved.
         start: where a fresh visit begins; the group's own start if None.
-        grid: the values to choose from; None for those of the group.
+        grid: the values of ε to choose from; None for those of the group.
 
     Returns:
-        A value of the group's grid (ln ε if the group is logarithmic).
+        ε, a value of the grid.
     """
     grid = admissible_grid(group, members) if grid is None else grid
     start = group.start if start is None else start
-    value: float = st.select_slider(
+    epsilon: float = st.select_slider(
         group.title,
         grid,
         value=start if start in grid else grid[len(grid) // 2],
@@ -48,7 +54,15 @@ def epsilon_slider(
         help=f"{group.explanation} ε is the privacy parameter: to the left stronger "
         "privacy, to the right closer meaning.",
     )
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap=None):
-        st.markdown(":small[← stronger privacy]", width="content")
-        st.markdown(":small[closer meaning →]", width="content")
-    return value
+    name_ends("← stronger privacy", "closer meaning →")
+    _say_meter(group, members[0].lexicon, epsilon)
+    return epsilon
+
+
+def _say_meter(group: Group, lexicon: Lexicon, epsilon: float) -> None:
+    """What ε permits on this lexicon, whatever the mechanism; nothing where that is not known."""
+    local = EpsilonMeaning.LOCAL in group.meanings
+    (reading,) = meter(lexicon, epsilon, local=local, compute=False).rows
+    if reading.high < 1.0 or reading.low > 0.5:
+        kind = "between any two words" if local else "per Euclidean distance"
+        note(meter_text(reading.low, reading.high, f"{group.reading(epsilon)} {kind}"))

@@ -48,8 +48,8 @@ def take_turn(slot: Any = None) -> Turn | None:
         What is to be left when the work is done; None where this run has its turn already, or
         must not wait.
     """
-    held: Turn | None = getattr(_thread, "turn", lambda: None)()
-    if getattr(_thread, "locks", 0) or (held is not None and not held.left):
+    taken: Turn | None = getattr(_thread, "turn", lambda: None)()
+    if getattr(_thread, "locks", 0) or (taken is not None and not taken.left):
         return None
     turn = WORK.join(threading.current_thread())
     _thread.turn = weakref.ref(turn)  # a computation that is interrupted forgets its turn

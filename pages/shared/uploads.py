@@ -29,10 +29,10 @@ def _bounded(
     from starlette.exceptions import HTTPException
 
     def add_file(session_id: str, file: UploadedFileRec) -> None:
-        held = dict(manager.file_storage.get(session_id, {}))
-        held[file.file_id] = file
-        size = sum(len(one.data) for one in held.values())
-        if len(held) > MAX_SESSION_FILES or size > MAX_SESSION_MEGABYTES * 2**20:
+        files = dict(manager.file_storage.get(session_id, {}))
+        files[file.file_id] = file
+        size = sum(len(each.data) for each in files.values())
+        if len(files) > MAX_SESSION_FILES or size > MAX_SESSION_MEGABYTES * 2**20:
             raise HTTPException(
                 status_code=413,
                 detail=f"One session holds at most {MAX_SESSION_FILES} files and "

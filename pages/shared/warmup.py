@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-import os
+import threading
+from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.errors import DpcoreError
 from pages.shared import link
-from pages.shared.ahead import look_ahead
 from pages.shared.presets import CURVE_MECHANISMS, DEFAULT_MECHANISMS
-from pages.shared.process import give_memory_back, send_at_once, settle
+from pages.shared.process import give_memory_back, one_thread_each, send_at_once, settle
 from pages.shared.resources import lexicon, mechanism
 from pages.shared.uploads import bound_uploads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+AHEAD = "ahead"
+"""Name of the thread that computes what fresh visits will ask for."""
+_BEGUN = threading.Event()
 
 
 @st.cache_resource(show_spinner="Starting the laboratory: loading words and mechanisms…")
 def warm_up() -> None:
-    """Import, load the bundled lexicon, draw the first example, freeze.
-
-    Matrix products and FAISS use one thread each: a sentence took as long with two, and twice the
-    processor, which a class of people has to share.
-    """
+    """Import, load the bundled lexicon, draw the first example, freeze."""
     send_at_once()
     give_memory_back()
     bound_uploads()
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by FAISS when it is imported
-    import faiss  # noqa: F401 - this one and the next so that no click waits for them
-    import pandas  # noqa: F401
-    import plotly.graph_objects  # noqa: F401
-    from threadpoolctl import threadpool_limits
+    with one_thread_each():
+        import faiss  # noqa: F401 - this one and the next so that no click waits for them
+        import pandas  # noqa: F401
+        import plotly.graph_objects  # noqa: F401
 
-    # What other pages consist of is imported here too, so that it is frozen with the rest.
-    import pages.deniability.board
-    import pages.neighbourhoods.board
-    import pages.robustness.views
-    import pages.utility.running
-    import pages.utility.views  # noqa: F401
-    from dpcore.errors import DpcoreError
-    from dpcore.mechanisms.registry import MECHANISMS, resolve
+        # What other pages consist of is imported here too, so that it is frozen with the rest.
+        import pages.deniability.board
+        import pages.neighbourhoods.board
+        import pages.robustness.views
+        import pages.utility.running
+        import pages.utility.views  # noqa: F401
+    from dpcore.mechanisms.registry import resolve
     from dpcore.papers.studies import EXPERIMENTS
     from pages.shared.session import first_bench
     from pages.shared.sidebar import Choices
     from pages.utility.recorded import recorded_rows
 
-    threadpool_limits(1, user_api="blas")
     try:
         words = lexicon("default")
-        bench = first_bench(words.fingerprint, Choices("default").reading, words)
-        known = {kind.short for kind in MECHANISMS.values()}
+        bench = first_bench(words, Choices("default").treatment)
         for short in DEFAULT_MECHANISMS:
-            if short in known:
-                bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
+            bench.draw(mechanism(words, resolve(short).key), link.SEED, 0)
         recorded_rows(next(iter(EXPERIMENTS)))
     except DpcoreError:
         pass  # the page meets the same error and says what to do
@@ -61,23 +61,21 @@ def warm_up() -> None:
 
 def _look_ahead() -> None:
     """Begin in the background what the first view of another page would wait for."""
-    from dpcore.errors import DpcoreError
-    from dpcore.mechanisms.registry import MECHANISMS, resolve
+    from dpcore.mechanisms.registry import resolve
     from pages.deniability.choosing import START_RUNS, first_selection
     from pages.deniability.measuring import Work, measure_ahead
     from pages.neighbourhoods.measuring import measure_ahead as measure_pair
     from pages.robustness.pictures_work import SCALES, Bounded, Noise, accuracy_table
     from pages.robustness.words_work import Rules, share_table
 
-    known = {kind.short for kind in MECHANISMS.values()}
     try:
         words = lexicon("default")
-        kinds = [resolve(short) for short in CURVE_MECHANISMS if short in known]
+        kinds = [resolve(short) for short in CURVE_MECHANISMS]
         work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
         mechanisms = [mechanism(words, kind.key) for kind in kinds]
     except DpcoreError:
         return  # as above
-    look_ahead(
+    _in_background(
         [
             lambda: measure_ahead(mechanisms, work),
             lambda: measure_pair(words, mechanisms),
@@ -87,3 +85,25 @@ def _look_ahead() -> None:
             *(partial(accuracy_table, Noise(scale=scale), Bounded()) for scale in SCALES),
         ]
     )
+
+
+def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
+    """Run jobs on public data in a thread, one after the other, once in a process.
+
+    A session that needs what is just being computed waits for it.
+
+    Args:
+        jobs: the most wanted first. One that meets an error of ours is left out: the page meets
+            the same error and says what to do.
+    """
+    if _BEGUN.is_set():
+        return
+    _BEGUN.set()
+
+    def run() -> None:
+        for job in jobs:
+            with suppress(DpcoreError):
+                job()
+        settle()
+
+    threading.Thread(target=run, name=AHEAD, daemon=True).start()

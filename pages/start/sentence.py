@@ -39,29 +39,29 @@ def seed_and_draw() -> tuple[int, int]:
 def rewritten_sentence(bench: Bench, mechanisms: list[Mechanism]) -> None:
     """Draw the rewritten rows, at the ε of the page Rewrite, and a sentence on each."""
     seed, draw = seed_and_draw()
-    values = {g.name: st.session_state.get(f"eps_{g.name}", g.start) for g in GROUPS}
-    rewritten(bench, mechanisms, values, seed, draw, key="start_grid")
-    for one in mechanisms:
-        st.markdown(_said(bench, one, values[group_of(one.meaning).name], seed, draw))
+    epsilons = {g.name: st.session_state.get(f"eps_{g.name}", g.start) for g in GROUPS}
+    rewritten(bench, mechanisms, epsilons, seed, draw, key="start_grid")
+    for mechanism in mechanisms:
+        epsilon = epsilons[group_of(mechanism.meaning).name]
+        st.markdown(_in_words(bench, mechanism, epsilon, seed, draw))
     note(
         "Odds of thousands to one are hardly a promise: on the page Rewrite a smaller ε gives "
         "smaller odds, and you see what it costs."
     )
 
 
-def _said(bench: Bench, one: Mechanism, value: float, seed: int, draw: int) -> str:
+def _in_words(bench: Bench, mechanism: Mechanism, epsilon: float, seed: int, draw: int) -> str:
     """What one mechanism does and promises here; fixed text of ours with numbers in it."""
-    group = group_of(one.meaning)
-    epsilon = group.epsilon(value)
-    if epsilon not in one.admissible:
-        return f"**{one.title}** is not defined at {group.reading(value)}."
-    changed, words = bench.draw(one, seed, draw).at(epsilon).changed, bench.sentence.protected
-    promise = one.guarantee(epsilon)
+    if epsilon not in mechanism.admissible:
+        reading = group_of(mechanism.meaning).reading(epsilon)
+        return f"**{mechanism.title}** is not defined at {reading}."
+    changed = bench.draw(mechanism, seed, draw).at(epsilon).changed
+    words, promise = bench.sentence.protected, mechanism.guarantee(epsilon)
     but = ""
     if isinstance(promise, ApproximateLocalPrivacy):
         but = f", up to a probability of δ = {promise.delta_text},"
     return (
-        f"**{one.title}** changed {changed} of {words} {'word' if words == 1 else 'words'}. "
-        f"{epsilon_reading(one.meaning, epsilon, bench.nearest_distance())} "
+        f"**{mechanism.title}** changed {changed} of {words} {'word' if words == 1 else 'words'}. "
+        f"{epsilon_reading(mechanism.meaning, epsilon, bench.nearest_distance())} "
         f"This promise{but} is {promise.status}."
     )

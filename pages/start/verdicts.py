@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def small_verdicts(recorded: RecordedVerdicts) -> None:
     """Draw the refuted claims, and the others folded away."""
-    found = recorded.verdicts
-    refuted = [one for one in found if one.outcome is Outcome.REFUTED]
-    others = [one for one in found if one.outcome is not Outcome.REFUTED]
-    counts = Counter(str(one.outcome) for one in found)
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    verdicts = recorded.verdicts
+    refuted = [verdict for verdict in verdicts if verdict.outcome is Outcome.REFUTED]
+    others = [verdict for verdict in verdicts if verdict.outcome is not Outcome.REFUTED]
+    counts = Counter(str(verdict.outcome) for verdict in verdicts)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     st.markdown(
-        f"Papers promise; proofs have mistakes. {len(found)} claims, published ones and those of "
-        f"the repairs made here, were calculated again: {said}. Choose one to see its proof."
+        f"Papers promise; proofs have mistakes. {len(verdicts)} claims, published ones and those "
+        f"of the repairs made here, were calculated again: {outcomes}. Choose one to see its proof."
     )
     _rows(refuted)
     with st.expander(f"The {len(others)} claims that were not refuted"):
@@ -40,10 +40,12 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     )
 
 
-def _rows(found: Sequence[Verdict]) -> None:
-    for one in found:
-        verdict, claim, figure = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
-        verdict.text(signed(one))
-        claim.page_link("pages/audit/page.py", label=one.title, query_params={CLAIM: one.key})
-        name, value = headline(one)
-        figure.text(f"Claimed: {one.claim}\nComputed: {name}: {shown(value)}")
+def _rows(verdicts: Sequence[Verdict]) -> None:
+    for verdict in verdicts:
+        left, middle, right = st.columns((2, 3, 5), vertical_alignment="center", gap="small")
+        left.text(signed(verdict))
+        middle.page_link(
+            "pages/audit/page.py", label=verdict.title, query_params={CLAIM: verdict.key}
+        )
+        name, value = headline(verdict)
+        right.text(f"Claimed: {verdict.claim}\nComputed: {name}: {shown(value)}")

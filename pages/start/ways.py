@@ -11,15 +11,15 @@ from pages.shared.contents import CONTENTS
 
 def lesson_steps() -> None:
     """Draw a link to each step of the lesson."""
-    for place, one in enumerate(STEPS, start=1):
+    for place, step in enumerate(STEPS, start=1):
         st.page_link(
-            "pages/lesson/page.py", label=f"{place}. {one.title}", query_params={STEP: one.key}
+            "pages/lesson/page.py", label=f"{place}. {step.title}", query_params={STEP: step.key}
         )
 
 
 def other_pages() -> None:
     """Draw a link to every other page with the question that it answers."""
-    for one in CONTENTS[1:]:
+    for page in CONTENTS[1:]:
         name, question = st.columns((1, 4), vertical_alignment="center", gap="small")
-        name.page_link(one.file, label=one.title)
-        question.text(one.question)
+        name.page_link(page.file, label=page.title)
+        question.text(page.question)

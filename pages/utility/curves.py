@@ -16,7 +16,7 @@ from dpcore.study.utility_calibrated import LOSS, at_equal, loss_sentence
 from dpcore.study.utility_summary import curves
 from pages.shared.figure import show_figure
 from pages.shared.groups import GROUPS
-from pages.shared.messages import note
+from pages.shared.messages import inform, note
 from pages.utility.linking import choose_one, choose_some
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def curves_view(evidence: Evidence) -> None:
             "used, words that stay, and likeness of the rewritten text.",
         )
     if not names:
-        st.info("Choose at least one quantity above.", icon=":material/info:")
+        inform("Choose at least one quantity above.")
         return
     if how == NOMINAL:
         _nominal(evidence, names)
@@ -77,12 +77,12 @@ def _baseline_alone(evidence: Evidence) -> None:
         "There is no curve yet: a run begins with the texts as they were written. What is known of "
         "them so far:"
     )
-    said = [
+    lines = [
         f"{TITLES[name]}, {line.name}: {number(line.value)}"
         for name in ("accuracy", "auc")
         for line in evidence.lines(name)
     ]
-    st.text("\n".join(said))
+    st.text("\n".join(lines))
 
 
 def _has(evidence: Evidence, by: str) -> bool:
@@ -91,10 +91,10 @@ def _has(evidence: Evidence, by: str) -> bool:
 
 def _nominal(evidence: Evidence, names: list[str]) -> None:
     for group in GROUPS:
-        found = {
+        every = {
             name: evidence.once((name, group.name), _part(evidence, name, group)) for name in names
         }
-        parts = {name: part for name, part in found.items() if len(part)}
+        parts = {name: part for name, part in every.items() if len(part)}
         if not parts:
             continue
         st.subheader(group.title, anchor=False)
@@ -154,7 +154,7 @@ def _figure(evidence: Evidence, name: str, part: pd.DataFrame, axis: str, group:
 def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
     drawn = [name for name in names if name != by]
     if not drawn:
-        st.info("Choose another quantity: this one is the axis.", icon=":material/info:")
+        inform("Choose another quantity: this one is the axis.")
     for pair in _pairs(drawn):
         for column, name in zip(st.columns(len(pair)), pair, strict=True):
             table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
@@ -164,11 +164,11 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
                 else:
                     show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
     if by == LOSS:
-        said = evidence.once(
+        known = evidence.once(
             "loss", lambda: loss_sentence(evidence.table, lexicon=evidence.lexicon)
         )
-        if said:
-            st.text(said)
+        if known:
+            st.text(known)
         note(
             "A bound on the loss between any two words, in nats: one output changes the odds "
             "between them at most e^loss-fold. It is proved, or computed over all pairs of words; "

@@ -13,7 +13,8 @@ from dpcore.learn.classifiers import learner_of
 from dpcore.plots.utility.curves import TITLES, Line
 from dpcore.study.membership_trial import AS_WRITTEN, STRONGER
 from dpcore.study.rows import CLEAN, PRIVATE
-from dpcore.study.utility_summary import baseline, chosen
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import baseline
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -82,16 +83,16 @@ class Evidence:
 
     def where(self, quantity: str, *, tested_on: str | None = None) -> dict[str, Any]:
         """The values of other columns that choose the rows of a quantity."""
-        found: dict[str, Any] = {"lexicon": self.lexicon}
+        where: dict[str, Any] = {"lexicon": self.lexicon}
         if quantity in _OF_CLASSIFIER:
-            found["learner"] = self.learner
+            where["learner"] = self.learner
         if quantity in _OF_CLASSIFIER | {"majority"} and self.labels:
-            found["data"] = self.labels
+            where["data"] = self.labels
         if quantity == "accuracy":
-            found["tested_on"] = tested_on or self.tested_on
+            where["tested_on"] = tested_on or self.tested_on
         if quantity in _OF_ATTACKER:
-            found["variant"] = self.attacker
-        return found
+            where["variant"] = self.attacker
+        return where
 
     def of(self, quantity: str) -> tuple[str, dict[str, Any]]:
         """A quantity and where it stands, as the engine takes them."""
@@ -101,11 +102,11 @@ class Evidence:
     def quantities(self) -> list[str]:
         """What can be drawn against ε, accuracy first."""
 
-        def found() -> list[str]:
+        def compute() -> list[str]:
             rows = self.table[self.table["epsilon"].notna()]
             return [name for name in TITLES if len(chosen(rows, name, **self.where(name)))]
 
-        return self.once("quantities", found)
+        return self.once("quantities", compute)
 
     @property
     def has_losses(self) -> bool:
@@ -124,18 +125,18 @@ class Evidence:
         return self.once(("lines", quantity), lambda: self._lines(quantity))
 
     def _lines(self, quantity: str) -> list[Line]:
-        found = []
+        lines = []
         try:
             without = baseline(self.table, quantity, **self.where(quantity, tested_on=CLEAN))
-            found.append(Line("without privacy", without.mean))
+            lines.append(Line("without privacy", without.mean))
             if quantity == "accuracy":
                 largest = baseline(self.table, "majority", **self.where("majority"))
-                found.append(Line("largest class always", largest.mean, "dot"))
+                lines.append(Line("largest class always", largest.mean, "dot"))
         except StudyError:
             pass  # of a run whose baseline is not done yet
         if quantity == "auc":
-            found.append(Line("guessing", 0.5, "dot"))
-        return found
+            lines.append(Line("guessing", 0.5, "dot"))
+        return lines
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,9 @@ def _options(table: pd.DataFrame) -> _Options:
         list(dict.fromkeys(table["lexicon"])),
         # Those whose training texts were inferred first: they have all curves.
         list(dict.fromkeys([*attacks["learner"], *learners])),
-        "; ".join(f"{one}: {LEARNERS[learner_of(one).kind]}" for one in learners) + ".",
-        [one for one in TESTED if one in there],
-        [one for one in ATTACKERS if _VARIANTS[one] in variants],
+        "; ".join(f"{name}: {LEARNERS[learner_of(name).kind]}" for name in learners) + ".",
+        [name for name in TESTED if name in there],
+        [name for name in ATTACKERS if _VARIANTS[name] in variants],
         len(labels) > 1,
     )
 
@@ -178,16 +179,16 @@ def choose_part(name: str, rows: Rows) -> Evidence:
     """
     there = rows.once("options", lambda: _options(rows.table))
     with st.container(horizontal=True):
-        labels = _one("Labels", there.labels, "labels", "What the classifier learns.")
-        lexicon = _one(
+        labels = _choice("Labels", there.labels, "labels", "What the classifier learns.")
+        lexicon = _choice(
             "Words and vectors",
             there.lexicons,
             "vectors",
             "Whose vectors the mechanism and the classifier use: those of the papers (GloVe), "
             "ours (bundled), or random ones, which know nothing of what a word means.",
         )
-        learner = _one("Classifier", there.learners, "classifier", there.explained)
-        tested = _one(
+        learner = _choice("Classifier", there.learners, "classifier", there.explained)
+        tested = _choice(
             "Accuracy on",
             there.tested,
             "tested",
@@ -195,7 +196,7 @@ def choose_part(name: str, rows: Rows) -> Evidence:
             "that was trained on private text is used on ordinary text.",
             TESTED,
         )
-        attacker = _one(
+        attacker = _choice(
             "Attacker",
             there.attackers,
             "attacker",
@@ -209,11 +210,11 @@ def choose_part(name: str, rows: Rows) -> Evidence:
     return Evidence(name, rows, labels, lexicon, learner, tested, variant)
 
 
-def _one(
+def _choice(
     label: str, options: list[str], key: str, explained: str, titles: dict[str, str] | None = None
 ) -> str:
     """The chosen option; nothing is drawn where there is one, or none."""
     if len(options) < 2:
         return options[0] if options else ""
-    shown = {one: (titles or {}).get(one, one) for one in options}
+    shown = {name: (titles or {}).get(name, name) for name in options}
     return choose_one(st.selectbox, label, shown, f"use_{key}", help=explained, width=230)

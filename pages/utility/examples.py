@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from pages.shared.fields import pick
 from pages.shared.messages import note
 
 if TYPE_CHECKING:
@@ -14,20 +15,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pages.utility.evidence import Evidence
-    from pages.utility.running import Held
+    from pages.utility.running import Run
 
 
-def own_examples(held: Held) -> None:
+def own_examples(run: Run) -> None:
     """Draw the examples of a run of one's own."""
-    if not held.job.examples:
+    if not run.job.examples:
         note(
             "There are none: in what was measured no text was read rightly as it was written and "
             "wrongly in its private form."
-            if held.job.done
+            if run.job.done
             else "There are none yet: they come with the first mechanism of the first trial."
         )
         return
-    _examples(held.job.examples)
+    _examples(run.job.examples)
     note(
         "The original is shown only here, to you: whoever releases the private text keeps it to "
         "themselves."
@@ -48,17 +49,16 @@ def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
 
 def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
     """Draw the choice of a mechanism and its ε, and the examples."""
-    labels = list(dict.fromkeys(one["label"] for one in examples))
+    labels = list(dict.fromkeys(example["label"] for example in examples))
     with st.container(horizontal=True):
-        label = st.selectbox(
+        label = pick(
             "Mechanism of the examples",
             labels,
-            key="use_example",
-            bind="query-params",
+            "use_example",
+            "Under which the texts were rewritten.",
             width=260,
-            help="Under which the texts were rewritten.",
         )
-        values = sorted({one["epsilon"] for one in examples if one["label"] == label})
+        values = sorted({each["epsilon"] for each in examples if each["label"] == label})
         epsilon = values[0]
         if len(values) > 1:
             epsilon = st.select_slider(
@@ -75,20 +75,20 @@ def _examples(examples: Sequence[Mapping[str, Any]]) -> None:
         "private form wrongly. No others are shown, not those either that only the second reads "
         "rightly; and of each mechanism and ε only the first few."
     )
-    for one in examples:
-        if (one["label"], one["epsilon"]) == (label, epsilon):
-            _example(one)
+    for example in examples:
+        if (example["label"], example["epsilon"]) == (label, epsilon):
+            _example(example)
 
 
-def _example(one: Mapping[str, Any]) -> None:
+def _example(example: Mapping[str, Any]) -> None:
     """All in st.text: neither a text nor a label is Markdown."""
     with st.container(border=True, gap="xsmall"):
         left, right = st.columns(2)
         with left:
             st.markdown("**Original**")
-            st.text(one["original"])
-            st.text(f"Its label: {one['true']}")
+            st.text(example["original"])
+            st.text(f"Its label: {example['true']}")
         with right:
             st.markdown("**Private**")
-            st.text(one["private"])
-            st.text(f"Read as: {one['guessed']}")
+            st.text(example["private"])
+            st.text(f"Read as: {example['guessed']}")

@@ -59,7 +59,7 @@ def choose_some(
     there = [name for name in titles if name in wanted]
     if there != st.session_state.get(field):
         st.session_state[field] = there
-    found = st.pills(
+    picked = st.pills(
         label,
         list(titles),
         selection_mode="multi",
@@ -67,6 +67,6 @@ def choose_some(
         key=field,
         **more,
     )
-    chosen = [name for name in titles if name in found]
+    chosen = [name for name in titles if name in picked]
     link.write(field, _BETWEEN.join(chosen), _BETWEEN.join(n for n in titles if n in usual))
     return chosen

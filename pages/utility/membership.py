@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore.plots.utility.roc import roc_caption, roc_figure
-from dpcore.study.utility_summary import chosen, roc_curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import roc_curves
+from pages.shared.fields import pick
 from pages.shared.figure import show_figure
 from pages.shared.messages import note
 
@@ -27,12 +29,11 @@ def membership_view(evidence: Evidence) -> None:
         note("There is no inference of membership here, or not yet.")
         return
     with st.container(horizontal=True):
-        label = st.selectbox(
+        label = pick(
             "Mechanism",
             curves,
-            key="use_roc",
-            bind="query-params",
-            help="Whose private text the attacked model was trained on.",
+            "use_roc",
+            "Whose private text the attacked model was trained on.",
             width=230,
         )
         values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
@@ -49,8 +50,8 @@ def membership_view(evidence: Evidence) -> None:
     picks = [("baseline", None), *((label, epsilon) for epsilon in epsilons)]
     table = roc_curves(evidence.table, picks, **evidence.where("roc"))
     outside = int(rows["count"].min())
-    said = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
-    show_figure(roc_figure(table), "\n".join(said), table, f"{evidence.name}_roc")
+    captions = [roc_caption(table, rate) for rate in _RATES if rate * outside >= 1]
+    show_figure(roc_figure(table), "\n".join(captions), table, f"{evidence.name}_roc")
     note(
         "Both axes are logarithmic, because an accusation can afford few false positives. On the "
         "dotted line the attacker guesses. The band is the 95 % interval of the mean over trials, "
@@ -81,20 +82,20 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     if not len(rows):
         return
     words = int(rows["count"].iloc[0])
-    found = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
-    empty = [f"{epsilon:g}" for epsilon, bound in found.items() if bound > _VACUOUS]
-    said = [
+    bounds = dict(zip(rows["epsilon"].tolist(), rows["value"].tolist(), strict=True))
+    empty = [f"{epsilon:g}" for epsilon, bound in bounds.items() if bound > _VACUOUS]
+    allowed = [
         f"at ε = {epsilon:g} an AUC of at most {bound:.3f}"
-        for epsilon, bound in found.items()
+        for epsilon, bound in bounds.items()
         if bound <= _VACUOUS
     ]
     if empty:
-        said.append(
+        allowed.append(
             f"at ε = {', '.join(empty)} an attacker who is practically always right: it rules out "
             "nothing"
         )
     st.text(
         f"What {label} promises of one word allows, for a whole text of {words} words in place of "
-        f"another of as many, {'; '.join(said)}. That less is given away here is measured, not "
+        f"another of as many, {'; '.join(allowed)}. That less is given away here is measured, not "
         "promised."
     )

@@ -30,16 +30,16 @@ source = choose_one(
     "own: mechanisms, ε and texts of your choice, computed now.",
 )
 if source == RECORDED:
-    found = choose_recorded()
-    if found is not None:
-        recorded_views(found)
-        recorded_footer(found)
+    record = choose_recorded()
+    if record is not None:
+        recorded_views(record)
+        recorded_footer(record)
 else:
     with st.sidebar:
         chosen = choose_mechanisms(START, "use_")
         name = choose_lexicon()
     words = lexicon_or_stop(name)
-    held = run_of_ones_own(mechanisms_or_stop(words, chosen), dict(chosen), name)
-    if held is not None and held.rows is not None:
-        run_views(held, held.rows)
+    run = run_of_ones_own(mechanisms_or_stop(words, chosen), dict(chosen), name)
+    if run is not None and run.rows is not None:
+        run_views(run, run.rows)
     footer(words, 0, "trials and texts as set above")

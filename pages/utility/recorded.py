@@ -34,29 +34,29 @@ def choose_recorded() -> Recorded | None:
     """Draw the choice; return what was recorded, or None if that was refused."""
     try:
         titles = {entry.name: entry.title for entry in read_bundled()}
-        names = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in titles]
+        names = [name for name, plan in EXPERIMENTS.items() if plan.rewrites and name in titles]
         if STUDY not in st.session_state:
             linked = st.query_params.get(STUDY, "")
             st.session_state[STUDY] = linked if linked in names else names[0]
         name = st.selectbox(
             "Recorded experiment",
             names,
-            format_func=lambda one: titles[one],
+            format_func=titles.__getitem__,
             key=STUDY,
             help="Measured beforehand, as a paper did it or on our teaching corpus; nothing is "
             "computed when you look at it. It stands in the link.",
         )
         link.write(STUDY, name, names[0])
-        found = recorded(name)
+        record = recorded(name)
     except (DpcoreError, IndexError) as error:
         refuse("The recorded experiments could not be read; a run of your own works.", error)
         return None
-    note(f"{found.entry.sizes} {_source(found)}")
-    return found
+    note(f"{record.entry.sizes} {_source(record)}")
+    return record
 
 
-def _source(found: Recorded) -> str:
-    source = found.entry.source
+def _source(record: Recorded) -> str:
+    source = record.entry.source
     return (
         f"To be compared with {source}." if source else "Our own texts: no paper to compare with."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from dpcore.study.definition import grid
 from dpcore.study.live import Live
 from dpcore.study.plan import Arm
 from dpcore.study.tables import tidy
-from pages.shared.groups import GROUPS
-from pages.shared.messages import refuse
+from pages.shared.fields import pick, whole_number
+from pages.shared.groups import grouped
+from pages.shared.messages import inform, refuse
 from pages.utility.evidence import Rows
 from pages.utility.uploading import CORPORA, choose_texts
 
@@ -26,14 +28,15 @@ if TYPE_CHECKING:
     from pages.shared.resources import Settings
     from pages.utility.uploading import Texts
 
-_HELD, _REFUSED = "use_run", "use_refused"
+_RUN, _REFUSED = "use_run", "use_refused"
 _PULSE_SECONDS = 1.0
 _PATIENCE_SECONDS = 2.0  # until the process of a run that was stopped has ended
-_RANGES = {"metric": (1.4, 20.0), "log": (6.0, 16.0), "local": (50.0, 400.0)}
+_RANGES = {"metric": (1.4, 20.0), "log": (math.exp(6.0), math.exp(16.0)), "local": (50.0, 400.0)}
+"""By group, the smallest and the largest ε that a fresh visit runs; steps of the slider."""
 
 
 @dataclass(eq=False)
-class Held:
+class Run:
     """The run of this session.
 
     Attributes:
@@ -53,7 +56,7 @@ class Held:
 
 def run_of_ones_own(
     members: list[Mechanism], settings: dict[str, Settings], lexicon: str
-) -> Held | None:
+) -> Run | None:
     """Draw the set-up, the buttons and the progress; return the run, if there is one.
 
     Args:
@@ -61,29 +64,29 @@ def run_of_ones_own(
         settings: of each, by its key.
         lexicon: name in the catalogue.
     """
-    held: Held | None = st.session_state.get(_HELD)
-    if held is not None:
-        _take_in(held)  # before the watch, which has the page drawn anew while there is more
+    run: Run | None = st.session_state.get(_RUN)
+    if run is not None:
+        _take_in(run)  # before the watch, which has the page drawn anew while there is more
     refused = st.session_state.pop(_REFUSED, None)
     if refused is not None:
         refuse("This run cannot be started.", DpcoreError(refused))
-    with st.expander("What is run", expanded=held is None):
+    with st.expander("What is run", expanded=run is None):
         texts = choose_texts()
         arms, options = _arms(members, settings), _options()
-    if held is not None and not held.job.done:
+    if run is not None and not run.job.done:
         _watch()
         st.button(
             "Stop and keep what is there",
             key="use_stop",
             icon=":material/stop_circle:",
             on_click=_stop,
-            args=(held,),
+            args=(run,),
             help="Ends the run in the middle of its present part; the parts that are done stay "
             "below.",
         )
     else:
         st.button(
-            "Run" if held is None else "Run again",
+            "Run" if run is None else "Run again",
             key="use_start",
             icon=":material/play_arrow:",
             disabled=texts is None,
@@ -92,9 +95,9 @@ def run_of_ones_own(
             help="Runs in a process of its own, one part after the other: the baseline, then every "
             "mechanism in the first trial, in the second and so on. What is done is shown at once.",
         )
-    if held is not None and held.job.done:
-        _ending(held)
-    return held
+    if run is not None and run.job.done:
+        _ending(run)
+    return run
 
 
 def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm, ...]:
@@ -109,51 +112,44 @@ def _arms(members: list[Mechanism], settings: dict[str, Settings]) -> tuple[Arm,
         help="All values of ε of a mechanism come from one noise draw: more cost little.",
     )
     arms: list[Arm] = []
-    for group in GROUPS:
-        inside = [one for one in members if one.meaning in group.meanings]
-        if not inside:
-            continue
-        low, high = _RANGES[group.name]
-        ends = st.select_slider(
+    for group, inside in grouped(members):
+        first, last = st.select_slider(
             f"{group.title}, from and to",
             group.grid,
-            value=(low, high),
+            value=_RANGES[group.name],
             format_func=group.label,
             key=f"use_ends_{group.name}",
             bind="query-params",
             help=f"{group.explanation} The values lie between these two, in equal ratios.",
         )
-        first, last = (group.epsilon(value) for value in ends)
         epsilons = grid(first, last, count) if first < last else (first,)
-        for one in inside:
-            some = tuple(value for value in epsilons if value in one.admissible)
+        for mechanism in inside:
+            some = tuple(value for value in epsilons if value in mechanism.admissible)
             if some:
-                arms.append(Arm(one.short, some, settings.get(one.key, ())))
+                arms.append(Arm(mechanism.short, some, settings.get(mechanism.key, ())))
             else:
-                st.text(f"{one.short} has no ε between these two ends and is left out.")
+                st.text(f"{mechanism.short} has no ε between these two ends and is left out.")
     return tuple(arms)
 
 
 def _options() -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        learner = st.selectbox(
+        learner = pick(
             "Classifier of the run",
-            list(LEARNERS),
-            key="use_learner",
-            bind="query-params",
+            LEARNERS,
+            "use_learner",
+            "; ".join(f"{name}: {TITLES[kind.kind]}" for name, kind in LEARNERS.items()) + ".",
             width=230,
-            help="; ".join(f"{name}: {TITLES[one.kind]}" for name, one in LEARNERS.items()) + ".",
         )
-        seeds = st.number_input(
+        seeds = whole_number(
             "Trials",
             1,
             LIVE_SEEDS,
             3,
-            key="use_trials",
-            bind="query-params",
-            width=130,
-            help="Each draws all noise and the division into training and test texts anew. "
+            "use_trials",
+            "Each draws all noise and the division into training and test texts anew. "
             "An interval needs two, and is of use from three on.",
+            width=130,
         )
         attack = st.toggle(
             "Infer membership too",
@@ -163,11 +159,11 @@ def _options() -> dict[str, Any]:
             help="An attacker asks which texts the classifier was trained on; takes a second or "
             "two for every ε.",
         )
-    return {"learner": learner, "seeds": int(seeds), "attack": attack}
+    return {"learner": learner, "seeds": seeds, "attack": attack}
 
 
 def _start(texts: Texts, arms: tuple[Arm, ...], lexicon: str, options: dict[str, Any]) -> None:
-    old: Held | None = st.session_state.pop(_HELD, None)
+    old: Run | None = st.session_state.pop(_RUN, None)
     if old is not None:
         old.job.stop()
     try:
@@ -175,50 +171,47 @@ def _start(texts: Texts, arms: tuple[Arm, ...], lexicon: str, options: dict[str,
     except DpcoreError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_HELD] = Held(live_jobs.start(live), live, texts.corpus)
+    st.session_state[_RUN] = Run(live_jobs.start(live), live, texts.corpus)
 
 
 @st.fragment(run_every=_PULSE_SECONDS)
 def _watch() -> None:
     """How far the run is; the page is drawn anew when another part is done."""
-    held: Held | None = st.session_state.get(_HELD)
-    if held is None:
+    run: Run | None = st.session_state.get(_RUN)
+    if run is None:
         return
-    if held.job.done or held.job.finished != held.seen:
+    if run.job.done or run.job.finished != run.seen:
         st.rerun()
-    share, sentence = held.job.progress()
+    share, sentence = run.job.progress()
     st.progress(share, text=f"{sentence}.")
 
 
-def _stop(held: Held) -> None:
-    held.job.stop()
-    held.job.wait(_PATIENCE_SECONDS)
+def _stop(run: Run) -> None:
+    run.job.stop()
+    run.job.wait(_PATIENCE_SECONDS)
 
 
-def _take_in(held: Held) -> None:
+def _take_in(run: Run) -> None:
     """Make a table of what is there, if there is more than before."""
-    finished, rows = held.job.finished, held.job.rows
-    if finished != held.seen:
-        held.rows, held.seen = Rows(tidy(rows)), finished
+    finished, rows = run.job.finished, run.job.rows
+    if finished != run.seen:
+        run.rows, run.seen = Rows(tidy(rows)), finished
 
 
-def _ending(held: Held) -> None:
+def _ending(run: Run) -> None:
     """Say how a run ended that is not whole."""
-    job = held.job
+    job = run.job
     if job.error is not None:
         refuse("The run ended early; what was done before is shown.", DpcoreError(job.error))
     elif job.stopped:
-        st.info(
-            f"Stopped after {held.seen} of {len(held.live.plan.cells())} parts.",
-            icon=":material/info:",
-        )
+        inform(f"Stopped after {run.seen} of {len(run.live.plan.cells())} parts.")
 
 
-def title_of(held: Held) -> str:
+def title_of(run: Run) -> str:
     """What was run, in a few words."""
-    live = held.live
+    live = run.live
     trials = "1 trial" if live.seeds == 1 else f"{live.seeds} trials"
     return (
-        f"{CORPORA[held.corpus]}: {len(live.texts):,} texts, {trials}, classifier {live.learner}, "
+        f"{CORPORA[run.corpus]}: {len(live.texts):,} texts, {trials}, classifier {live.learner}, "
         f"lexicon {live.lexicon}"
     )

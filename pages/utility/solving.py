@@ -11,6 +11,7 @@ from dpcore.errors import DpcoreError
 from dpcore.study.utility_solve import solve
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note, refuse
+from pages.shared.table import numbers, show_table
 
 if TYPE_CHECKING:
     from pages.utility.evidence import Evidence
@@ -36,7 +37,7 @@ def solve_view(evidence: Evidence) -> None:
         help="Of the accuracy without privacy, with the same classifier on clean text.",
     )
     try:
-        found = solve(evidence.table, points / 100, **evidence.where("accuracy"))
+        answers = solve(evidence.table, points / 100, **evidence.where("accuracy"))
     except DpcoreError as error:
         refuse("There is no answer from these trials.", error)
         return
@@ -44,17 +45,15 @@ def solve_view(evidence: Evidence) -> None:
     st.markdown(
         f"**Within {points:g} points of {reference.value:.1%}**, the accuracy without privacy:"
     )
-    st.text("\n".join(one.sentence for one in found))
+    st.text("\n".join(answer.sentence for answer in answers))
     table = pd.DataFrame(
-        [(one.curve, one.epsilon, one.low, one.high, one.smallest, one.largest) for one in found],
+        [(a.curve, a.epsilon, a.low, a.high, a.smallest, a.largest) for a in answers],
         columns=list(_COLUMNS),
     ).astype(dict.fromkeys(_COLUMNS[1:], "float64"))
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
-        placeholder="",
-        column_config=dict.fromkeys(_COLUMNS[1:], st.column_config.NumberColumn(format="%.4g")),
-        alt="The smallest ε of each mechanism, with its interval",
+        "The smallest ε of each mechanism, with its interval",
+        column_config=numbers(_COLUMNS[1:]),
     )
     csv_button("Answers as CSV", f"{evidence.name}_epsilon", lambda: table, key="csv_use_solution")
     note(

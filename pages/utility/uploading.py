@@ -19,6 +19,7 @@ from dpcore.limits import (
 )
 from dpcore.study.live import shortened, table_texts, teaching_texts
 from pages.shared.messages import note, refuse
+from pages.shared.table import show_table
 from pages.utility.linking import choose_one
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def choose_texts() -> Texts | None:
     )
     if corpus != UPLOAD:
         return Texts(shortened(teaching_texts(corpus, most)), corpus)
-    found = _upload(most)
-    return None if found is None else Texts(found, UPLOAD)
+    uploaded = _upload(most)
+    return None if uploaded is None else Texts(uploaded, UPLOAD)
 
 
 def _upload(most: int) -> LabelledTexts | None:
@@ -114,6 +115,7 @@ def _columns(table: Table) -> tuple[str, str]:
     """Which columns are meant; by default the one with the longest entries is the text."""
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(len(table.columns))]
     longest = lengths.index(max(lengths))
+    # Labels repeat themselves: of the other columns the one with the fewest different entries.
     others = [i for i in range(len(table.columns)) if i != longest]
     fewest = min(others, key=lambda i: len({row[i] for row in table.rows}))
     places = list(range(len(table.columns)))
@@ -133,10 +135,8 @@ def _columns(table: Table) -> tuple[str, str]:
                 ("Column of labels", fewest, "What the classifier learns to tell."),
             )
         )
-    st.dataframe(
+    show_table(
         [dict(zip(table.columns, row, strict=True)) for row in table.rows[:_SHOWN]],
-        hide_index=True,
-        placeholder="",
-        alt="The first rows of the table",
+        "The first rows of the table",
     )
     return table.columns[text], table.columns[label]

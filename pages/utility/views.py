@@ -10,7 +10,7 @@ from pages.shared import link
 from pages.shared.downloads import csv_button
 from pages.shared.messages import note
 from pages.shared.recorded import made_view, papers_view
-from pages.utility.command import command
+from pages.shared.reproducing import command_line, show_line, show_link
 from pages.utility.curves import curves_view
 from pages.utility.evidence import choose_part
 from pages.utility.examples import own_examples, recorded_examples
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dpcore.study.live import Live
     from dpcore.study.recorded import Recorded
     from pages.utility.evidence import Evidence, Rows
-    from pages.utility.running import Held
+    from pages.utility.running import Run
 
     View = Callable[[Evidence], None]
 
@@ -44,40 +45,40 @@ TABS = {
 }
 
 
-def recorded_views(found: Recorded) -> None:
+def recorded_views(record: Recorded) -> None:
     """Draw the views of a recorded experiment."""
 
-    def made(_: Evidence) -> None:
-        _link()
-        made_view(found)
-        _all_numbers(found.table, found.entry.name)
+    def link_and_making(_: Evidence) -> None:
+        show_link()
+        made_view(record)
+        _all_numbers(record.table, record.entry.name)
 
-    more: dict[str, View] = {"command": made}
-    if found.entry.source:
-        more = {"papers": lambda _: papers_view(found)} | more
-    examples = found.examples
+    more: dict[str, View] = {"command": link_and_making}
+    if record.entry.source:
+        more = {"papers": lambda _: papers_view(record)} | more
+    examples = record.examples
     if examples is not None:
         more = {"examples": lambda evidence: recorded_examples(examples, evidence)} | more
-    _views(found.entry.name, recorded_rows(found.entry.name), more)
+    _views(record.entry.name, recorded_rows(record.entry.name), more)
 
 
-def run_views(held: Held, rows: Rows) -> None:
+def run_views(run: Run, rows: Rows) -> None:
     """Draw the views of a run of one's own."""
 
-    def made(_: Evidence) -> None:
-        _link()
-        if held.corpus == UPLOAD:
+    def link_and_making(_: Evidence) -> None:
+        show_link()
+        if run.corpus == UPLOAD:
             note("Your table is not in the link: whoever opens it chooses one of their own.")
         st.subheader("Command", anchor=False)
-        st.code(command(held.live, held.corpus), language=None, wrap_lines=True)
+        show_line(_command(run.live, run.corpus))
         note("It prints the numbers of this run.")
         _all_numbers(rows.table, "run")
 
     more: dict[str, View] = {
-        "examples": lambda _: own_examples(held),
-        "command": made,
+        "examples": lambda _: own_examples(run),
+        "command": link_and_making,
     }
-    st.text(title_of(held))
+    st.text(title_of(run))
     _views("run", rows, more)
 
 
@@ -92,10 +93,10 @@ def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
     }
     views |= more
     first = TABS["curves"]
-    if st.session_state.get(VIEW) not in {TABS[one] for one in views}:
+    if st.session_state.get(VIEW) not in {TABS[key] for key in views}:
         linked = st.query_params.get(VIEW, "")
         st.session_state[VIEW] = TABS[linked] if linked in views else first
-    tabs = st.tabs([TABS[one] for one in views], key=VIEW, on_change="rerun")
+    tabs = st.tabs([TABS[key] for key in views], key=VIEW, on_change="rerun")
     for tab, (key, view) in zip(tabs, views.items(), strict=True):
         if tab.open:
             link.write(VIEW, key, "curves")
@@ -103,9 +104,30 @@ def _views(name: str, rows: Rows, more: dict[str, View]) -> None:
                 view(evidence)
 
 
-def _link() -> None:
-    st.subheader("Link", anchor=False)
-    st.code(link.permalink(), language=None, wrap_lines=True)
+def _command(live: Live, corpus: str) -> str:
+    """One line; a table of one's own stands in it as FILE.csv with TEXT and LABEL.
+
+    Args:
+        live: what was run.
+        corpus: key of `pages.utility.uploading.CORPORA`.
+    """
+    words = ["utility"]
+    if corpus == UPLOAD:
+        words += ["--file", "FILE.csv", "--text-column", "TEXT", "--label-column", "LABEL"]
+    else:
+        words += ["--labels", corpus]
+    for arm in live.arms:
+        values = ",".join(f"{epsilon:.6g}" for epsilon in arm.epsilons)
+        words += ["--mechanism", arm.mechanism, "--epsilon", f"{arm.mechanism}={values}"]
+    settings = dict.fromkeys(f"{name}={value}" for arm in live.arms for name, value in arm.settings)
+    words += [word for setting in settings for word in ("--set", setting)]
+    words += ["--texts", str(len(live.texts)), "--trials", str(live.seeds)]
+    words += ["--classifier", live.learner]
+    if live.attack:
+        words.append("--attack")
+    if live.lexicon != "default":
+        words += ["--lexicon", live.lexicon]
+    return command_line(*words)
 
 
 def _all_numbers(table: pd.DataFrame, name: str) -> None:

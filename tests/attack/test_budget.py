@@ -18,21 +18,21 @@ D = distances(LEXICON.vectors, LEXICON.vectors)
 def test_metric_losses_add_up_over_places_and_releases() -> None:
     tem = create("tem", LEXICON)
     text, other = [3, 7, 3, 9], [4, 7, 8, 1]
-    found = budget(tem, text, 2.0, others=other, releases=5)
-    assert found.other_loss == pytest.approx(
+    total = budget(tem, text, 2.0, others=other, releases=5)
+    assert total.other_loss == pytest.approx(
         5 * sum(2.0 * D[a, b] for a, b in zip(text, other, strict=True))
     )
     near = D + np.diag(np.full(60, np.inf))
-    assert found.nearest_loss == pytest.approx(5 * sum(2.0 * near[a].min() for a in text))
-    assert [(one.word, one.places, one.releases) for one in found.words] == [
+    assert total.nearest_loss == pytest.approx(5 * sum(2.0 * near[a].min() for a in text))
+    assert [(entry.word, entry.places, entry.releases) for entry in total.words] == [
         (3, 2, 10), (7, 1, 5), (9, 1, 5)
     ]  # fmt: skip
-    assert found.words[0].nearest == int(near[3].argmin())
-    assert found.words[1].other_loss == 0.0
-    assert found.tokens == 4
-    assert found.log_delta is None
-    assert "20 protected words" in found.statement
-    assert found.status == "proved"
+    assert total.words[0].nearest == int(near[3].argmin())
+    assert total.words[1].other_loss == 0.0
+    assert total.tokens == 4
+    assert total.log_delta is None
+    assert "20 protected words" in total.statement
+    assert total.status == "proved"
     farthest = budget(tem, text, 2.0)
     assert farthest.other_loss == pytest.approx(sum(2.0 * D[a].max() for a in text))
     assert farthest.words[1].other == int(D[7].argmax())
@@ -47,9 +47,9 @@ def test_a_metric_of_its_own_is_used() -> None:
 
 def test_local_losses_count_places() -> None:
     laplace = create("laplace", LEXICON)
-    found = budget(laplace, [1, 1, 2], 0.5, releases=2)
-    assert found.nearest_loss == found.other_loss == pytest.approx(3.0)
-    assert found.nearest_success == pytest.approx(1 / (1 + math.exp(-3.0)))
+    total = budget(laplace, [1, 1, 2], 0.5, releases=2)
+    assert total.nearest_loss == total.other_loss == pytest.approx(3.0)
+    assert total.nearest_success == pytest.approx(1 / (1 + math.exp(-3.0)))
     gaussian = create("gaussian", LEXICON)
     both = budget(gaussian, [1, 2], 0.5, releases=3)
     assert both.log_delta == pytest.approx(math.log(6e-5))

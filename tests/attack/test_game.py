@@ -33,9 +33,11 @@ def test_the_posterior_is_bayes_rule(rng: MakeRng, releases: int) -> None:
     for _ in range(20):
         dealt = rules.deal(stream)
         assert len(dealt.outputs) == releases
-        found = rules.judge(dealt.outputs)
-        assert found.posterior == pytest.approx(plain_posterior(rules, dealt.outputs), abs=1e-12)
-        assert found.guess == int(np.argmax(found.posterior))
+        judgement = rules.judge(dealt.outputs)
+        assert judgement.posterior == pytest.approx(
+            plain_posterior(rules, dealt.outputs), abs=1e-12
+        )
+        assert judgement.guess == int(np.argmax(judgement.posterior))
 
 
 def test_the_long_run_is_what_play_gives(rng: MakeRng) -> None:
@@ -68,7 +70,7 @@ def test_more_outputs_tell_more(rng: MakeRng) -> None:
     once, often, stream = game(0.5).long_run(), game(0.5, releases=20), rng()
     assert once is not None
     dealt = [often.deal(stream) for _ in range(1000)]
-    right = sum(often.judge(one.outputs).guess == one.secret for one in dealt) / 1000
+    right = sum(often.judge(deal.outputs).guess == deal.secret for deal in dealt) / 1000
     # Hoeffding, one-sided: 20 outputs are better even at the unlucky end of 1000 rounds.
     assert right - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * 1000)) > once
 
@@ -76,10 +78,10 @@ def test_more_outputs_tell_more(rng: MakeRng) -> None:
 def test_without_a_law_the_nearest_candidate_is_named() -> None:
     rules = game(short="madlib")
     for word in rules.candidates:
-        found = rules.judge((word, word))
-        assert rules.candidates[found.guess] == word
-        assert found.posterior is None
-        assert found.distance.min() == 0.0
+        judgement = rules.judge((word, word))
+        assert rules.candidates[judgement.guess] == word
+        assert judgement.posterior is None
+        assert judgement.distance.min() == 0.0
     assert rules.long_run() is None
     assert game(releases=2).long_run() is None
 
@@ -87,9 +89,9 @@ def test_without_a_law_the_nearest_candidate_is_named() -> None:
 def test_an_output_that_no_candidate_explains_leaves_all_alike() -> None:
     words = lexicons.line(*np.arange(40.0))
     far = Game(create("truncated-gumbel", words), 1e5, (0, 1))
-    found = far.judge((39,))
-    assert found.posterior is not None
-    assert found.posterior.sum() == pytest.approx(1.0)
+    judgement = far.judge((39,))
+    assert judgement.posterior is not None
+    assert judgement.posterior.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ def plainly(texts: list[set[int]], known: int) -> tuple[float, float]:
 def test_as_a_plain_search(known: int) -> None:
     rng = np.random.default_rng(5)
     texts = [set(rng.integers(0, 25, rng.integers(0, 9)).tolist()) for _ in range(40)]
-    found = linking(texts, known)
-    assert (found.alone, found.fitting) == pytest.approx(plainly(texts, known))
-    assert found.texts == sum(len(text) >= known for text in texts)
-    assert found.texts + found.skipped == len(texts)
+    link = linking(texts, known)
+    assert (link.alone, link.fitting) == pytest.approx(plainly(texts, known))
+    assert link.texts == sum(len(text) >= known for text in texts)
+    assert link.texts + link.skipped == len(texts)
 
 
 def test_equal_texts_are_never_alone_and_disjoint_ones_always() -> None:

@@ -63,13 +63,9 @@ def timed(
     from dpcore.privatize.files import Columns
     from dpcore.privatize.order import Order
     from dpcore.privatize.run import privatize
-    from dpcore.rewrite.casing import CasePolicy
-    from dpcore.rewrite.policy import UnknownWordPolicy
+    from dpcore.rewrite.policy import Treatment
 
-    order = Order(
-        source, out, mechanism, epsilon, Columns(), UnknownWordPolicy.REPLACE, False,
-        CasePolicy.KEEP, seed=1,
-    )  # fmt: skip
+    order = Order(source, out, mechanism, epsilon, Columns(), Treatment(), seed=1)
     with Cluster(workers=workers) as cluster:
         start = perf_counter()
         record = privatize(order, executor=cluster)

@@ -23,10 +23,10 @@ def test_json_rows_are_those_of_compare(capsys: pytest.CaptureFixture[str]) -> N
     lexicon = load()
     pair = Pair.of(lexicon, "monday", "garage")
     epsilons = np.array([2.0, 3.0])
-    found = compare(
+    comparison = compare(
         create("tem", lexicon), pair, epsilons, SharedDirections(), runs=100, seed=0
     )  # fmt: skip
-    assert answer["rows"] == found.rows()
+    assert answer["rows"] == comparison.rows()
     assert answer["distance"] == pair.distance
     assert answer["selection"]["words"] == 2
 
@@ -34,9 +34,9 @@ def test_json_rows_are_those_of_compare(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_table_names_both_words(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["attack", "--words", "monday,garage", "--mechanism", "tem", "--epsilon", "3"]
     assert cli.main(arguments) == 0
-    said = capsys.readouterr().out
-    assert said.count("\n      ") >= 2
-    assert "monday and garage: 7.4" in said
+    printed = capsys.readouterr().out
+    assert printed.count("\n      ") >= 2
+    assert "monday and garage: 7.4" in printed
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_the_table_names_both_words(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], words: str, message: str) -> None:
     assert cli.main(["attack", "--words", words, "--mechanism", "tem", "--epsilon", "3"]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Traceback" not in printed
 
 
 def output(
@@ -66,25 +66,25 @@ def output(
 
 def test_a_list_of_possible_words(capsys: pytest.CaptureFixture[str]) -> None:
     prior = "monday=0.5, garage=0.25, car=0.25"
-    found = output(capsys, "--prior", prior, "--outputs", "2", epsilon="1,2")
+    answer = output(capsys, "--prior", prior, "--outputs", "2", epsilon="1,2")
     lexicon, tem = load(), create("tem", load())
-    assert [row["epsilon"] for row in found["attacks"]] == [1.0, 2.0]
-    for row in found["attacks"]:
+    assert [row["epsilon"] for row in answer["attacks"]] == [1.0, 2.0]
+    for row in answer["attacks"]:
         words = {"monday": 0.5, "garage": 0.25, "car": 0.25}
         joint = {
             word: p
             * tem.law(lexicon.index(word), [row["epsilon"]]).probability(lexicon.index("garage"))
             for word, p in words.items()
         }
-        for one in row["candidates"]:
-            true = joint[one["word"]] / sum(joint.values())
-            assert one["posterior"] == pytest.approx(true, rel=1e-9)
-            assert one["posterior"] <= one["bound"]
+        for candidate in row["candidates"]:
+            true = joint[candidate["word"]] / sum(joint.values())
+            assert candidate["posterior"] == pytest.approx(true, rel=1e-9)
+            assert candidate["posterior"] <= candidate["bound"]
         assert row["overall"]["exact"]
         assert row["worst_odds"]["word"] == "garage"
         assert not row["worst_odds"]["broken"]
-    assert found["prior"]["words"] == 3
-    assert found["output"] == "garage"
+    assert answer["prior"]["words"] == 3
+    assert answer["output"] == "garage"
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_list_of_possible_words(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_context_between_known_words(sentence: str, left: str | None, right: str | None) -> None:
     lexicon = load()
-    found = prior_of(lexicon, "context", sentence)
-    assert np.array_equal(found.probability, context_prior(lexicon, left, right).probability)
+    prior = prior_of(lexicon, "context", sentence)
+    assert np.array_equal(prior.probability, context_prior(lexicon, left, right).probability)
 
 
 def test_the_nearest_neighbour_attacker(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,9 +114,9 @@ def test_the_nearest_neighbour_attacker(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_table_of_an_output(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["attack", "--output", "garage", "--mechanism", "tem", "--epsilon", "2"]
     assert cli.main([*arguments, "--prior", "monday,garage", "--outputs", "2"]) == 0
-    said = capsys.readouterr().out
-    assert "guesses 'garage'" in said
-    assert "right over all outputs" in said
+    printed = capsys.readouterr().out
+    assert "guesses 'garage'" in printed
+    assert "right over all outputs" in printed
     assert cli.main([*arguments, "--prior", "monday,garage", "--nearest"]) == 0
     assert "right over all outputs: 0.61;" in capsys.readouterr().out  # exact: no interval
 
@@ -142,6 +142,6 @@ def test_refusals_about_an_output(
     if "madlib" in more:
         arguments += ["--prior", "monday,garage"]
     assert cli.main([*arguments, *more]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Traceback" not in printed

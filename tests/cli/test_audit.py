@@ -30,24 +30,24 @@ def test_every_mechanism_can_be_audited(
     allowed = create(name, load(vectors)).admissible
     epsilon = min(max(1.01 * allowed.low, 0.5), 0.5 * allowed.high)
     sample = ["--words", "40"] if name in {"truncated-gumbel"} else []
-    found = result(
+    answer = result(
         capsys, "audit", "--mechanism", name, "--epsilon", str(epsilon), "--lexicon", vectors,
         *sample,
     )  # fmt: skip
-    assert set(found) == FIELDS
-    assert found["claimed_epsilon"] >= epsilon * (1 - 1e-9)
+    assert set(answer) == FIELDS
+    assert answer["claimed_epsilon"] >= epsilon * (1 - 1e-9)
     if name in REFUTED - {"truncated-gumbel"}:
-        assert found["outcome"] == "refuted"
-        assert found["delta_true"] > found["claimed_delta"]
+        assert answer["outcome"] == "refuted"
+        assert answer["delta_true"] > answer["claimed_delta"]
         # ADePT is off by the root of the dimension; no ε is true of truncated noise.
         root = None if name == "trlaplace" else pytest.approx(epsilon * math.sqrt(8))
-        assert found["epsilon_effective"] == root
-        assert found["claimed_delta"] == (pytest.approx(4.0**-8) if root is None else 0.0)
-        assert found["worst"]["word"] != found["worst"]["other"]
+        assert answer["epsilon_effective"] == root
+        assert answer["claimed_delta"] == (pytest.approx(4.0**-8) if root is None else 0.0)
+        assert answer["worst"]["word"] != answer["worst"]["other"]
     elif name != "truncated-gumbel":
-        assert found["outcome"] in {"proved", "checked exactly on this vocabulary"}
-        assert found["epsilon_effective"] <= found["claimed_epsilon"] * (1 + 1e-6)
-        assert found["delta_true"] <= found["claimed_delta"] + 1e-8
+        assert answer["outcome"] in {"proved", "checked exactly on this vocabulary"}
+        assert answer["epsilon_effective"] <= answer["claimed_epsilon"] * (1 + 1e-6)
+        assert answer["delta_true"] <= answer["claimed_delta"] + 1e-8
 
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated"])
@@ -62,12 +62,12 @@ def test_parallel_vectors_are_audited_under_the_angle(
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "parallel.txt"
     path.write_text("a 1 0 0\nb 2 0 0\nc 0 1 0\nd 0 0 1\ne 1 1 1\n", encoding="utf-8")
-    found = result(
+    answer = result(
         capsys, "audit", "--mechanism", name, "--epsilon", "1", "--set", "metric=angular",
         "--lexicon", str(path), *sample,
     )  # fmt: skip
-    assert 0.5 < found["epsilon_effective"] <= 1.0
-    assert found["worst"]["distance"] > 0
+    assert 0.5 < answer["epsilon_effective"] <= 1.0
+    assert answer["worst"]["distance"] > 0
 
 
 def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(
@@ -82,12 +82,12 @@ def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(
 def test_noise_in_d_dimensions_needs_no_lexicon(capsys: pytest.CaptureFixture[str]) -> None:
     """√d·ε is true of ADePT as published (Habernal 2021)."""
     common = ["audit", "--mechanism", "adept", "--epsilon", "0.5", "--set", "d=16"]
-    found = result(capsys, *common)
-    assert set(found) == FIELDS
-    assert found["parameters"] == {"clip_norm": 1.0, "compare_with": "clipped", "d": 16}
-    assert (found["lexicon"], found["fingerprint"], found["outcome"]) == (None, None, "refuted")
-    assert (found["claimed_epsilon"], found["epsilon_effective"]) == (0.5, pytest.approx(2.0))
-    assert found["worst"]["delta"] == pytest.approx(found["delta_true"], rel=1e-6)
+    answer = result(capsys, *common)
+    assert set(answer) == FIELDS
+    assert answer["parameters"] == {"clip_norm": 1.0, "compare_with": "clipped", "d": 16}
+    assert (answer["lexicon"], answer["fingerprint"], answer["outcome"]) == (None, None, "refuted")
+    assert (answer["claimed_epsilon"], answer["epsilon_effective"]) == (0.5, pytest.approx(2.0))
+    assert answer["worst"]["delta"] == pytest.approx(answer["delta_true"], rel=1e-6)
     _, out, _ = run(capsys, *common, "--set", "clip_norm=3")
     assert "at d = 16, between any two clipped inputs" in out
     assert "true      ε = 2," in out
@@ -119,12 +119,12 @@ def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors: str) -> N
 
 
 def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
-    found = result(
+    answer = result(
         capsys, "audit", "--claim", "pixeldp-slides", "--lexicon", vectors, "--at", "epsilon=2"
     )
-    assert set(found) == {"lexicon", "fingerprint", "version", "settings", "verdicts"}
-    assert found["settings"]["epsilon"] == 2.0
-    assert found["verdicts"][0]["outcome"] == "refuted"
+    assert set(answer) == {"lexicon", "fingerprint", "version", "settings", "verdicts"}
+    assert answer["settings"]["epsilon"] == 2.0
+    assert answer["verdicts"][0]["outcome"] == "refuted"
     _, out, _ = run(capsys, "audit", "--claim", "huang-theorem-3", "--lexicon", vectors)
     assert "fails at" in out
     code, out, _ = run(

@@ -59,12 +59,12 @@ def test_it_is_trained_and_writes(
     assert len(told["epochs"]) == 2
     assert {path.name for path in tmp_path.glob("*.safetensors")} == {"net.safetensors"}
     text = ("--text", "The doctor, unheard!", "--seed", "1")
-    found = result(capsys, *rewrite(tmp_path, vectors, *NOISE, *text))
-    assert set(found) == promised("rewrite")
-    assert found["protected_words"] == found["longest_text"] == 3
-    assert found["experiment"]
-    assert re.fullmatch(r"\w+ \w+, \w+!", found["texts"][0])
-    assert found == result(capsys, *rewrite(tmp_path, vectors, *NOISE, *text))
+    answer = result(capsys, *rewrite(tmp_path, vectors, *NOISE, *text))
+    assert set(answer) == promised("rewrite")
+    assert answer["protected_words"] == answer["longest_text"] == 3
+    assert answer["experiment"]
+    assert re.fullmatch(r"\w+ \w+, \w+!", answer["texts"][0])
+    assert answer == result(capsys, *rewrite(tmp_path, vectors, *NOISE, *text))
     fresh = [
         result(capsys, *rewrite(tmp_path, vectors, *NOISE, "--text", "word1 " * 12))["texts"]
         for _ in range(2)
@@ -110,7 +110,9 @@ def test_a_run_that_was_stopped_goes_on(
         assert run(capsys, *train(tmp_path, texts, vectors))[0] == 130
     assert (tmp_path / "net.unfinished.safetensors").is_file()
     again = result(capsys, *train(tmp_path, texts, vectors, "--resume"))
-    assert [one["loss"] for one in again["epochs"]] == [one["loss"] for one in whole["epochs"]]
+    assert [epoch["loss"] for epoch in again["epochs"]] == [
+        epoch["loss"] for epoch in whole["epochs"]
+    ]
     from dpcore.learn.checkpoint import load
 
     (tmp_path / "old.safetensors").write_bytes(content)
@@ -126,15 +128,15 @@ def test_it_learns_with_noise_from_a_parquet_file(
     table = tmp_path / "public.parquet"
     pd.DataFrame({"said": texts.read_text(encoding="utf-8").splitlines()}).to_parquet(table)
     result(capsys, *train(tmp_path, table, vectors, "--text-column", "said", *NOISE, "--norm", "1"))
-    found = result(capsys, *rewrite(tmp_path, vectors, *NOISE, "--text", "word1"))
-    assert found["parameters"]["clip_norm"] == 1.0
+    answer = result(capsys, *rewrite(tmp_path, vectors, *NOISE, "--text", "word1"))
+    assert answer["parameters"]["clip_norm"] == 1.0
     code, _, err = run(capsys, *train(tmp_path, table, vectors))
     assert code == 2
     assert "the column 'text'" in err
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (("--text", "w"), "give both"),
         (("--text", "w", "--mechanism", "tem", "--epsilon", "1"), "chooses among words"),
@@ -151,12 +153,12 @@ def test_what_cannot_be_is_refused(
     texts: Path,
     vectors: str,
     more: tuple[str, ...],
-    said: str,
+    message,
 ) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     code, out, err = run(capsys, *rewrite(tmp_path, vectors, *more))
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
@@ -174,7 +176,7 @@ def test_a_text_without_end_is_refused(
 def test_what_cannot_be_trained_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:
-    for more, said in (
+    for more, message in (
         (("--resume",), "leave out --resume"),
         (("--out", str(tmp_path / "net.txt")), "ends in .safetensors"),
         (("--out", str(tmp_path / "no" / "net.safetensors")), "does not exist"),
@@ -183,7 +185,7 @@ def test_what_cannot_be_trained_is_refused(
     ):
         code, _, err = run(capsys, *train(tmp_path, texts, vectors, *more))
         assert code == 2
-        assert said in err
+        assert message in err
 
 
 def test_without_torch_it_says_how_to_install_it(

@@ -60,11 +60,11 @@ def test_it_is_trained_and_rewrites(
     assert len(told["epochs"]) == 2
     assert {path.name for path in tmp_path.glob("*.safetensors")} == {"net.safetensors"}
     noise = ("--mechanism", "adept", "--epsilon", "4", "--seed", "1")
-    found = result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
-    assert set(found) == promised("rewrite")
-    assert found["true_epsilon"] == pytest.approx(4 * 5**0.5)
-    assert (found["status"], found["experiment"]) == ("refuted", True)
-    assert found == result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
+    answer = result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
+    assert set(answer) == promised("rewrite")
+    assert answer["true_epsilon"] == pytest.approx(4 * 5**0.5)
+    assert (answer["status"], answer["experiment"]) == ("refuted", True)
+    assert answer == result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
     assert cli.main(list(rewrite(tmp_path, *noise[:4], "--text", UTTERANCE))) == 0
     printed = capsys.readouterr()
     assert "√5 times as much, 8.944, is true" in printed.err
@@ -80,12 +80,12 @@ def test_each_line_is_rewritten_and_empty_ones_stay(
     private = tmp_path / "private.txt"
     private.write_text(f"{UTTERANCE}\n\n...\nflights", encoding="utf-8")
     noise = ("--mechanism", "l2-laplace", "--epsilon", "1e6", "--in", str(private))
-    found = result(capsys, *rewrite(tmp_path, *noise))
-    assert [bool(text) for text in found["texts"]][1:3] == [False, False]
-    assert len(found["texts"]) == 4
-    assert "stays empty, and that is seen" in found["statement"]
-    assert (found["status"], found["true_epsilon"]) == ("proved", 1e6)
-    assert found["parameters"] == {"clip_norm": 1.0, "latent": 5}
+    answer = result(capsys, *rewrite(tmp_path, *noise))
+    assert [bool(text) for text in answer["texts"]][1:3] == [False, False]
+    assert len(answer["texts"]) == 4
+    assert "stays empty, and that is seen" in answer["statement"]
+    assert (answer["status"], answer["true_epsilon"]) == ("proved", 1e6)
+    assert answer["parameters"] == {"clip_norm": 1.0, "latent": 5}
 
 
 def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path) -> None:
@@ -96,13 +96,13 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, tex
     assert cli.main(list(train(tmp_path, texts))) == 0
     capsys.readouterr()
     text = ("--text", UTTERANCE)
-    for more, said in (
+    for more, message in (
         (("--epsilon", "1"), "give both"),
         (("--mechanism", "tem", "--epsilon", "1"), "one of adept, adept-l1, laplace, l2-laplace"),
         (("--mechanism", "adept", "--epsilon", "much"), "epsilon must be a number, got 'much'"),
         (("--mechanism", "adept", "--epsilon", "-1"), "finite number > 0"),
     ):
-        assert said in refused(capsys, *rewrite(tmp_path, *more, *text))
+        assert message in refused(capsys, *rewrite(tmp_path, *more, *text))
     (tmp_path / "net.safetensors").write_bytes(b"no network")
     noise = ("--mechanism", "adept", "--epsilon", "1")
     assert "damaged" in refused(capsys, *rewrite(tmp_path, *noise, *text))
@@ -114,27 +114,27 @@ def test_examples_are_written_and_hide_what_stands_in_the_corpus(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = shared()[0]
-    own = TEXTS[:10]
+    utterances = TEXTS[:10]
 
     class Corpus:
-        all_texts = (*TEXTS[5:], *model.decode(model.latents(own[:1])))
+        all_texts = (*TEXTS[5:], *model.decode(model.latents(utterances[:1])))
 
     monkeypatch.setattr(adept2021_examples, "trained", lambda *_: (Corpus, model))
-    monkeypatch.setattr(adept2021_examples, "own_utterances", lambda: own)
+    monkeypatch.setattr(adept2021_examples, "own_utterances", lambda: utterances)
     (tmp_path / "atis.parquet").write_bytes(b"any")
     out = tmp_path / "new" / "adept.json"
     command = ("autoencoder", "examples", "--model", "adept", "--data", str(tmp_path))
     told = result(capsys, *command, "--out", str(out))
-    found = read_examples(out)
-    assert found.texts == tuple(text for text in own if text not in Corpus.all_texts)
-    assert told["texts"] == len(found.texts) <= 5
-    assert {one.in_corpus for one in found.rewrites} == {True, False}
-    for one in found.rewrites:
-        assert one.output == "" if one.in_corpus else one.output not in Corpus.all_texts
-    assert json.loads(out.read_text(encoding="utf-8"))["facts"] == found.facts
+    examples = read_examples(out)
+    assert examples.texts == tuple(text for text in utterances if text not in Corpus.all_texts)
+    assert told["texts"] == len(examples.texts) <= 5
+    assert {rewrite.in_corpus for rewrite in examples.rewrites} == {True, False}
+    for rewrite in examples.rewrites:
+        assert rewrite.output == "" if rewrite.in_corpus else rewrite.output not in Corpus.all_texts
+    assert json.loads(out.read_text(encoding="utf-8"))["facts"] == examples.facts
 
 
 def test_our_utterances_are_distinct_and_short() -> None:
-    found = own_utterances()
-    assert len(set(found)) == len(found) == 60
-    assert max(len(text.split()) for text in found) <= 15
+    utterances = own_utterances()
+    assert len(set(utterances)) == len(utterances) == 60
+    assert max(len(text.split()) for text in utterances) <= 15

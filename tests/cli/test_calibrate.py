@@ -27,9 +27,9 @@ def test_it_prints_keeps_and_writes(
     file = tmp_path / "certificates.json"
     command = ["calibrate", "--mechanism", name, "--lexicon", vectors]
     assert main([*command, "--again", "--file", str(file), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    rows = [[row["epsilon"], row["strength"]] for row in found["certificate"]]
-    kept = known_certificate(found["fingerprint"], found["mechanism"], found["parameters"])
+    answer = json.loads(capsys.readouterr().out)
+    rows = [[row["epsilon"], row["strength"]] for row in answer["certificate"]]
+    kept = known_certificate(answer["fingerprint"], answer["mechanism"], answer["parameters"])
     assert kept is not None
     assert kept.to_json() == rows
     assert json.loads(file.read_text(encoding="utf-8"))[0]["rows"] == rows

@@ -32,18 +32,18 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "deniability", "--mechanism", "tem", "--mechanism", "vickrey", "--mechanism",
         "trlaplace", "--epsilon", "1,2.5", "--epsilon", "trlaplace=0.1", "--set", "t=0.2",
         "--words", "doctor,weather", "--lexicon", vectors, "--runs", "50", "--seed", "4",
     )  # fmt: skip
-    rows = found["rows"]
+    rows = answer["rows"]
     assert len(rows) == 2 * (2 + 2 + 1)
     assert all(row.keys() == ROW for row in rows)
-    assert all(row.keys() == SUMMARY for row in found["summary"])
-    assert len(found["summary"]) == 3 * 5
-    by_name = {one["mechanism"]: one for one in found["mechanisms"]}
-    assert {name: one["method"] for name, one in by_name.items()} == {
+    assert all(row.keys() == SUMMARY for row in answer["summary"])
+    assert len(answer["summary"]) == 3 * 5
+    by_name = {entry["mechanism"]: entry for entry in answer["mechanisms"]}
+    assert {name: entry["method"] for name, entry in by_name.items()} == {
         "tem.v1": "exact", "vickrey.v1": "rao-blackwell", "trlaplace.v1": "protocol",
     }  # fmt: skip
     assert by_name["vickrey.v1"]["parameters"]["t"] == 0.2
@@ -77,14 +77,14 @@ def test_deniability_of_a_corpus_weights_tokens(
 ) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather. Qwertz!", encoding="utf-8")
-    found = result(
+    answer = result(
         capsys, "deniability", "--mechanism", "tem", "--epsilon", "3", "--corpus", str(file),
         "--lexicon", vectors,
     )  # fmt: skip
-    rows = {row["word"]: row for row in found["rows"]}
-    assert found["selection"]["tokens"] == 4
-    assert found["selection"]["unknown_tokens"] == 1
-    mean = next(row["mean"] for row in found["summary"] if row["quantity"] == "nw")
+    rows = {row["word"]: row for row in answer["rows"]}
+    assert answer["selection"]["tokens"] == 4
+    assert answer["selection"]["unknown_tokens"] == 1
+    mean = next(row["mean"] for row in answer["summary"] if row["quantity"] == "nw")
     assert mean == pytest.approx((2 * rows["terrible"]["nw"] + rows["weather"]["nw"]) / 3)
     _, out, _ = run(
         capsys, "deniability", "--mechanism", "tem", "--epsilon", "3", "--corpus", str(file),
@@ -118,10 +118,10 @@ def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather.", encoding="utf-8")
     base = ("deniability", "--mechanism", "tem", "--epsilon", "3", "--lexicon", vectors)
-    found = result(capsys, *base, "--corpus", str(file), "--at-most", "1")
-    assert found["selection"]["words"] == 1
-    assert "1 of the 2 different words" in found["selection"]["description"]
-    assert found["rows"][0]["weight"] == pytest.approx(3.0)
+    answer = result(capsys, *base, "--corpus", str(file), "--at-most", "1")
+    assert answer["selection"]["words"] == 1
+    assert "1 of the 2 different words" in answer["selection"]["description"]
+    assert answer["rows"][0]["weight"] == pytest.approx(3.0)
     code, _, err = run(capsys, *base, "--sample", "2", "--at-most", "1")
     assert code != 0
     assert "--at-most is for the words of --corpus" in err
@@ -134,9 +134,9 @@ def test_solve_finds_epsilon_and_equals_another_mechanism(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     words = ("--words", "doctor,weather", "--lexicon", vectors)
-    found = result(capsys, "solve", "--mechanism", "tem", "--nw-at-most", "0.4", *words)
-    (epsilon,) = found["crossings"]
-    assert found["intervals"][0]["high"] == epsilon
+    answer = result(capsys, "solve", "--mechanism", "tem", "--nw-at-most", "0.4", *words)
+    (epsilon,) = answer["crossings"]
+    assert answer["intervals"][0]["high"] == epsilon
     rows = result(
         capsys, "deniability", "--mechanism", "tem", "--epsilon", str(epsilon), *words
     )["summary"]  # fmt: skip
@@ -166,29 +166,29 @@ def test_solve_finds_epsilon_and_equals_another_mechanism(
 def test_neighbours_are_sorted_and_exclude_the_word(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "neighbours", "--word", "doctor", "--k", "7", "--radius", "3", "--lexicon", vectors
     )
-    distances = [row["distance"] for row in found["neighbours"]]
+    distances = [row["distance"] for row in answer["neighbours"]]
     assert distances == sorted(distances)
     assert len(distances) == 7
-    assert "doctor" not in {row["word"] for row in found["neighbours"]}
-    assert found["nearest_distance"] == distances[0]
-    assert found["within_radius"] >= sum(d <= 3 for d in distances)
+    assert "doctor" not in {row["word"] for row in answer["neighbours"]}
+    assert answer["nearest_distance"] == distances[0]
+    assert answer["within_radius"] >= sum(d <= 3 for d in distances)
     _, out, _ = run(capsys, "neighbours", "--word", "doctor", "--radius", "3", "--lexicon", vectors)
-    assert f"{found['within_radius']} other words within 3" in out
+    assert f"{answer['within_radius']} other words within 3" in out
 
 
 def test_density_of_words_and_of_the_vocabulary(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
     options = ("density", "--lexicon", vectors, "--radius", "2.5")
-    found = result(capsys, *options, "--word", "doctor", "--word", "weather", "--hubness")
-    assert [row["word"] for row in found["words"]] == ["doctor", "weather"]
-    assert {row["stratum"] for row in found["words"]} <= {"dense", "middle", "sparse"}
+    answer = result(capsys, *options, "--word", "doctor", "--word", "weather", "--hubness")
+    assert [row["word"] for row in answer["words"]] == ["doctor", "weather"]
+    assert {row["stratum"] for row in answer["words"]} <= {"dense", "middle", "sparse"}
     top = result(capsys, *options, "--top", "300", "--all-words")
     row = next(row for row in top["densest"] if row["word"] == "doctor")
-    for name, value in found["words"][0].items():
+    for name, value in answer["words"][0].items():
         assert row[name] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-6))
     ordinary = result(capsys, *options, "--top", "5")  # word0, word1, … are not alphabetic
     assert {row["word"] for row in ordinary["sparsest"]} == {"doctor", "weather", "terrible"}
@@ -253,7 +253,8 @@ WRONG = {
         "none of the mechanisms tem has a parameter 't'",
     ),
     "a setting without =": (
-        ("deniability", *BASE, "--words", "doctor", "--set", "beta"), "--set takes NAME=VALUE.*",
+        ("deniability", *BASE, "--words", "doctor", "--set", "beta"),
+        "Invalid value for '--set': 'beta' is not NAME=VALUE .*",
     ),
     "an unknown mechanism": (
         ("deniability", "--mechanism", "magic", "--epsilon", "1", "--words", "doctor"),
@@ -268,7 +269,7 @@ WRONG = {
     ),
     "a comparison without epsilon": (
         ("solve", "--mechanism", "tem", "--as", "madlib", "--words", "doctor"),
-        "--as takes MECHANISM=EPSILON, got 'madlib'",
+        "Invalid value for '--as': 'madlib' is not MECHANISM=EPSILON .*",
     ),
     "too many neighbours": (
         ("neighbours", "--word", "doctor", "--k", "300"), "k must be 1 to 299.*",
@@ -318,14 +319,14 @@ def test_a_result_that_cannot_be_written_is_one_sentence(
 def test_appendix_c_has_a_row_for_each_word_and_epsilon_of_both_mechanisms(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "appendix-c", "--words", "doctor,weather", "--epsilon", "madlib=1,5",
         "--lexicon", vectors, "--runs", "30", "--seed", "2",
     )  # fmt: skip
-    assert len(found["rows"]) == 2 * 2 + 2 * 3
-    assert all(row.keys() == set(COLUMNS) for row in found["rows"])
-    assert [row["epsilon"] for row in found["rows"]] == [1, 5, 1, 5, *[1e3, 1e5, 1e7] * 2]
-    assert any("“doctor”" in sentence for sentence in found["sentences"])
+    assert len(answer["rows"]) == 2 * 2 + 2 * 3
+    assert all(row.keys() == set(COLUMNS) for row in answer["rows"])
+    assert [row["epsilon"] for row in answer["rows"]] == [1, 5, 1, 5, *[1e3, 1e5, 1e7] * 2]
+    assert any("“doctor”" in sentence for sentence in answer["sentences"])
     code, out, _ = run(capsys, "appendix-c", "--lexicon", vectors, "--epsilon", "1e4,1e6")
     assert code == 0
     assert out.count("truncated-gumbel") == 4

@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +17,8 @@ from tests.shell import run
 from tests.test_repository import EXTRAS, PROJECT
 
 
-def by_name() -> dict[str, Any]:
-    return {one.name: one for one in examine()}
+def by_name() -> dict:
+    return {each.name: each for each in examine()}
 
 
 def plain(requirement: str) -> str:
@@ -50,7 +49,7 @@ def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[s
     lines = {line.split(":")[0] for line in out.splitlines() if line.startswith("ok")}
     assert {"ok python", "ok lexicon", "ok nearest neighbours", "ok recorded results"} <= lines
     code, out, _ = run(capsys, "doctor", "--json")
-    assert [one["name"] for one in json.loads(out)["findings"]] == list(by_name())
+    assert [each["name"] for each in json.loads(out)["findings"]] == list(by_name())
 
 
 def test_a_missing_package_is_named_with_what_installs_it(
@@ -59,10 +58,10 @@ def test_a_missing_package_is_named_with_what_installs_it(
     monkeypatch.setattr(
         doctor, "installed", lambda names: dict.fromkeys({*names} - {"pandas"}, "1")
     )
-    found = next(one for one in examine() if "pandas" in one.found)
-    assert found.state == State.BAD
-    assert "missing: pandas" in found.found
-    assert found.advice == "pip install -r requirements.txt"
+    finding = next(each for each in examine() if "pandas" in each.found)
+    assert finding.state == State.BAD
+    assert "missing: pandas" in finding.found
+    assert finding.advice == "pip install -r requirements.txt"
     assert run(capsys, "doctor")[0] == 1
 
 
@@ -70,10 +69,16 @@ def test_a_missing_extra_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "installed", lambda names: dict.fromkeys({*names} - {"torch"}, "1"))
-    found = next(one for one in examine() if "torch" in one.found)
-    assert found.state == State.OPTIONAL
-    assert "requirements-learn.txt" in found.advice
+    finding = next(each for each in examine() if "torch" in each.found)
+    assert finding.state == State.OPTIONAL
+    assert "requirements-learn.txt" in finding.advice
     assert run(capsys, "doctor")[0] == 0
+
+
+def test_a_package_that_a_look_needs_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.delenv("DPCORE_CACHE", raising=False)
+    assert by_name()["cache"].state == State.BAD
 
 
 def test_an_old_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +93,10 @@ def test_a_damaged_result_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     table = next((tmp_path / "e" / "experiments").glob("*.parquet"))
     table.write_bytes(table.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(recorded, "bundled_results", lambda: tmp_path / "e")
-    found = by_name()["recorded results"]
-    assert found.state == State.BAD
-    assert table.name in found.found
-    assert found.advice
+    finding = by_name()["recorded results"]
+    assert finding.state == State.BAD
+    assert table.name in finding.found
+    assert finding.advice
 
 
 def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +104,10 @@ def test_a_lexicon_that_cannot_be_read_is_found(monkeypatch: pytest.MonkeyPatch)
         raise OSError("no such file")
 
     monkeypatch.setattr(catalogue, "load", fail)
-    found = by_name()
-    assert found["lexicon"].state == State.BAD
-    assert found["lexicon"].found == "no such file"
-    assert found["nearest neighbours"].state == State.BAD
+    findings = by_name()
+    assert findings["lexicon"].state == State.BAD
+    assert findings["lexicon"].found == "no such file"
+    assert findings["nearest neighbours"].state == State.BAD
 
 
 @pytest.mark.parametrize(("free", "state"), [(999.0, "bad"), (1_000.0, "good"), (None, "good")])
@@ -118,9 +123,9 @@ def test_a_cache_that_cannot_be_written_is_said(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
-    found = by_name()["cache"]
-    assert found.state == State.OPTIONAL
-    assert "cannot write" in found.found
+    finding = by_name()["cache"]
+    assert finding.state == State.OPTIONAL
+    assert "cannot write" in finding.found
 
 
 def test_the_folder_of_corpora_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

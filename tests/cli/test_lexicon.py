@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from dpcore.cli import terminal
+from dpcore.cli import lexicon as lexicon_cli
 from dpcore.cli.lexicon import lexicon_command
+from dpcore.cli.printer import progress_bars
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon import fetch
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.train import plan as plan_module
-from dpcore.lexicon.train import run as run_module
 from tests.fixtures import MakeRng
 
 
@@ -82,7 +82,7 @@ def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path: P
 def test_bounds_are_called_bounds(
     run: Callable[..., Any], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcore.lexicon.extent.extent.MAX_EXACT_EXTENT_WORDS", 5)
+    monkeypatch.setattr("dpcore.lexicon.extent.kept.MAX_EXACT_EXTENT_WORDS", 5)
     text = run("info", path)
     assert "(bounds)" in text
     assert "lexicon build" in text
@@ -138,7 +138,7 @@ def test_fetch_passes_everything_on(
         asked.update(options, source=source)
         return fetch.add(str(path), name="got")
 
-    monkeypatch.setattr(fetch, "fetch", fake)
+    monkeypatch.setattr(lexicon_cli, "fetch", fake)
     assert run("fetch", "glove-6b", "--dimension", "50", "--limit", "9", "--json")["words"] == 40
     asked.pop("progress")
     assert asked == {
@@ -155,7 +155,7 @@ def test_train_passes_the_plan_on(
         asked.append((plan, data, out, threads))
         return {"words": plan.selection.words, "dimensions": plan.dimensions}
 
-    monkeypatch.setattr(run_module, "train", fake)
+    monkeypatch.setattr(lexicon_cli, "train", fake)
     options = ("--data", tmp_path, "--out", tmp_path / "out")
     assert "25,000 words x 300" in run("train", *options)
     facts = run("train", *options, "--words", "90", "--dimensions", "8", "--no-encoder", "--json")
@@ -167,11 +167,11 @@ def test_train_passes_the_plan_on(
 def test_progress_is_drawn_on_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with terminal.progress_bars() as progress:
+    with progress_bars() as progress:
         progress("reading", 1, 2)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with terminal.progress_bars() as progress:
+    with progress_bars() as progress:
         for done in (1000, 2000, 4000):
             progress("reading", done, 4000)
         progress("neighbours", 3, 3)

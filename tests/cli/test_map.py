@@ -27,13 +27,13 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     options = ("--lexicon", vectors)
-    found = result(capsys, "map", "build", "--projection", "pca", *options)
-    assert found.keys() == FIELDS
-    (row,) = found["maps"]
+    answer = result(capsys, "map", "build", "--projection", "pca", *options)
+    assert answer.keys() == FIELDS
+    (row,) = answer["maps"]
     assert row.keys() == MAP
     assert row["parameters"]["words"] == 300
     listed = result(capsys, "map", "list", *options)
-    assert listed == found
+    assert listed == answer
     shown = maps.vocabulary_map(load(vectors), "pca")
     assert row["mean_kept"] == shown.mean_kept
     code, out, _ = run(capsys, "map", "list", *options)
@@ -44,11 +44,11 @@ def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vect
 def test_a_neighbourhood_is_built_by_the_names_of_its_words(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "map", "build", "--projection", "pca", "--word", "doctor", "--word", "weather",
         "--k", "9", "--lexicon", vectors,
     )  # fmt: skip
-    (row,) = found["maps"]
+    (row,) = answer["maps"]
     assert row["centres"] == ["doctor", "weather"]
     assert row["parameters"]["neighbours"] == 9
     assert 11 <= row["parameters"]["words"] <= 20

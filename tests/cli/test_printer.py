@@ -9,8 +9,8 @@ from dpcore.cli.printer import Answer, table
 
 def test_heading_and_rows_have_the_widths_of_one_template() -> None:
     rows = [{"epsilon": 2.0, "word": "extraordinary", "share": 0.25, "end": "*"}]
-    template = "{epsilon:>6.2g}  {word:<8.7}{share:>7.1%} {end}"
-    lines = list(table(template, rows, epsilon="ε", end=""))
+    template = "{epsilon:>6.2g|ε}  {word:<8.7}{share:>7.1%} {end|}"
+    lines = list(table(template, rows))
     assert lines == ["     ε  word      share ", "     2  extraor   25.0% *"]
 
 

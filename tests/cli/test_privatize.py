@@ -19,8 +19,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
-from dpcore.rewrite.casing import CasePolicy
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from dpcore.rewrite.policy import Treatment
 from tests.needs import ROOT
 from tests.shell import result, run, small_vectors
 
@@ -51,8 +50,7 @@ def undisturbed(vectors: str, corpus: Path, tmp_path_factory: pytest.TempPathFac
 
 def order(vectors: str, corpus: Path, out: Path) -> Order:
     mechanism = create("tem", load(vectors))
-    policy, case = UnknownWordPolicy.REPLACE, CasePolicy.KEEP
-    return Order(corpus, out, mechanism, 2.0, Columns(original=True), policy, False, case, seed=5)
+    return Order(corpus, out, mechanism, 2.0, Columns(original=True), Treatment(), seed=5)
 
 
 def started(vectors: str, corpus: Path, out: Path, *more: Any) -> subprocess.Popen[str]:

@@ -12,15 +12,15 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_certified_training_is_beside_the_plain_one(
     capsys: pytest.CaptureFixture[str], vectors: str
 ) -> None:
-    found = result(
+    answer = result(
         capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120", "--neighbours", "3"
     )
-    plain, certified = found["rows"]
+    plain, certified = answer["rows"]
     assert plain["worst_case_weight"] == 0.0
     assert certified["worst_case_weight"] == 1.0
-    for row in found["rows"]:
+    for row in answer["rows"]:
         assert 0 <= row["certified_accuracy"] <= row["clean_accuracy"] <= 1
-    assert found["settings"]["neighbours"] == 3
+    assert answer["settings"]["neighbours"] == 3
     code, out, _ = run(capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120")
     assert code == 0
     assert "right whatever is substituted" in out
@@ -48,39 +48,39 @@ def test_an_attack_names_the_words_that_it_changed(
         *("robust", "attack", "--lexicon", vectors, "--texts", "300", "--share", "1"),
         *("--mechanism", "tem", "--epsilon", "0.5", "--text", "the weather was terrible doctor"),
     )
-    found = result(capsys, *options)
-    assert found["rows"][0]["old"] is None
-    changed = [row["old"] for row in found["rows"][1:]]
+    answer = result(capsys, *options)
+    assert answer["rows"][0]["old"] is None
+    changed = [row["old"] for row in answer["rows"][1:]]
     assert set(changed) <= {"weather", "terrible", "doctor"}
     assert len(set(changed)) == len(changed)
-    assert result(capsys, *options) == found
+    assert result(capsys, *options) == answer
     code, out, _ = run(capsys, *options)
     assert code == 0
     assert "read as" in out
 
 
 def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str]) -> None:
-    found = result(capsys, "robust", "digits", "--draws", "40", "--seed", "3")
-    assert {row["bound"] for row in found["rows"]} == {"hoeffding", "clopper-pearson"}
-    for row in found["rows"]:
+    answer = result(capsys, "robust", "digits", "--draws", "40", "--seed", "3")
+    assert {row["bound"] for row in answer["rows"]} == {"hoeffding", "clopper-pearson"}
+    for row in answer["rows"]:
         assert row["certified"] <= row["certified_tight"] <= 1 - row["abstained"]
-    assert found["rows"][-8]["certified"] > 0.5
+    assert answer["rows"][-8]["certified"] > 0.5
     code, out, _ = run(capsys, "robust", "digits", "--draws", "10")
     assert code == 0
     assert "slides (unproved)" in out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (("certify", "--labels", "mood"), "--labels must be one of sentiment, topic"),
-        (("certify", "--texts", "0"), "--texts must be"),
+        (("certify", "--labels", "mood"), "'mood' is not one of 'sentiment', 'topic'"),
+        (("certify", "--texts", "0"), "Invalid value for '--texts'"),
         (("certify", "--share", "2"), "share of words"),
         (("certify", "--robust", "nan"), "weight of the worst case"),
         (("certify", "--texts", "2"), "class"),
         (("certify", "--texts", "60", "--neighbours", "0"), "substitutes"),
-        (("digits", "--noise", "salt"), "--noise must be one of"),
-        (("digits", "--place", "moon"), "--place must be one of"),
+        (("digits", "--noise", "salt"), "'salt' is not one of"),
+        (("digits", "--place", "moon"), "'moon' is not one of"),
         (("digits", "--scale", "0"), "scale of the noise"),
         (("digits", "--draws", "0"), "draws of the noise"),
         (("digits", "--draws", "2", "--error", "0"), "error probability"),
@@ -93,11 +93,11 @@ def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], message
 ) -> None:
     where = () if arguments[0] == "digits" else ("--lexicon", vectors)
     code, out, err = run(capsys, "robust", *arguments, *where)
     assert code == 2
-    assert said in err
+    assert message in err
     assert not out
     assert len(err.splitlines()) == 1

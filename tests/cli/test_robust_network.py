@@ -45,26 +45,28 @@ def test_a_trained_network_is_certified_and_attacked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
 ) -> None:
     out = tmp_path / "net.safetensors"
-    found = train(capsys, vectors, out, "--data", reviews, "--training", "ibp", "--neighbours", "2")
-    assert [row["number"] for row in found["rows"]] == [0, 1]
-    assert 0 <= found["certified_accuracy"] <= found["clean_accuracy"] <= 1
-    assert found["settings"]["classes"] == ["health", "rain"]
+    trained = train(
+        capsys, vectors, out, "--data", reviews, "--training", "ibp", "--neighbours", "2"
+    )
+    assert [row["number"] for row in trained["rows"]] == [0, 1]
+    assert 0 <= trained["certified_accuracy"] <= trained["clean_accuracy"] <= 1
+    assert trained["settings"]["classes"] == ["health", "rain"]
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
     told = result(
         capsys, "robust", "certify", "--checkpoint", str(out), "--lexicon", vectors,
         "--data", reviews, "--seed", "3", "--neighbours", "2",
     )  # fmt: skip
-    assert told["rows"][0]["clean_accuracy"] == found["clean_accuracy"]
-    assert told["rows"][0]["certified_accuracy"] == found["certified_accuracy"]
+    assert told["rows"][0]["clean_accuracy"] == trained["clean_accuracy"]
+    assert told["rows"][0]["certified_accuracy"] == trained["certified_accuracy"]
     options = (
         "robust", "attack", "--checkpoint", str(out), "--lexicon", vectors, *ATTACK,
         "--text", "the weather was terrible",
     )  # fmt: skip
     attacked = result(capsys, *options)
     assert {row["old"] for row in attacked["rows"][1:]} <= {"weather", "terrible"}
-    code, said, _ = run(capsys, *options)
+    code, printed, _ = run(capsys, *options)
     assert code == 0
-    assert "read as rain" in said or "read as health" in said
+    assert "read as rain" in printed or "read as health" in printed
 
 
 def test_one_seed_has_one_checkpoint_and_resumes_to_it(
@@ -72,20 +74,20 @@ def test_one_seed_has_one_checkpoint_and_resumes_to_it(
 ) -> None:
     first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     options = ("--data", reviews, "--training", "augmented", "--mechanism", "madlib")
-    found = train(capsys, vectors, first, *options, "--epsilon", "5")
+    trained = train(capsys, vectors, first, *options, "--epsilon", "5")
     again = train(capsys, vectors, second, *options, "--epsilon", "5")
-    assert found["settings"]["noise"] == "madlib.v1 at epsilon 5.0"
-    assert [row["loss"] for row in found["rows"]] == [row["loss"] for row in again["rows"]]
+    assert trained["settings"]["noise"] == "madlib.v1 at epsilon 5.0"
+    assert [row["loss"] for row in trained["rows"]] == [row["loss"] for row in again["rows"]]
     from dpcore.learn.checkpoint import load
 
-    one, two = load(first), load(second)
-    assert all(np.array_equal(one.tensors[name], two.tensors[name]) for name in one.tensors)
-    code, _, said = run(
+    before, after = load(first), load(second)
+    assert all(np.array_equal(before.tensors[name], after.tensors[name]) for name in before.tensors)
+    code, _, message = run(
         capsys, "robust", "train", "--lexicon", vectors, "--out", str(first), "--resume",
         "--data", reviews,
     )  # fmt: skip
     assert code != 0
-    assert "no training was begun" in said
+    assert "no training was begun" in message
 
 
 def test_the_teaching_corpus_is_read_where_no_data_are_given(
@@ -110,8 +112,8 @@ def test_an_entailment_network_reads_a_premise(
     lists = tmp_path / "lists.json"
     lists.write_text(json.dumps({"weather": ["terrible", "nowhere"]}), encoding="utf-8")
     more = ("--network", "entailment", "--data", str(data), "--substitutions", str(lists))
-    found = train(capsys, vectors, out, *more)
-    assert found["texts"] == 4
+    trained = train(capsys, vectors, out, *more)
+    assert trained["texts"] == 4
     options = (
         "robust", "attack", "--checkpoint", str(out), "--lexicon", vectors, *ATTACK,
         "--text", "weather doctor",
@@ -122,16 +124,16 @@ def test_an_entailment_network_reads_a_premise(
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
-        (("--network", "lstm"), "--network must be one of cnn, entailment, got 'lstm'"),
-        (("--training", "hard"), "--training must be one of normal, augmented, ibp"),
+        (("--network", "lstm"), "'lstm' is not one of 'cnn', 'entailment'"),
+        (("--training", "hard"), "'hard' is not one of 'normal', 'augmented', 'ibp'"),
         (("--training", "augmented"), "give both for --training augmented"),
         (("--mechanism", "tem", "--epsilon", "1"), "give both for --training augmented"),
         (("--network", "entailment"), "the teaching corpus has no such pairs"),
         (("--epochs", "0"), "1 to 100,000 epochs"),
         (("--hidden", "0"), "vectors and layers"),
-        (("--words", "0"), "--words must be a whole number"),
+        (("--words", "0"), "Invalid value for '--words'"),
         (("--device", "tpu"), "cpu, cuda or auto"),
         (("--resume",), "no training was begun"),
         (("--data", "nowhere.csv"), "cannot be read"),
@@ -141,18 +143,14 @@ def test_an_entailment_network_reads_a_premise(
     ],
 )
 def test_wrong_input_is_refused_in_a_sentence(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    vectors: str,
-    more: tuple[str, ...],
-    said: str,
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, more: tuple[str, ...], message
 ) -> None:
     options = ("robust", "train", "--lexicon", vectors, "--out", str(tmp_path / "n.safetensors"))
     code, out, err = run(capsys, *options, *QUICK, *more)
     assert code != 0
     assert not out
     assert err.count("\n") == 1
-    assert said in err
+    assert message in err
 
 
 def test_another_name_and_another_network_are_refused(

@@ -19,9 +19,9 @@ def test_the_list_names_every_study(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in printed for name in STUDIES)
     assert "not recorded" not in printed
     assert cli(["study", "list", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["studies"]
-    assert [study["name"] for study in found] == list(STUDIES)
-    assert all(study["recorded"] and study["command"] for study in found)
+    listed = json.loads(capsys.readouterr().out)["studies"]
+    assert [study["name"] for study in listed] == list(STUDIES)
+    assert all(study["recorded"] and study["command"] for study in listed)
 
 
 @pytest.fixture
@@ -39,16 +39,16 @@ def test_a_run_writes_what_it_prints(
     run = ["study", "run", "tiny", "--out", str(tmp_path / "out"), "--words", "3", "--json"]
     assert cli(run) == 0
     printed = json.loads(capsys.readouterr().out)
-    found = read_recorded("tiny", tmp_path / "out")
-    assert found.entry.to_json() == printed
+    recorded = read_recorded("tiny", tmp_path / "out")
+    assert recorded.entry.to_json() == printed
     assert printed["command"] == "python -m dpcore study run tiny --words 3 --seed 0"
     assert cli(run[:-1]) == 0
     assert "of which 3 measured" in capsys.readouterr().out
-    assert read_recorded("tiny", tmp_path / "out").table.equals(found.table)
+    assert read_recorded("tiny", tmp_path / "out").table.equals(recorded.table)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nothing"], "no study 'nothing'; there are: xu2021-figure-1-imdb"),
         (["xu2021-figure-1-snli"], "give their folder"),
@@ -58,11 +58,11 @@ def test_a_run_writes_what_it_prints(
     ],
 )
 def test_refusals(
-    few: Study, arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: Study, arguments: list[str], message, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli(["study", "run", *arguments, "--out", str(tmp_path)]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert message in captured.err
     assert captured.out == ""
 
 

@@ -32,16 +32,16 @@ TASKS = "tests.study.tasks"
 def cluster() -> Iterator[Cluster]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
-        with Cluster(workers=2) as found:
-            yield found  # the last tests of this file kill its workers
+        with Cluster(workers=2) as opened:
+            yield opened  # the last tests of this file kill its workers
 
 
 def test_every_job_is_done_once_by_two_workers(cluster: Cluster) -> None:
     assert cluster.workers == 2
-    found = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
-    assert sorted(p["x"] for p, _ in found) == list(range(30))
-    assert all(result["square"] == p["x"] ** 2 for p, result in found)
-    pids = {result["pid"] for _, result in found}
+    results = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
+    assert sorted(p["x"] for p, _ in results) == list(range(30))
+    assert all(result["square"] == p["x"] ** 2 for p, result in results)
+    pids = {result["pid"] for _, result in results}
     assert len(pids) == 2
     assert os.getpid() not in pids
 
@@ -52,9 +52,9 @@ def test_failures_are_sentences(cluster: Cluster) -> None:
 
 
 def test_a_refusal_crosses_the_network_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
-    made = plan(options=(("refuse", "baseline"),), seeds=(0,))
+    refusing = plan(options=(("refuse", "baseline"),), seeds=(0,))
     with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
-        list(run(made, sources(made, tmp_path), tmp_path, executor=cluster))
+        list(run(refusing, sources(refusing, tmp_path), tmp_path, executor=cluster))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
@@ -71,8 +71,8 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(
 def test_a_scheduler_is_used_by_its_address(cluster: Cluster) -> None:
     with executors.of(1, cluster._client.scheduler.address) as other:
         assert other.workers == 2
-        found = list(other.run(f"{TASKS}:square", [{"x": 3}]))
-    assert found[0][1]["square"] == 9
+        results = list(other.run(f"{TASKS}:square", [{"x": 3}]))
+    assert results[0][1]["square"] == 9
     still_there = next(cluster.run(f"{TASKS}:square", [{"x": 2}]))
     assert still_there[1]["square"] == 4
 
@@ -83,10 +83,9 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        local: Any = LocalCluster
-        with local(n_workers=0, dashboard_address=None) as empty:
-            said = r"has no workers; start some with `dask worker tcp://"
-            with pytest.raises(StudyError, match=said):
+        with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+            message = r"has no workers; start some with `dask worker tcp://"
+            with pytest.raises(StudyError, match=message):
                 Cluster(empty.scheduler_address).__enter__()
 
 
@@ -95,11 +94,11 @@ def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Cluster(workers=1) as short:
-            found = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
-            assert next(found)[1]["square"] >= 0
+            results = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
+            assert next(results)[1]["square"] >= 0
             short._client.cluster.close()
             with pytest.raises(StudyError, match=r"connection to the Dask scheduler .* was lost"):
-                list(found)
+                list(results)
 
 
 LOSING = """
@@ -149,23 +148,23 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) ->
 
 def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
-    made = plan(options=(("pause", 0.3),))
-    read = sources(made, tmp_path)
+    pausing = plan(options=(("pause", 0.3),))
+    read = sources(pausing, tmp_path)
     pids = {result["pid"] for _, result in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
     victim = min(pids)
     killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
     killer.start()
-    done = list(run(made, read, tmp_path, executor=cluster))
+    done = list(run(pausing, read, tmp_path, executor=cluster))
     killer.join()
-    assert len(done) == len(made.cells())
-    undisturbed = [row for one in run(made, read, tmp_path / "serial") for row in one.rows]
-    assert noise(collected(made, read, tmp_path)) == noise(undisturbed)
+    assert len(done) == len(pausing.cells())
+    undisturbed = [row for cell in run(pausing, read, tmp_path / "serial") for row in cell.rows]
+    assert noise(collected(pausing, read, tmp_path)) == noise(undisturbed)
     end = time.monotonic() + 20  # the nanny starts another worker
     while time.monotonic() < end:
-        found = {r["pid"] for _, r in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
-        if len(found) == 2:
+        workers = {r["pid"] for _, r in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
+        if len(workers) == 2:
             break
-    assert victim not in found
+    assert victim not in workers
 
 
 def test_a_job_that_kills_every_worker_ends_the_run(cluster: Cluster) -> None:
@@ -179,9 +178,9 @@ def test_workers_that_do_not_come_back_end_the_run(monkeypatch: pytest.MonkeyPat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Cluster(workers=1) as short:
-            found = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
-            assert next(found)[1]["square"] >= 0
+            results = short.run(f"{TASKS}:square", ({"x": x} for x in range(10**6)))
+            assert next(results)[1]["square"] >= 0
             local = short._client.cluster
             local.sync(next(iter(local.workers.values())).close)  # with its nanny
             with pytest.raises(StudyError, match=r"all Dask workers are gone|was lost"):
-                list(found)
+                list(results)

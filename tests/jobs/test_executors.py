@@ -30,10 +30,10 @@ def jobs(count: int, **more: Any) -> list[dict[str, Any]]:
 def test_every_job_is_done_once(workers: int) -> None:
     with executors.of(workers) as pool:
         for _ in range(2):  # the workers of a pool can be used again
-            found = list(pool.run(f"{TASKS}:square", jobs(20)))
-            assert sorted(p["x"] for p, _ in found) == list(range(20))
-            assert all(result["square"] == p["x"] ** 2 for p, result in found)
-        others = {result["pid"] for _, result in found} - {os.getpid()}
+            results = list(pool.run(f"{TASKS}:square", jobs(20)))
+            assert sorted(p["x"] for p, _ in results) == list(range(20))
+            assert all(result["square"] == p["x"] ** 2 for p, result in results)
+        others = {result["pid"] for _, result in results} - {os.getpid()}
     assert len(others) == (0 if workers == 1 else 2)
 
 
@@ -44,7 +44,7 @@ def test_what_a_job_tells_is_heard_before_its_result(
     heard: list[Any] = []
     with kind(heard.append) as pool:
         for payload, result in pool.run(f"{TASKS}:tell_of_it", jobs(6)):
-            told = [one["half"] for one in heard if one["of"] == payload["x"]]
+            told = [report["half"] for report in heard if report["of"] == payload["x"]]
             assert told == [1, 2]
             assert result == {"square": payload["x"] ** 2}
     assert len(heard) == 12
@@ -60,16 +60,16 @@ def test_jobs_are_asked_for_only_a_few_ahead(workers: int) -> None:
             yield {"x": x}
 
     with executors.of(workers) as pool:
-        found = list(islice(pool.run(f"{TASKS}:square", endless()), 5))
-    assert len(found) == 5
+        results = list(islice(pool.run(f"{TASKS}:square", endless()), 5))
+    assert len(results) == 5
     assert len(asked) <= 5 + 3 * workers
 
 
 def test_a_worker_that_dies_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     mark = str(tmp_path / "mark")
     with executors.of(2) as pool:
-        found = list(pool.run(f"{TASKS}:die_once", jobs(12, at=5, mark=mark)))
-    assert sorted(p["x"] for p, _ in found) == list(range(12))
+        results = list(pool.run(f"{TASKS}:die_once", jobs(12, at=5, mark=mark)))
+    assert sorted(p["x"] for p, _ in results) == list(range(12))
     assert os.path.exists(mark)  # noqa: PTH110 - the worker did die
 
 
@@ -88,8 +88,8 @@ def test_what_no_worker_expects_names_file_and_line(workers: int) -> None:
 
 def test_what_a_library_prints_is_no_answer() -> None:
     with executors.of(2) as pool:
-        found = list(pool.run(f"{TASKS}:print_much", jobs(3)))
-    assert sorted(result["x"] for _, result in found) == [0, 1, 2]
+        results = list(pool.run(f"{TASKS}:print_much", jobs(3)))
+    assert sorted(result["x"] for _, result in results) == [0, 1, 2]
 
 
 def alive(pid: int) -> bool:

@@ -14,29 +14,29 @@ PATIENCE = 20.0
 def test_who_comes_first_works_and_the_others_know_how_many_are_before_them() -> None:
     line = Turns(2)
     turns = [line.join() for _ in range(5)]
-    assert [one.before for one in turns] == [0, 0, 1, 2, 3]
-    assert [one.wait(0) for one in turns] == [True, True, False, False, False]
+    assert [turn.before for turn in turns] == [0, 0, 1, 2, 3]
+    assert [turn.wait(0) for turn in turns] == [True, True, False, False, False]
     turns[1].leave()
-    assert [one.before for one in turns] == [0, 0, 0, 1, 2]
+    assert [turn.before for turn in turns] == [0, 0, 0, 1, 2]
     assert not turns[1].wait(0)
     turns[3].leave()  # from the middle of the line
     turns[3].leave()
-    assert [one.before for one in turns] == [0, 0, 0, 0, 1]
-    assert [waiting(one.before) for one in turns[3:]] == ["Starting", "Waiting: 1 before you"]
+    assert [turn.before for turn in turns] == [0, 0, 0, 0, 1]
+    assert [waiting(turn.before) for turn in turns[3:]] == ["Starting", "Waiting: 1 before you"]
 
 
 def test_a_block_that_fails_makes_room_and_so_does_a_turn_that_nobody_holds() -> None:
     line = Turns(1)
     with pytest.raises(ZeroDivisionError), line.join():
         1 / 0  # noqa: B018
-    held = line.join()
+    kept = line.join()
     forgotten = line.join()
     last = line.join()
     assert last.before == 2
     del forgotten
     gc.collect()
     assert last.before == 1
-    held.leave()
+    kept.leave()
     assert last.wait(0)
 
 
@@ -66,11 +66,11 @@ def test_never_more_at_work_than_places_and_all_get_their_turn() -> None:
 
 
 def test_a_place_is_free_once_its_owner_has_ended() -> None:
-    line, found = Turns(1), []
-    thread = threading.Thread(target=lambda: found.append(line.join(threading.current_thread())))
+    line, joined = Turns(1), []
+    thread = threading.Thread(target=lambda: joined.append(line.join(threading.current_thread())))
     thread.start()
     thread.join(PATIENCE)
-    assert not found[0].left
+    assert not joined[0].left
     assert line.join(threading.current_thread()).wait(0)
 
 

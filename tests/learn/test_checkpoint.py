@@ -10,7 +10,7 @@ import pytest
 
 from dpcore import __version__
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn.checkpoint import Checkpoint, load, save
+from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.lexicon.lexicon import Lexicon
 from tests.fixtures import Uninstall
 
@@ -33,12 +33,7 @@ def example() -> Checkpoint:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save(path, example())
-    found = load(
-        path,
-        architecture="cnn",
-        lexicon=lexicon(),
-        shapes={"weight": (2, 3), "count": (1,), "exact": ()},
-    )
+    found = load(path, architecture="cnn", lexicon=lexicon())
     assert dict(found.settings) == {"hidden": 3, "name": "ε"}
     assert found.facts == {"accuracy": 0.5}
     assert found.version == __version__
@@ -101,7 +96,7 @@ def test_another_network_vocabulary_or_shape_is_refused(tmp_path: Path) -> None:
         {**good, "more": (1,)},
     ):
         with pytest.raises(ParameterError, match=r"the checkpoint has .* and the network needs"):
-            load(path, shapes=shapes)
+            check_shapes(load(path), shapes)
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:

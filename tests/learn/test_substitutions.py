@@ -23,8 +23,6 @@ def test_nearest_words_are_those_of_brute_force(words: Lexicon) -> None:
     for word in found.words:
         gaps = np.linalg.norm(vectors - vectors[word], axis=1)
         assert found.of(word).tolist() == np.argsort(gaps)[1:5].tolist()
-        within = nearest_words(words, [word], 4, within=float(np.sort(gaps)[2]))
-        assert within.of(word).tolist() == np.argsort(gaps)[1:3].tolist()
     assert found.inside.tolist() == [1.0, 1.0, 1.0]
     assert found.mean_size == 4.0
 
@@ -63,9 +61,6 @@ def test_bad_arguments_are_refused(words: Lexicon) -> None:
     for count in (0, -1, 60):
         with pytest.raises(ParameterError, match="substitutes"):
             nearest_words(words, [1], count)
-    for within in (0.0, math.nan):
-        with pytest.raises(ParameterError, match="distance"):
-            nearest_words(words, [1], 2, within)
     with pytest.raises(ParameterError, match="word indices"):
         nearest_words(words, [60], 2)
     for least in (0.0, 1.1, math.nan, 0.5 / MAX_SUBSTITUTES):

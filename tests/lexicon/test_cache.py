@@ -36,13 +36,13 @@ def sample() -> Kept:
 def test_what_is_kept_comes_back_read_only() -> None:
     assert recall(PRINT, "thing") is None
     assert keep(PRINT, "thing", sample())
-    found = recall(PRINT, "thing")
-    assert found.facts == {"x": 1.5}
-    assert found.arrays["a"].tolist() == list(range(7))
-    assert found.arrays["b"].shape == (2, 3)
+    kept = recall(PRINT, "thing")
+    assert kept.facts == {"x": 1.5}
+    assert kept.arrays["a"].tolist() == list(range(7))
+    assert kept.arrays["b"].shape == (2, 3)
     assert cache.kinds_kept(PRINT) == ["thing"]
     with pytest.raises(ValueError, match="read-only"):
-        found.arrays["a"][0] = 3
+        kept.arrays["a"][0] = 3
 
 
 def test_every_damaged_byte_is_noticed(folder: Path) -> None:
@@ -54,14 +54,14 @@ def test_every_damaged_byte_is_noticed(folder: Path) -> None:
         broken[position] ^= 0x11
         path.write_bytes(broken)
         # Only the padding carries nothing.
-        found = recall(PRINT, "thing")
-        assert found is None or (whole[position] == 0 and found.facts == {"x": 1.5})
+        kept = recall(PRINT, "thing")
+        assert kept is None or (whole[position] == 0 and kept.facts == {"x": 1.5})
     path.write_bytes(whole.replace(b'"x": 1.5', b'"x": 2.5'))
     assert recall(PRINT, "thing") is None
     for length in range(0, len(whole), 16):
         path.write_bytes(whole[:length])
-        found = recall(PRINT, "thing")
-        assert found is None or length >= len(whole) - 64
+        kept = recall(PRINT, "thing")
+        assert kept is None or length >= len(whole) - 64
 
 
 def test_a_file_of_another_lexicon_or_kind_or_of_objects_is_not_taken(folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (CONTENT[:-1] + b"!", "served a wrong file"),
         (CONTENT + b"!", "another file .*1,024,001 bytes instead of 1,024,000"),
@@ -81,9 +81,9 @@ def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(
     ],
 )
 def test_a_wrong_file_is_refused_and_not_kept(
-    wrong: bytes, said: str, serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+    wrong: bytes, message: str, serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
 ) -> None:
-    with pytest.raises(LexiconError, match=said):
+    with pytest.raises(LexiconError, match=message):
         get(serve(Behaviour(content=wrong)))
     assert list(tmp_path.iterdir()) == []
 

@@ -24,10 +24,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def archive() -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as made:
+    with zipfile.ZipFile(buffer, "w") as zipped:
         for d in (2, 3):
             lines = [f"w{i} " + " ".join(str(i + j) for j in range(d)) for i in range(9)]
-            made.writestr(f"vectors.{d}d.txt", "\n".join(lines) + "\n")
+            zipped.writestr(f"vectors.{d}d.txt", "\n".join(lines) + "\n")
     return buffer.getvalue()
 
 

@@ -30,9 +30,9 @@ def test_a_lexicon_answers_and_cannot_be_changed() -> None:
     assert "cat" in lexicon
     assert "Cat" not in lexicon
     assert lexicon.index("sat") == 2
-    found = lexicon.indices(["mat", "the"])
-    assert found.tolist() == [3, 0]
-    assert found.dtype == np.int64
+    indices = lexicon.indices(["mat", "the"])
+    assert indices.tolist() == [3, 0]
+    assert indices.dtype == np.int64
     with pytest.raises(ValueError, match="read-only"):
         lexicon.vectors[0, 0] = 5
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -46,7 +46,7 @@ def test_a_read_only_array_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "vectors", "said"),
+    ("words", "vectors", "message"),
     [
         (WORDS[:3], rows(), "3 words but 4 vectors"),
         (WORDS[:1], rows(1), "2 to 3,000,000 words, got 1"),
@@ -64,9 +64,9 @@ def test_a_read_only_array_is_not_copied() -> None:
     ],
 )
 def test_what_a_lexicon_cannot_hold_is_refused_with_the_reason(
-    words: tuple[Any, ...], vectors: NDArray[Any], said: str
+    words: tuple[str | int, ...], vectors: NDArray[Any], message: str
 ) -> None:
-    with pytest.raises(LexiconError, match=said):
+    with pytest.raises(LexiconError, match=message):
         Lexicon("bad", words, vectors)
 
 

@@ -34,11 +34,11 @@ def crafted(rng: np.random.Generator, n: int = 60, d: int = 7) -> NDArray[np.flo
 @pytest.mark.parametrize("metric", list(Metric))
 def test_distances_equal_plain_sums_even_for_near_duplicates(metric: Metric, rng: MakeRng) -> None:
     rows = crafted(rng())
-    found = distances(rows, rows[:9], metric)
+    away = distances(rows, rows[:9], metric)
     expected = np.array([[plain(a, b, metric) for b in rows] for a in rows[:9]], dtype=float)
-    assert found.dtype == np.float64
+    assert away.dtype == np.float64
     absolute = 4e-16 if metric is Metric.ANGULAR else 0.0
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=absolute)
+    np.testing.assert_allclose(away, expected, rtol=1e-13, atol=absolute)
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -67,8 +67,8 @@ def test_paired_distances_agree_with_the_table(metric: Metric, rng: MakeRng) -> 
     rows = crafted(rng())
     table = distances(rows, rows, metric)
     pairs = rng(1).integers(0, len(rows), (200, 2))
-    found = paired_distances(rows[pairs[:, 0]], rows[pairs[:, 1]], metric)
-    np.testing.assert_allclose(found, table[pairs[:, 0], pairs[:, 1]], rtol=1e-13, atol=4e-16)
+    away = paired_distances(rows[pairs[:, 0]], rows[pairs[:, 1]], metric)
+    np.testing.assert_allclose(away, table[pairs[:, 0], pairs[:, 1]], rtol=1e-13, atol=4e-16)
 
 
 def test_cosine_is_refused_with_the_reason() -> None:

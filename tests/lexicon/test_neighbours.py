@@ -11,7 +11,8 @@ from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.approximate import ApproximateIndex
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.neighbours import ExactIndex, nearest
+from dpcore.lexicon.nearest_word import nearest
+from dpcore.lexicon.neighbours import ExactIndex
 from tests.fixtures import MakeRng
 
 
@@ -40,10 +41,10 @@ def test_the_exact_index_answers_as_brute_force_does(
 ) -> None:
     vectors = (rng().standard_normal((900, 20)) + 10).astype(np.float32)
     queries = vectors[::9] + noise * rng(1).standard_normal((100, 20))
-    indices, found = ExactIndex(vectors).search(queries, count)
+    indices, gaps = ExactIndex(vectors).search(queries, count)
     expected, lengths = by_force(vectors, queries, count)
     assert np.array_equal(indices, expected)
-    np.testing.assert_allclose(found, lengths, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(gaps, lengths, rtol=1e-13, atol=0)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-16, 1e12, 1e19, 1e30])
@@ -54,9 +55,9 @@ def test_tiny_and_huge_vectors_do_not_fool_float32(scale: float, rng: MakeRng) -
     far = np.concatenate((queries, 1e22 * queries))
     index = ExactIndex(vectors)
     for points in (queries, far):
-        indices, found = index.search(points, 7)
+        indices, gaps = index.search(points, 7)
         expected, lengths = by_force(vectors, points, 7)
-        np.testing.assert_allclose(found, lengths, rtol=1e-13)
+        np.testing.assert_allclose(gaps, lengths, rtol=1e-13)
         assert np.array_equal(indices[:60], expected[:60])
     assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries, 1)[0][:, 0])
 
@@ -68,19 +69,19 @@ def test_ties_and_near_duplicates_far_from_the_origin(rng: MakeRng) -> None:
     twins = lattice[:100].copy()
     twins[:, 3] = np.nextafter(twins[:, 3], np.float32(np.inf))
     vectors = rng().permutation(np.concatenate((lattice, twins)))
-    indices, found = ExactIndex(vectors).search(vectors, 40)
+    indices, gaps = ExactIndex(vectors).search(vectors, 40)
     expected, lengths = by_force(vectors, vectors, 40)
     assert np.array_equal(indices, expected)
-    np.testing.assert_allclose(found, lengths, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(gaps, lengths, rtol=1e-13, atol=0)
     assert (indices[:, 0] == np.arange(len(vectors))).all()
-    assert (found[:, 0] == 0).all()
+    assert (gaps[:, 0] == 0).all()
 
 
 def test_all_words_can_be_asked_for() -> None:
     vectors = np.eye(5, dtype=np.float32)
-    indices, found = ExactIndex(vectors).search(np.zeros((1, 5)), 5)
+    indices, gaps = ExactIndex(vectors).search(np.zeros((1, 5)), 5)
     assert indices.tolist() == [[0, 1, 2, 3, 4]]
-    assert found.tolist() == [[1.0] * 5]
+    assert gaps.tolist() == [[1.0] * 5]
 
 
 def test_bad_arguments() -> None:
@@ -100,11 +101,11 @@ def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng: 
     assert not index.exact
     assert ExactIndex(vectors).exact
     queries = vectors[:300] + 0.3 * rng(1).standard_normal((300, 16))
-    indices, found = index.search(queries, 10)
+    indices, gaps = index.search(queries, 10)
     table = distances(vectors, queries)
-    assert indices.shape == found.shape == (300, 10)
-    np.testing.assert_allclose(found, np.take_along_axis(table, indices, axis=1), rtol=1e-12)
-    assert (np.diff(found, axis=1) >= 0).all()
+    assert indices.shape == gaps.shape == (300, 10)
+    np.testing.assert_allclose(gaps, np.take_along_axis(table, indices, axis=1), rtol=1e-12)
+    assert (np.diff(gaps, axis=1) >= 0).all()
     # HNSW promises no recall. With these settings at 2,000 words it is above 0.99; below one half
     # the index would be broken, not unlucky.
     expected, _ = by_force(vectors, queries, 10)

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon.train.combine import nearest_distances
+from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.train.quality import word_similarity
-from dpcore.lexicon.train.sources import SOURCES, sha256
+from dpcore.lexicon.train.sources import SOURCES
+from dpcore.lexicon.train.vectors import nearest_distances
 from dpcore.lexicon.train.vocabulary import DEBRIS
 from dpcore.lexicon.train.wanted import WANTED
 from dpcore.lexicon.train.wordnet import read
@@ -46,14 +47,14 @@ def test_agreement_with_people_is_what_the_project_promises(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     scores = word_similarity(words, vectors, data_dir / "word_similarity.csv")
-    found = {score.dataset: score for score in scores}
+    by_set = {score.dataset: score for score in scores}
     with capsys.disabled():
         for score in scores:
             print(f"\n{score.dataset}: {score.spearman:.3f} on {score.pairs} pairs", end="")
-    assert found["WS-353-ALL"].spearman >= 0.77
-    assert found["WS-353-ALL"].pairs >= 300
-    assert found["SIMLEX-999"].spearman >= 0.44
-    assert found["SIMLEX-999"].pairs >= 930
+    assert by_set["WS-353-ALL"].spearman >= 0.77
+    assert by_set["WS-353-ALL"].pairs >= 300
+    assert by_set["SIMLEX-999"].spearman >= 0.44
+    assert by_set["SIMLEX-999"].pairs >= 930
 
 
 def test_the_manifest_states_the_measured_agreement(
@@ -83,7 +84,7 @@ def test_the_files_are_those_of_the_manifest(
     assert vectors.shape[1] == manifest["dimensions"] == 300
     assert vectors.dtype == np.float16
     for name, digest in manifest["sha256"].items():
-        assert sha256(BUNDLED / name) == digest
+        assert sha256_of_file(BUNDLED / name) == digest
     lexicon = sum(
         (BUNDLED / name).stat().st_size for name in [*manifest["sha256"], "manifest.json"]
     )
@@ -95,7 +96,7 @@ def test_the_files_are_those_of_the_manifest(
 def test_the_texts_are_those_of_the_manifest(manifest: dict[str, Any], data_dir: Path) -> None:
     stated = {entry["file"]: entry for entry in manifest["sources"]}
     for source in SOURCES:
-        assert stated[source.file]["sha256"] == sha256(source.path(data_dir))
+        assert stated[source.file]["sha256"] == sha256_of_file(source.path(data_dir))
         assert stated[source.file]["licence"].startswith("CC")
 
 

@@ -28,6 +28,11 @@ VECTORS = np.array(
 )
 
 
+def gzipped(content: bytes) -> bytes:
+    """Without the time of packing: two workers must collect the same parameters."""
+    return gzip.compress(content, mtime=0)
+
+
 def text(
     words: list[str] = WORDS,
     vectors: NDArray[np.float32] = VECTORS,
@@ -83,8 +88,8 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         (text().replace(b" 4.25", b"  4.25"), "text without header (GloVe)"),
         (binary(), "word2vec binary"),
         (binary(line_feed=b""), "word2vec binary"),
-        (gzip.compress(text()), "text without header (GloVe)"),
-        (gzip.compress(binary()), "word2vec binary"),
+        (gzipped(text()), "text without header (GloVe)"),
+        (gzipped(binary()), "word2vec binary"),
         (zipped(**{"one.vec": text(header=True)}), "text with header"),
         (zipped(**{"a/": b"", "a/one.bin": binary(), "__MACOSX/x": b"?"}), "word2vec binary"),
     ],
@@ -98,7 +103,7 @@ def test_formats_are_told_from_the_content(
     assert lexicon.name == "any.name"
 
 
-@pytest.mark.parametrize("content", [text(), text(header=True), binary(), gzip.compress(text())])
+@pytest.mark.parametrize("content", [text(), text(header=True), binary(), gzipped(text())])
 @pytest.mark.parametrize("limit", [2, 4, 5, 99])
 def test_a_limit_takes_the_first_rows(
     content: bytes, limit: int, write: Callable[..., Path]
@@ -135,7 +140,7 @@ def test_a_random_table_survives_every_format(rng: MakeRng, write: Callable[...,
 
 def test_progress_ends_at_the_size_of_the_file(write: Callable[..., Path]) -> None:
     seen = []
-    path = write(gzip.compress(text()))
+    path = write(gzipped(text()))
     read_lexicon(path, progress=lambda *step: seen.append(step))
     assert seen[-1] == ("reading", path.stat().st_size, path.stat().st_size)
 
@@ -174,11 +179,11 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (gzip.compress(b""), "is empty"),
+        (gzipped(b""), "is empty"),
         (b"3 2\n", "promises 3 rows in its header but holds 0"),
         (b"the\ncat\n", "line 1 has 0 numbers"),
         (b"a 1 2 3\nb 1 2\n", "line 2 has 2 numbers where 3 are expected"),
@@ -198,8 +203,8 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(
         (binary()[:-5], "ends in row 5 of the 5"),
         (binary()[:30], "ends in row 2 of the 5"),
         (binary(vectors=np.where(VECTORS == 7, np.nan, VECTORS)), "'naïve' holds NaN"),
-        (gzip.compress(text())[:-30], "cut or damaged"),
-        (gzip.compress(text())[:40] + b"\0" * 40, "cut or damaged"),
+        (gzipped(text())[:-30], "cut or damaged"),
+        (gzipped(text())[:40] + b"\0" * 40, "cut or damaged"),
         (zipped(**{"one.txt": text()})[:-40], "cut or damaged"),
         (zipped(**{"one.txt": text()}).replace(b"\x08\x00", b"\x63\x00"), "cut or damaged"),
         (zipped(**{"a.txt": text(), "b.txt": text()}), "holds 2 files.*a.txt, b.txt"),
@@ -212,9 +217,9 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(
     ],
 )
 def test_a_bad_file_gives_one_clear_sentence(
-    content: bytes, said: str, write: Callable[..., Path]
+    content: bytes, message: str, write: Callable[..., Path]
 ) -> None:
-    with pytest.raises(LexiconError, match=said) as caught:
+    with pytest.raises(LexiconError, match=message) as caught:
         read_lexicon(write(content))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -305,7 +310,7 @@ def test_bad_arrays(write: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(LexiconError, match="not UTF-8"):
         read_lexicon(path)
     vocabulary.write_bytes("\n".join(WORDS).encode())
-    for content, said in (
+    for content, message in (
         (npy(VECTORS)[:-7], "cut, damaged or pickled"),
         (npy(VECTORS).replace(b"'<f4'", b"'|O' "), "cut, damaged or pickled"),
         (npy(VECTORS).replace(b"}", b"\x9b"), "cut, damaged or pickled"),
@@ -316,7 +321,7 @@ def test_bad_arrays(write: Callable[..., Path], tmp_path: Path) -> None:
         (npy(np.where(VECTORS == 7, np.inf, VECTORS)), "row 3 holds NaN or infinity"),
     ):
         path.write_bytes(content)
-        with pytest.raises(LexiconError, match=said):
+        with pytest.raises(LexiconError, match=message):
             read_lexicon(path)
     np.savez(tmp_path / "w.npz", other=VECTORS)
     with pytest.raises(LexiconError, match="holds the arrays other; expected one named vectors"):

@@ -59,10 +59,10 @@ def test_a_damaged_vector_file_is_read_or_refused(kind: str, tmp_path: Path) -> 
     @given(damaged(WHOLE[kind]))
     def check(data: bytes) -> None:
         path.write_bytes(data)
-        found = answered(read_lexicon, path)
-        if found is not None:
-            write_stored(found[0], kept, {})
-            assert read_stored(kept).words == found[0].words
+        answer = answered(read_lexicon, path)
+        if answer is not None:
+            write_stored(answer[0], kept, {})
+            assert read_stored(kept).words == answer[0].words
 
     check()
 
@@ -77,11 +77,11 @@ def test_ten_thousand_damaged_files_are_read_or_refused(kind: str, tmp_path: Pat
     read = 0
     for data in many_damaged(WHOLE[kind], MANY):
         path.write_bytes(data)
-        found = answered(read_lexicon, path)
-        if found is not None:
+        answer = answered(read_lexicon, path)
+        if answer is not None:
             read += 1
-            assert np.isfinite(found[0].vectors).all()
-            assert len(set(found[0].words)) == len(found[0].words)
+            assert np.isfinite(answer[0].vectors).all()
+            assert len(set(answer[0].words)) == len(answer[0].words)
     assert 0 < read < MANY
 
 
@@ -206,8 +206,8 @@ def test_a_distorted_manifest_of_a_lexicon_is_refused(stored: Path) -> None:
 
     @repeated(150)
     @given(distorted(whole))
-    def check(found: object) -> None:
-        (stored / MANIFEST).write_text(json.dumps(found), encoding="utf-8")
+    def check(fields: object) -> None:
+        (stored / MANIFEST).write_text(json.dumps(fields), encoding="utf-8")
         answered(read_stored, stored)
 
     check()
@@ -228,8 +228,8 @@ def test_damage_under_a_right_digest_is_refused(name: str, stored: Path) -> None
         (stored / name).write_bytes(data)
         manifest["sha256"][name] = hashlib.sha256(data).hexdigest()
         (stored / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        found = answered(read_stored, stored)
-        assert found is None or np.isfinite(found.vectors).all()
+        answer = answered(read_stored, stored)
+        assert answer is None or np.isfinite(answer.vectors).all()
 
     check()
 
@@ -251,8 +251,8 @@ def test_a_damaged_kept_file_counts_as_absent(kept: Path) -> None:
     def recall(data: bytes) -> None:
         kept.unlink()  # what is mapped stays as it was
         kept.write_bytes(data)
-        found = cache.recall("f" * 64, "extent")
-        assert found is None or (found.arrays["b"] == 1).all()
+        answer = cache.recall("f" * 64, "extent")
+        assert answer is None or (answer.arrays["b"] == 1).all()
 
     @repeated(150)
     @given(damaged(whole) | distorted(json.loads(line)).map(lambda it: _line(it, rest)))

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import LexiconError, MissingPackageError, ParameterError
+from dpcore.lexicon.packages import installed
 from dpcore.lexicon.train import encoder, packages, vocabulary
 from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.run import train
@@ -102,7 +103,7 @@ def test_a_missing_package_is_named_with_the_command(
 
 
 def test_versions_hold_what_is_installed() -> None:
-    assert packages.versions()["numpy"] == np.__version__
+    assert installed(packages.RECORDED)["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize(

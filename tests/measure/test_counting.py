@@ -31,8 +31,8 @@ def counts(outputs: Any, word: int = 0) -> Counts:
 @pytest.mark.parametrize("runs", [1, 2, 5])
 def test_expected_distinct_is_the_mean_over_all_possible_runs(runs: int) -> None:
     wanted = enumerated(runs, lambda outputs: len(set(outputs)))
-    found = expected_distinct(np.array([float(p) for p in LAW]), runs)
-    assert found == pytest.approx(float(wanted), rel=1e-14)
+    expected = expected_distinct(np.array([float(p) for p in LAW]), runs)
+    assert expected == pytest.approx(float(wanted), rel=1e-14)
 
 
 def test_expected_distinct_of_extreme_laws() -> None:
@@ -52,16 +52,16 @@ def test_effective_number_is_the_number_of_equally_likely_outputs() -> None:
 
 def test_counts_are_those_of_a_plain_loop(rng: MakeRng) -> None:
     outputs = rng().integers(0, [3, 40, 10_000, 1], size=(200, 4))
-    found = Counts.of(outputs, 2)
+    counts = Counts.of(outputs, 2)
     for e in range(4):
         times = Counter(outputs[:, e].tolist())
-        assert found.stayed[e] == times[2]
+        assert counts.stayed[e] == times[2]
         del times[2]
         times = Counter(outputs[:, e].tolist())
-        assert found.distinct[e] == len(times)
-        assert found.singletons[e] == sum(k == 1 for k in times.values())
-        assert found.pairs[e] == sum(k * (k - 1) for k in times.values())
-        assert found.triples[e] == sum(k * (k - 1) * (k - 2) for k in times.values())
+        assert counts.distinct[e] == len(times)
+        assert counts.singletons[e] == sum(k == 1 for k in times.values())
+        assert counts.pairs[e] == sum(k * (k - 1) for k in times.values())
+        assert counts.triples[e] == sum(k * (k - 1) * (k - 2) for k in times.values())
 
 
 def test_the_share_of_agreeing_pairs_is_unbiased_and_its_variance_fits() -> None:

@@ -42,16 +42,16 @@ def curve(nw: Any, error: float = 0.0, effective: Any = None) -> Deniability:
 
 
 def test_a_value_between_two_measured_epsilons_is_read_on_a_line_in_ln_epsilon() -> None:
-    (one,) = crossings(curve([0.0, 0.2, 0.6, 1.0]), 0.3)
-    assert one.epsilon == pytest.approx(math.exp(1.25))
-    assert (one.low, one.high) == pytest.approx((math.e, math.e**2))
-    assert one.sw == pytest.approx(12.5)
+    (crossing,) = crossings(curve([0.0, 0.2, 0.6, 1.0]), 0.3)
+    assert crossing.epsilon == pytest.approx(math.exp(1.25))
+    assert (crossing.low, crossing.high) == pytest.approx((math.e, math.e**2))
+    assert crossing.sw == pytest.approx(12.5)
 
 
 def test_a_measured_value_is_met_where_it_was_measured() -> None:
-    (one,) = crossings(curve([0.0, 0.2, 0.6, 1.0]), 0.2)
-    assert one.epsilon == pytest.approx(math.e)
-    assert (one.low, one.high) == pytest.approx((1.0, math.e**2))
+    (crossing,) = crossings(curve([0.0, 0.2, 0.6, 1.0]), 0.2)
+    assert crossing.epsilon == pytest.approx(math.e)
+    assert (crossing.low, crossing.high) == pytest.approx((1.0, math.e**2))
     (end,) = crossings(curve([0.0, 0.6, 1.0, 1.0]), 1.0)
     assert end.epsilon == pytest.approx(math.e**2)
     assert end.low == pytest.approx(math.e)
@@ -70,19 +70,18 @@ def test_a_value_that_is_never_reached_and_one_that_is_reached_twice() -> None:
 
 def test_what_the_noise_does_not_tell_apart_is_one_place_with_wide_ends() -> None:
     noisy = curve([0.1, 0.49, 0.51, 0.495, 0.52, 0.9], error=0.02)
-    (one,) = crossings(noisy, 0.5)
-    assert one.epsilon == pytest.approx(math.exp(1.5))
-    assert (one.low, one.high) == pytest.approx((1.0, math.e**5))
+    (crossing,) = crossings(noisy, 0.5)
+    assert crossing.epsilon == pytest.approx(math.exp(1.5))
+    assert (crossing.low, crossing.high) == pytest.approx((1.0, math.e**5))
     assert crossings(curve([0.1, 0.49, 0.3], error=0.02), 0.5) == ()  # not reached, only near
 
 
 def test_an_infinite_effective_number_stays_infinite() -> None:
-    found = curve([0.0, 0.2, 0.6], effective=[np.inf, np.inf, 7.0])
-    (open_one,) = crossings(found, 0.4)
+    measured = curve([0.0, 0.2, 0.6], effective=[np.inf, np.inf, 7.0])
+    (open_one,) = crossings(measured, 0.4)
     assert open_one.effective == math.inf
-    (met,) = crossings(found, 0.6)
-    assert met == Crossing(met.epsilon, met.low, None, 20.0, 7.0)
-    assert met.low == pytest.approx(math.e)
+    (met,) = crossings(measured, 0.6)
+    assert met == Crossing(met.epsilon, pytest.approx(math.e), None, 20.0, 7.0)
 
 
 def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:

@@ -1,14 +1,13 @@
 """Where outputs fall on a map, and how long the noise is: against plain sums and draws."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density.radius import noise_radii, noise_radius
+from dpcore.measure.density.radius import noise_radii
 from dpcore.measure.maps import maps
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.mass import mass_on_map
@@ -32,10 +31,10 @@ def test_mass_on_a_map_and_beside_it_is_the_whole_law(
     assert mass.outside == pytest.approx(dense[:, others].sum(axis=1), rel=1e-12)
     assert mass.on.sum(axis=1) + mass.outside == pytest.approx(1.0, abs=1e-9)
     assert (mass.exact, mass.word) == (law.exact, 3)
-    one = mass_on_map(law, shown, slice(1, 2))
-    assert one.epsilons.tolist() == [4.0]
-    assert one.outside == pytest.approx(mass.outside[1:], rel=1e-12)
-    assert np.array_equal(one.on[0], mass.on[1])
+    part = mass_on_map(law, shown, slice(1, 2))
+    assert part.epsilons.tolist() == [4.0]
+    assert part.outside == pytest.approx(mass.outside[1:], rel=1e-12)
+    assert np.array_equal(part.on[0], mass.on[1])
 
 
 def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small: Lexicon) -> None:
@@ -52,7 +51,7 @@ def test_the_mass_table_holds_what_can_be_seen(middle: Lexicon) -> None:
     shown = maps.local_map(middle, [3, 9], 25, "pca")
     tem = create("tem", middle)
     masses = [mass_on_map(tem.law(word, [2.0, 3.0]), shown) for word in (3, 9)]
-    table = mass_table(middle, shown, masses, at=1)
+    table = mass_table(middle, shown, masses, position=1)
     for source, mass in zip("ab", masses, strict=True):
         rows = table[table["source"] == source]
         assert rows["mass"].is_monotonic_decreasing
@@ -81,16 +80,16 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
     middle: Lexicon, rng: MakeRng, name: str
 ) -> None:
     """Fresh draws of the noise; all three shares hold at once but for a chance of 10⁻⁶."""
-    mechanism: Any = create(name, middle)
-    found = noise_radius(mechanism, 5.0)
+    mechanism = create(name, middle)
+    (radius,) = noise_radii(mechanism, [5.0])
     draw, count = rng(), 20_000
     stretch = np.linalg.norm(mechanism.directions(draw, count), axis=1)
     length = stretch * radii(draw, mechanism.family, count, 25) / 5.0
-    assert found.exact == (name != "mahalanobis")
-    for value, share in ((found.low, 0.05), (found.median, 0.5), (found.high, 0.95)):
+    assert radius.exact == (name != "mahalanobis")
+    for value, share in ((radius.low, 0.05), (radius.median, 0.5), (radius.high, 0.95)):
         seen = (length <= value).mean()
         slack = deviation(count, seen * (1 - seen), FALSE_ALARM / 6)
-        if not found.exact:  # the quantile is itself that of a mean over 2,000 directions
+        if not radius.exact:  # the quantile is itself that of a mean over 2,000 directions
             spread = radius_cdf(mechanism.family, 5.0 * value / stretch, 25).var()
             slack += deviation(2_000, spread, FALSE_ALARM / 6)
         assert abs(seen - share) <= slack
@@ -99,8 +98,8 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
 def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small: Lexicon) -> None:
     from scipy.stats import gamma
 
-    found = noise_radius(create("madlib", small), 2.0)
-    assert (found.low, found.median, found.high) == pytest.approx(
+    (radius,) = noise_radii(create("madlib", small), [2.0])
+    assert (radius.low, radius.median, radius.high) == pytest.approx(
         [gamma.ppf(share, 4) / 2.0 for share in (0.05, 0.5, 0.95)], rel=1e-9
     )
 
@@ -109,11 +108,13 @@ def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small: Lexicon) -> 
 def test_the_noise_at_many_epsilons_is_that_at_each(small: Lexicon, name: str) -> None:
     mechanism = create(name, small)
     grid = [0.5, 2.0, 30.0]
-    assert noise_radii(mechanism, grid) == [noise_radius(mechanism, one) for one in grid]
+    assert noise_radii(mechanism, grid) == [
+        radius for epsilon in grid for radius in noise_radii(mechanism, [epsilon])
+    ]
 
 
 def test_mechanisms_that_move_no_vector_of_the_lexicon_have_no_radius(small: Lexicon) -> None:
     for name in ("tem", "random-projection"):
-        assert noise_radius(create(name, small), 1.0) is None
+        assert noise_radii(create(name, small), [1.0]) is None
     with pytest.raises(EpsilonError):
-        noise_radius(create("madlib", small), math.nan)
+        noise_radii(create("madlib", small), [math.nan])

@@ -52,13 +52,13 @@ def assert_share(share: float, law: float, runs: int, tests: int) -> None:
     assert stats.binomtest(count, runs, min(max(law, 0.0), 1.0)).pvalue >= FALSE_ALARM / tests
 
 
-def assert_sw(found: float, law: NDArray[np.float64], runs: int, tests: int) -> None:
+def assert_sw(estimate: float, law: NDArray[np.float64], runs: int, tests: int) -> None:
     """Sw fits a law. Its indicators are negatively associated, so Bernstein's bound holds."""
     missed = np.exp(runs * np.log1p(-np.minimum(law, 1 - 1e-16)))
     variance = (missed * (1 - missed)).sum()
     log = math.log(2 * tests / FALSE_ALARM)
     slack = math.sqrt(2 * variance * log) + log / 3 + 1e-9
-    assert abs(found - expected_distinct(law, runs)) <= slack
+    assert abs(estimate - expected_distinct(law, runs)) <= slack
 
 
 def test_all_estimates_fit_the_law_on_a_line() -> None:
@@ -111,15 +111,15 @@ def test_exact_figures_are_sums_over_the_law(key: str) -> None:
     mechanism = create(key, lexicon)
     chosen = named(lexicon, [f"w{i}" for i in (0, 101, 899)])
     epsilons = epsilons_of(mechanism)
-    found = measure(mechanism, chosen, epsilons, runs=RUNS).figures
+    figures = measure(mechanism, chosen, epsilons, runs=RUNS).figures
     for i, word in enumerate(chosen.words.tolist()):
         law = mechanism.law(word, epsilons)
-        np.testing.assert_array_equal(found.nw[i], law.stay())
+        np.testing.assert_array_equal(figures.nw[i], law.stay())
         plain = (1 - (1 - law.probabilities) ** RUNS).sum(axis=1)
-        np.testing.assert_allclose(found.sw[i], plain, rtol=0, atol=RUNS * law.error + 1e-9)
+        np.testing.assert_allclose(figures.sw[i], plain, rtol=0, atol=RUNS * law.error + 1e-9)
         agree = np.square(law.probabilities).sum(axis=1)
-        np.testing.assert_allclose(1 / found.effective[i], agree, rtol=0, atol=1e-9)
-        assert (found.numerical_error, found.detail) == (law.error, law.method)
+        np.testing.assert_allclose(1 / figures.effective[i], agree, rtol=0, atol=1e-9)
+        assert (figures.numerical_error, figures.detail) == (law.error, law.method)
 
 
 @pytest.mark.parametrize("key", RADIAL)
@@ -148,12 +148,12 @@ def test_directions_are_those_of_a_search_at_each_epsilon(small: Lexicon) -> Non
     scales = np.array([0.01, 0.2, 1.0, 5.0, 400.0])
     steps = madlib.steps(generator(0), bundle.from_word(madlib.rankings(np.array([7]))[0]),
                          bundle.unit)  # fmt: skip
-    found = directions.outputs_at(steps, radius, scales)
+    outputs = directions.outputs_at(steps, radius, scales)
     vectors = small.vectors.astype(np.float64)
     for e, scale in enumerate(scales):
         noisy = vectors[7] + scale * radius[:, None] * bundle.unit
         distance = np.linalg.norm(noisy[:, None] - vectors, axis=2)
-        assert (found[:, e] == distance.argmin(axis=1)).all()
+        assert (outputs[:, e] == distance.argmin(axis=1)).all()
     mass = output_mass(madlib, steps, 7, scales)
     assert mass.mean(axis=0) == pytest.approx(
         madlib.law(7, 1 / scales, rng=generator(0), bundle=bundle).stay(), abs=1e-12
@@ -201,15 +201,15 @@ def test_repetitions_shrink_the_errors(small: Lexicon) -> None:
 
 def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
     madlib = create("madlib", small)
-    one = measure(madlib, named(small, ["w5"]), [2.0], runs=400).figures
-    assert one.nw_mean_error == pytest.approx(one.nw_error[0])
-    assert one.sw_mean_error == pytest.approx(one.sw_error[0])
+    single = measure(madlib, named(small, ["w5"]), [2.0], runs=400).figures
+    assert single.nw_mean_error == pytest.approx(single.nw_error[0])
+    assert single.sw_mean_error == pytest.approx(single.sw_error[0])
     chosen = sample(small, 30, generator(0))
     means, stated = [], []
     for seed in range(60):
-        found = measure(madlib, chosen, [2.0], runs=100, seed=seed).figures
-        means.append(chosen.weights @ found.nw[:, 0] / chosen.weights.sum())
-        stated.append(found.nw_mean_error[0])
+        figures = measure(madlib, chosen, [2.0], runs=100, seed=seed).figures
+        means.append(chosen.weights @ figures.nw[:, 0] / chosen.weights.sum())
+        stated.append(figures.nw_mean_error[0])
     # 60 means: their variance over the stated one is about chi-square with 59 degrees of freedom.
     ratio = 59 * np.var(means, ddof=1) / np.mean(np.square(stated))
     low, high = (float(stats.chi2.ppf(p, 59)) for p in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))

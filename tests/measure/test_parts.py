@@ -33,14 +33,14 @@ def test_parts_give_what_the_whole_gives(key: str, small: Lexicon, selection: Se
     parts = [
         measure(mechanism, part_of(selection, places), **options) for places in ([1, 3], [4, 0, 2])
     ]
-    found = joined(parts, selection)
-    assert found.selection.names == selection.names
+    measured = joined(parts, selection)
+    assert measured.selection.names == selection.names
     for name in ("nw", "sw", "effective", "nw_error", "sw_error", "effective_error"):
         np.testing.assert_allclose(
-            getattr(found.figures, name), getattr(whole.figures, name), rtol=1e-9, atol=1e-12
+            getattr(measured.figures, name), getattr(whole.figures, name), rtol=1e-9, atol=1e-12
         )
     for name in ("nw_mean_error", "sw_mean_error"):
-        ours, theirs = getattr(found.figures, name), getattr(whole.figures, name)
+        ours, theirs = getattr(measured.figures, name), getattr(whole.figures, name)
         if key == "madlib.v1":
             assert (ours >= theirs * (1 - 1e-9)).all()
         else:
@@ -54,22 +54,22 @@ def test_parts_that_do_not_belong_together_are_refused(
     small: Lexicon, selection: Selection
 ) -> None:
     mechanism = create("tem.v1", small)
-    one = measure(mechanism, part_of(selection, [0]), [1.0, 2.0])
+    first = measure(mechanism, part_of(selection, [0]), [1.0, 2.0])
     with pytest.raises(ParameterError, match="at least one part"):
         joined([], selection)
     for other in ([1.0], [1.0, 3.0]):
         part = measure(mechanism, part_of(selection, [1]), other)
         with pytest.raises(ParameterError, match="grid of epsilon"):
-            joined([one, part], selection)
+            joined([first, part], selection)
 
 
 def curve(small: Lexicon, selection: Selection, nw: Any, error: Any) -> Any:
     """A measurement whose Nw is the same given curve for every word; intervals of ± 2 errors."""
     mechanism = create("madlib.v1", small)
-    found = measure(mechanism, selection, np.arange(1.0, len(nw) + 1), runs=2)
-    shape = found.figures.nw.shape
+    measured = measure(mechanism, selection, np.arange(1.0, len(nw) + 1), runs=2)
+    shape = measured.figures.nw.shape
     figures = dataclasses.replace(
-        found.figures,
+        measured.figures,
         nw=np.broadcast_to(np.array(nw), shape).copy(),
         nw_error=np.full(shape, 2 * error),
         nw_low=np.broadcast_to(np.array(nw) - 4 * error, shape).copy(),
@@ -78,24 +78,24 @@ def curve(small: Lexicon, selection: Selection, nw: Any, error: Any) -> Any:
         nw_mean_low=np.array(nw) - 2 * error,
         nw_mean_high=np.array(nw) + 2 * error,
     )
-    return dataclasses.replace(found, figures=figures)
+    return dataclasses.replace(measured, figures=figures)
 
 
 def test_every_stretch_is_found_with_its_neighbours(small: Lexicon, selection: Selection) -> None:
-    found = curve(small, selection, [0.2, 0.4, 0.9, 0.3, 0.5, 0.6], 0.0)
-    assert stretches(found, Target("nw", 0.5)) == (
+    measured = curve(small, selection, [0.2, 0.4, 0.9, 0.3, 0.5, 0.6], 0.0)
+    assert stretches(measured, Target("nw", 0.5)) == (
         Stretch(1.0, 2.0, None, 3.0),
         Stretch(4.0, 5.0, 3.0, 6.0),
     )
-    assert stretches(found, Target("nw", 1.0)) == (Stretch(1.0, 6.0, None, None),)
-    assert stretches(found, Target("nw", 0.1)) == ()
+    assert stretches(measured, Target("nw", 1.0)) == (Stretch(1.0, 6.0, None, None),)
+    assert stretches(measured, Target("nw", 0.1)) == ()
 
 
 def test_an_estimate_counts_only_with_its_whole_interval_below_the_bound(
     small: Lexicon, selection: Selection
 ) -> None:
-    found = curve(small, selection, [0.2, 0.4, 0.45, 0.6], 0.04)
+    measured = curve(small, selection, [0.2, 0.4, 0.45, 0.6], 0.04)
     target = Target("nw", 0.5)
-    assert stretches(found, target) == (Stretch(1.0, 2.0, None, 3.0),)
+    assert stretches(measured, target) == (Stretch(1.0, 2.0, None, 3.0),)
     # A single word is known less well than the mean of all.
-    assert stretches(found, Target("nw", 0.5, "worst")) == (Stretch(1.0, 1.0, None, 2.0),)
+    assert stretches(measured, Target("nw", 0.5, "worst")) == (Stretch(1.0, 1.0, None, 2.0),)

@@ -32,9 +32,9 @@ WORDS = 20
 def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: float) -> None:
     """Madlib, “doctor”; the truth with its standard error is of an independent program."""
     lexicon = load()
-    found = measure(create("madlib", lexicon), named(lexicon, ["doctor"]), [epsilon]).figures
-    low, high = found.nw_low[0, 0], found.nw_high[0, 0]
-    assert low <= found.nw[0, 0] <= high
+    figures = measure(create("madlib", lexicon), named(lexicon, ["doctor"]), [epsilon]).figures
+    low, high = figures.nw_low[0, 0], figures.nw_high[0, 0]
+    assert low <= figures.nw[0, 0] <= high
     assert low <= truth + 5 * error
     assert high >= truth - 5 * error
     assert high <= 6 * low  # the interval says something
@@ -43,7 +43,7 @@ def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: floa
 def lengths(mechanism: Any) -> NDArray[np.float64]:
     """ε of ten magnitudes of the noise, from a thousandth of what matters to far beyond."""
     if not isinstance(mechanism, RadialMechanism):
-        grid = mechanism.default_grid()
+        grid = mechanism.grid()
         return grid[:: max(1, grid.size // 10)]
     rng = np.random.default_rng(0)
     unit = mechanism.directions(rng, 200)
@@ -70,8 +70,8 @@ def test_intervals_hold_at_their_level() -> None:
         epsilons = lengths(mechanism)
         longer = measure(mechanism, named(lexicon, names), epsilons, runs=2000, seed=0).figures
         for i, name in enumerate(names):
-            own = named(lexicon, [name])
-            figures = measure(mechanism, own, epsilons, runs=150, seed=i + 1).figures
+            alone = named(lexicon, [name])
+            figures = measure(mechanism, alone, epsilons, runs=150, seed=i + 1).figures
             over = longer.nw_low[i] > figures.nw_high[0] + 1e-12
             under = longer.nw_high[i] < figures.nw_low[0] - 1e-12
             apart.append(float((over | under).mean()))
@@ -84,10 +84,10 @@ def test_where_nothing_was_seen_the_interval_is_one_sided() -> None:
     lexicon = lexicons.cloud(200, 12)
     # Not one of 50 counted runs stayed.
     mechanism = create("madlib", lexicon)
-    found = measure(mechanism, named(lexicon, ["w3"]), [1e-3], runs=50, method="protocol").figures
-    assert found.nw[0, 0] == found.nw_low[0, 0] == 0.0
-    assert found.nw_high[0, 0] == pytest.approx(-math.log(0.025) / 50, rel=0.05)
-    assert found.nw_mean_high[0] == found.nw_high[0, 0]
+    figures = measure(mechanism, named(lexicon, ["w3"]), [1e-3], runs=50, method="protocol").figures
+    assert figures.nw[0, 0] == figures.nw_low[0, 0] == 0.0
+    assert figures.nw_high[0, 0] == pytest.approx(-math.log(0.025) / 50, rel=0.05)
+    assert figures.nw_mean_high[0] == figures.nw_high[0, 0]
 
 
 @pytest.mark.parametrize("key", ["madlib", "trlaplace", "laplace"])

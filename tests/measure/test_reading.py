@@ -41,23 +41,23 @@ def counted(effective: Any, error: Any, runs: int = 200) -> Deniability:
 
 @pytest.mark.parametrize("over", ["mean", "median", "worst"])
 def test_runs_that_never_agree_meet_a_target_that_they_can_tell(over: str) -> None:
-    found = counted([[np.inf, 50.0, 12.0, 2.0]], [[np.inf, 5.0, 2.0, 0.1]])
-    assert stretches(found, Target("effective", 10.0, over)) == (Stretch(1.0, 2.0, None, 4.0),)
+    measured = counted([[np.inf, 50.0, 12.0, 2.0]], [[np.inf, 5.0, 2.0, 0.1]])
+    assert stretches(measured, Target("effective", 10.0, over)) == (Stretch(1.0, 2.0, None, 4.0),)
 
 
 def test_runs_that_never_agree_say_nothing_about_a_target_beyond_them() -> None:
     """Two standard errors of 1/z: at R = 200 no agreement is no evidence for z = 10,000."""
-    found = counted([[np.inf, np.inf, 9.0, 2.0]], [[np.inf, np.inf, 1.0, 0.1]])
-    assert stretches(found, Target("effective", 10_000.0)) == ()
-    assert stretches(found, Target("effective", 100.0)) == (Stretch(1.0, 2.0, None, 4.0),)
+    measured = counted([[np.inf, np.inf, 9.0, 2.0]], [[np.inf, np.inf, 1.0, 0.1]])
+    assert stretches(measured, Target("effective", 10_000.0)) == ()
+    assert stretches(measured, Target("effective", 100.0)) == (Stretch(1.0, 2.0, None, 4.0),)
 
 
 def test_one_word_that_never_agrees_does_not_lift_the_mean_over_any_target() -> None:
-    found = counted(
+    measured = counted(
         [[np.inf, np.inf, 9.0, 2.0], [2.0, 20.0, 9.0, 2.0]],
         [[np.inf, np.inf, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]],
     )
-    assert stretches(found, Target("effective", 15.0)) == (Stretch(2.0, 2.0, 1.0, 4.0),)
+    assert stretches(measured, Target("effective", 15.0)) == (Stretch(2.0, 2.0, 1.0, 4.0),)
 
 
 def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_number_of_z() -> None:
@@ -67,8 +67,8 @@ def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_nu
     laws here err far less often.
     """
     runs, z = 200, 100.0
-    found = counted([[np.inf] * 4], [[np.inf] * 4], runs)
-    assert stretches(found, Target("effective", z))
+    measured = counted([[np.inf] * 4], [[np.inf] * 4], runs)
+    assert stretches(measured, Target("effective", z))
     uniform = np.prod(1.0 - np.arange(runs) / z) if runs <= z else 0.0
     heavy = z**-0.5  # one word has all of Σp², the others have none
     one_atom = (1 - heavy) ** runs + runs * heavy * (1 - heavy) ** (runs - 1)
@@ -76,5 +76,5 @@ def test_the_bound_for_runs_that_never_agree_holds_for_laws_with_an_effective_nu
 
 
 def test_an_exact_number_is_taken_as_it_is() -> None:
-    found = counted([[40.0, 10.0, 9.9, 2.0]], [[0.0, 0.0, 0.0, 0.0]])
-    assert stretches(found, Target("effective", 10.0)) == (Stretch(1.0, 2.0, None, 4.0),)
+    measured = counted([[40.0, 10.0, 9.9, 2.0]], [[0.0, 0.0, 0.0, 0.0]])
+    assert stretches(measured, Target("effective", 10.0)) == (Stretch(1.0, 2.0, None, 4.0),)

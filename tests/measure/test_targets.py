@@ -16,25 +16,25 @@ from tests.mechanisms.contract import make
 
 def test_holding_finds_every_interval_of_a_wavy_curve() -> None:
     grid = np.geomspace(1.0, np.exp(4.0), 60)
-    found = holding(lambda e: np.sin(6 * np.log(e)), lambda v: v <= 0.5, grid)
+    solution = holding(lambda e: np.sin(6 * np.log(e)), lambda v: v <= 0.5, grid)
     rises = np.pi / 36 + np.arange(4) * np.pi / 3
     falls = 5 * np.pi / 36 + np.arange(4) * np.pi / 3
     wanted = list(zip([0.0, *falls], [*rises, 4.0], strict=True))
-    assert len(found) == len(wanted)
-    for part, (low, high) in zip(found, wanted, strict=True):
+    assert len(solution) == len(wanted)
+    for part, (low, high) in zip(solution, wanted, strict=True):
         assert np.log([part.low, part.high]) == pytest.approx([low, high], abs=2e-4)
         assert np.sin(6 * np.log([part.low, part.high])).max() <= 0.5  # never too long
-    assert not found[0].low_is_crossing
-    assert found[0].high_is_crossing
-    assert not found[-1].high_is_crossing
+    assert not solution[0].low_is_crossing
+    assert solution[0].high_is_crossing
+    assert not solution[-1].high_is_crossing
 
 
 def test_holding_at_the_edges() -> None:
     grid = np.array([1.0, 2.0, 3.0])
     assert holding(lambda e: e, lambda v: v > 9, grid) == ()
     assert holding(lambda e: e, lambda v: v > 0, grid) == (Interval(1.0, 3.0, False, False),)
-    (one,) = holding(lambda e: e, lambda v: (v > 1.5) & (v < 2.5), grid)
-    assert (one.low, one.high) == pytest.approx((1.5, 2.5), rel=2e-4)
+    (interval,) = holding(lambda e: e, lambda v: (v > 1.5) & (v < 2.5), grid)
+    assert (interval.low, interval.high) == pytest.approx((1.5, 2.5), rel=2e-4)
     (last,) = holding(lambda e: e, lambda v: v >= 3, grid)
     assert last == Interval(3.0, 3.0, True, False) or last.low == pytest.approx(3.0, rel=2e-4)
 
@@ -64,15 +64,15 @@ def test_a_solution_meets_its_target_and_not_beyond(
     key: str, target: Target, small: Lexicon
 ) -> None:
     mechanism, chosen = create(key, small), named(small, small.words[:8])
-    found = solve(mechanism, chosen, target, runs=100)
-    (part,) = found.intervals  # the larger ε, the less deniable
+    solution = solve(mechanism, chosen, target, runs=100)
+    (part,) = solution.intervals  # the larger ε, the less deniable
     assert part.high_is_crossing
     assert not part.low_is_crossing
-    assert (found.smallest, found.largest) == (part.low, part.high)
-    assert found.crossings == (part.high,)
+    assert (solution.smallest, solution.largest) == (part.low, part.high)
+    assert solution.crossings == (part.high,)
     again = measure(mechanism, chosen, [part.high, 1.001 * part.high], runs=100)
     assert target.holds(target.values(again)).tolist() == [True, False]
-    assert (found.error == 0) == (key == "tem")
+    assert (solution.error == 0) == (key == "tem")
 
 
 def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
@@ -81,12 +81,12 @@ def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
     curve = summarise(measure(gumbel, chosen, scan(gumbel)), "nw").mean
     bound = 0.5 * (curve.min() + curve[0])
     assert curve.min() < bound < curve[0]
-    found = solve(gumbel, chosen, Target("nw", float(bound)))
-    (part,) = found.intervals
+    solution = solve(gumbel, chosen, Target("nw", float(bound)))
+    (part,) = solution.intervals
     assert part.low_is_crossing
     assert part.high_is_crossing
     assert gumbel.admissible.low < part.low < part.high
-    assert len(found.crossings) == 2
+    assert len(solution.crossings) == 2
     nowhere = solve(gumbel, chosen, Target("nw", float(0.9 * curve.min())))
     assert nowhere.intervals == ()
     assert nowhere.smallest is nowhere.largest is None

@@ -24,10 +24,10 @@ def english() -> Lexicon:
 
 
 def test_named_words_keep_their_order_and_stand_once(english: Lexicon) -> None:
-    found = named(english, [" weather", "doctor", "weather ", ""])
-    assert found.names == ("weather", "doctor")
-    assert [english.words[i] for i in found.words] == ["weather", "doctor"]
-    assert found.weights.tolist() == [1.0, 1.0]
+    selection = named(english, [" weather", "doctor", "weather ", ""])
+    assert selection.names == ("weather", "doctor")
+    assert [english.words[i] for i in selection.words] == ["weather", "doctor"]
+    assert selection.weights.tolist() == [1.0, 1.0]
 
 
 def test_unknown_words_are_all_named(english: Lexicon) -> None:
@@ -48,12 +48,12 @@ def test_a_sample_has_one_word_from_each_stratum(middle: Lexicon, by: str, rng: 
     position = np.empty(700, dtype=int)
     position[order] = np.arange(700)
     for count in (1, 13, 699, 700):
-        found = sample(middle, count, rng(count), by)
+        selection = sample(middle, count, rng(count), by)
         edges = np.array([i * 700 // count for i in range(count + 1)])
-        places = position[found.words]
+        places = position[selection.words]
         assert ((edges[:-1] <= places) & (places < edges[1:])).all()
-        assert found.weights == pytest.approx(np.diff(edges) * count / 700)
-        assert by in found.description
+        assert selection.weights == pytest.approx(np.diff(edges) * count / 700)
+        assert by in selection.description
     assert sample(middle, 50, rng(1), by).words.tolist() == (
         sample(middle, 50, rng(1), by).words.tolist()
     )
@@ -64,8 +64,8 @@ def test_the_weighted_mean_of_a_sample_is_unbiased(small: Lexicon, rng: MakeRng)
     values = np.linspace(0, 1, 60) ** 3
     means = []
     for i in range(4000):
-        found = sample(small, 7, rng(i))
-        means.append(found.weights @ values[found.words] / found.weights.sum())
+        selection = sample(small, 7, rng(i))
+        means.append(selection.weights @ values[selection.words] / selection.weights.sum())
     assert abs(np.mean(means) - values.mean()) <= 5 * np.std(means) / np.sqrt(len(means))
 
 
@@ -79,11 +79,11 @@ def test_a_sample_of_an_impossible_size_is_refused(
 
 def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english: Lexicon) -> None:
     text = "The doctor said: the weather is terrible, Qwertz! He said don't. Qwertz?"
-    found = corpus(english, text)
-    counts = dict(zip(found.names, found.weights.tolist(), strict=True))
+    selection = corpus(english, text)
+    counts = dict(zip(selection.names, selection.weights.tolist(), strict=True))
     wanted = Counter("the doctor said the weather is terrible he said do n't".split())
     assert counts == {word: float(count) for word, count in wanted.items()}
-    assert (found.tokens, found.unknown) == (13, 2)
+    assert (selection.tokens, selection.unknown) == (13, 2)
 
 
 def test_a_corpus_file_that_cannot_be_measured_is_refused(english: Lexicon, tmp_path: Path) -> None:

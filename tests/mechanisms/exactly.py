@@ -18,8 +18,8 @@ def wide_distances(lexicon: Lexicon) -> NDArray[np.longdouble]:
 def largest_loss(logs: NDArray[np.longdouble], apart: NDArray[np.longdouble]) -> np.longdouble:
     """max over pairs and outputs of ln P(y|w) − ln P(y|w′) by distance."""
     worst = WIDE(0)
-    for w, own in enumerate(logs):
-        loss = (own - logs).max(axis=1)
+    for w, row in enumerate(logs):
+        loss = (row - logs).max(axis=1)
         loss[w] = 0
         worst = max(worst, (loss / np.where(np.arange(len(logs)) == w, 1, apart[w])).max())
     return worst

@@ -29,12 +29,12 @@ def _panels(low: float, high: float, kinks: FloatArray, widest: float) -> FloatA
 
 def _nodes(edges: FloatArray, order: int) -> list[tuple[FloatArray, FloatArray]]:
     x, w = np.polynomial.legendre.leggauss(order)
-    found = []
+    parts = []
     for start in range(0, edges.size - 1, 100):
         half = np.diff(edges[start : start + 101]) / 2.0
         middle = edges[start : start + half.size] + half
-        found.append(((middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel()))
-    return found
+        parts.append(((middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel()))
+    return parts
 
 
 def _fallen(low: float, high: float, depth: float, d: FloatArray, b: float, c: float) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 FloatArray = NDArray[np.float64]
 
@@ -59,3 +60,8 @@ def truncated_laplace_cdf(x: FloatArray, alpha: float, cut: float) -> FloatArray
     inside = np.clip(x, -cut, cut)
     mass = -np.expm1(-alpha * np.abs(inside)) / -np.expm1(-alpha * cut)
     return 0.5 * (1 + np.sign(inside) * mass)
+
+
+def tem_log_law(distance: FloatArray, epsilon: float, gamma: float) -> FloatArray:
+    """ln P(y | w) of words at these distances: Carvalho et al. 2021, Algorithm 2, as a softmax."""
+    return np.asarray(log_softmax(-0.5 * epsilon * np.minimum(distance, gamma)))

@@ -47,5 +47,6 @@ def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.Monk
         return direct(left, right)
 
     monkeypatch.setattr(all_pairs, "paired_distances", counted)
-    list(AllPairs(lexicons.cloud(200, 20).vectors, Metric.EUCLIDEAN))
+    for tile in AllPairs(lexicons.cloud(200, 20).vectors, Metric.EUCLIDEAN):
+        assert tile.distances.shape == (200, 200)
     assert sum(asked) == 200  # the diagonal

@@ -33,8 +33,8 @@ def test_entries_that_another_one_beats_are_dropped() -> None:
 
 
 def test_a_look_up_takes_the_strength_of_the_smaller_epsilon() -> None:
-    found = [TABLE.strength(e) for e in (0.99, 1.0, 2.999, 3.0, 1e9)]
-    assert found == [0.0, 0.5, 0.5, 1.5, 1.5]
+    strengths = [TABLE.strength(e) for e in (0.99, 1.0, 2.999, 3.0, 1e9)]
+    assert strengths == [0.0, 0.5, 0.5, 1.5, 1.5]
     back = TABLE.epsilon_of(np.array([0.0, 0.5, 0.6, 1.5, 1.6]))
     assert back.tolist() == [1.0, 1.0, 3.0, 3.0, math.inf]
 
@@ -49,13 +49,13 @@ def test_a_look_up_takes_the_strength_of_the_smaller_epsilon() -> None:
     ],
 )
 def test_search_finds_the_largest_strength_that_fits(curve: Callable[..., Any]) -> None:
-    found = search(curve, np.geomspace(0.01, 2000.0, 20))
-    np.testing.assert_array_equal(curve(found.strengths), found.epsilons)
+    certificate = search(curve, np.geomspace(0.01, 2000.0, 20))
+    np.testing.assert_array_equal(curve(certificate.strengths), certificate.epsilons)
     dense = np.geomspace(0.01, 2000.0, 400_001)
     for epsilon in EPSILONS:
         fits = dense[curve(dense) <= epsilon]
         if fits.size:
-            assert found.strength(epsilon) >= 0.997 * fits.max()
+            assert certificate.strength(epsilon) >= 0.997 * fits.max()
 
 
 def test_search_without_any_epsilon_of_the_table() -> None:
@@ -65,9 +65,9 @@ def test_search_without_any_epsilon_of_the_table() -> None:
 def test_keeping_needs_the_same_lexicon_mechanism_and_settings() -> None:
     assert known_certificate("f" * 64, "m.v1", {"beta": 0.1}) is None
     assert keep_certificate("f" * 64, "m.v1", {"beta": 0.1}, TABLE)
-    found = known_certificate("f" * 64, "m.v1", {"beta": 0.1})
-    assert found is not None
-    assert found.to_json() == TABLE.to_json()
+    certificate = known_certificate("f" * 64, "m.v1", {"beta": 0.1})
+    assert certificate is not None
+    assert certificate.to_json() == TABLE.to_json()
     for other in (("e" * 64, "m.v1", 0.1), ("f" * 64, "m.v2", 0.1), ("f" * 64, "m.v1", 0.2)):
         assert known_certificate(other[0], other[1], {"beta": other[2]}) is None
 
@@ -79,15 +79,15 @@ def test_a_file_holds_one_entry_for_each(tmp_path: Path, monkeypatch: pytest.Mon
     entries = json.loads(path.read_text(encoding="utf-8"))
     assert [entry["settings"]["beta"] for entry in entries] == [0.2, 0.1]
     monkeypatch.setattr(module, "_bundled", lambda: tuple(entries))
-    found = known_certificate("f", "m.v1", {"beta": 0.2})
-    assert found is not None
-    assert found.to_json() == TABLE.to_json()
+    certificate = known_certificate("f", "m.v1", {"beta": 0.2})
+    assert certificate is not None
+    assert certificate.to_json() == TABLE.to_json()
 
 
 def test_the_slider_stands_on_the_table() -> None:
     """So what a page shows is certified at that very ε."""
     metric = next(group for group in GROUPS if group.name == "metric")
-    assert set(metric.epsilons) <= set(EPSILONS)
+    assert set(metric.grid) <= set(EPSILONS)
 
 
 @pytest.mark.parametrize("name", ["tem-calibrated", "truncated-gumbel-repaired"])

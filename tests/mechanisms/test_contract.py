@@ -86,9 +86,9 @@ def test_equal_words_of_a_batch_get_different_noise(
     law, _ = dense_law(mechanism, 0, typicals[key], rng(1))
     assert law.max() ** 299 < FALSE_ALARM, "this ε cannot tell"
     assert np.unique(mechanism.sample(rng(), words, typicals[key])).size > 1
-    at = np.array([typicals[key]])
-    paths = mechanism.paths(rng(2), words, epsilons=at)
-    assert np.unique(paths.at(at)).size > 1
+    grid = np.array([typicals[key]])
+    paths = mechanism.paths(rng(2), words, epsilons=grid)
+    assert np.unique(paths.at(grid)).size > 1
 
 
 @every_mechanism
@@ -191,8 +191,8 @@ def test_an_approximate_index_is_refused_unless_it_is_post_processing(
             with pytest.raises(ParameterError, match="its own points"):
                 mechanism.sample(rng(), words, typicals[key], index=index)
         else:
-            found = mechanism.sample(rng(), words, typicals[key], index=index)
-            assert_same_law(found, mechanism.sample(rng(1), words, typicals[key]))
+            outputs = mechanism.sample(rng(), words, typicals[key], index=index)
+            assert_same_law(outputs, mechanism.sample(rng(1), words, typicals[key]))
 
 
 @every_mechanism

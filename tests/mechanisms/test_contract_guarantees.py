@@ -19,13 +19,12 @@ from tests.mechanisms.contract import KEYS, every_mechanism, make
 @every_mechanism
 def test_guarantee_is_data(key: str, typicals: dict[str, float]) -> None:
     mechanism = make(key)
-    epsilons: list[Any] = [typicals[key], str(typicals[key])]
-    for epsilon in epsilons:
-        found: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()
-        assert json.loads(json.dumps(found, allow_nan=False)) == found
-        assert found["status"] in set(Status)
-        assert found["epsilon"] > 0
-        assert all(found[part] for part in ("reason", "source", "statement", "kind"))
+    for epsilon in (typicals[key], str(typicals[key])):
+        facts = mechanism.guarantee(epsilon).to_dict()
+        assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+        assert facts["status"] in set(Status)
+        assert facts["epsilon"] > 0
+        assert all(facts[part] for part in ("reason", "source", "statement", "kind"))
     assert "3 protected words" in mechanism.guarantee(typicals[key]).for_tokens(3)
 
 

@@ -5,21 +5,22 @@ import pytest
 
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import distance_blocks as module
-from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
+from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
 from tests.mechanisms import lexicons
 
 
-def test_blocks_hold_every_word_in_order_and_repeated_ones_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = lexicons.cloud(40, 3).vectors
     words = np.array([3, 3, 0, 39, 3, 7, 7])
     monkeypatch.setattr(module, "_BLOCK_ENTRIES", 3 * 40)
-    blocks = list(distance_blocks(vectors, words))
-    assert [part.stop - part.start for part, _ in blocks] == [3, 3, 1]
-    np.testing.assert_array_equal(
-        np.concatenate([rows for _, rows in blocks]), distances(vectors, vectors[words])
-    )
+    rows = np.full((words.size, 40), np.nan)
+    met = []
+    for members, row in distances_by_word(vectors, words):
+        rows[members] = row
+        met.append(int(words[members[0]]))
+        assert np.all(np.diff(members) > 0)
+    assert met == [0, 3, 7, 39]
+    np.testing.assert_array_equal(rows, distances(vectors, vectors[words]))
 
 
 def test_nearest_words_take_the_lowest_index_of_equal_ones() -> None:

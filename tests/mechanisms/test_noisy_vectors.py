@@ -37,8 +37,8 @@ def test_the_nearest_word_to_them_is_what_sample_gives(name: str) -> None:
     noisy = mechanism.noisy_vectors(generator(1, "n"), words, epsilon)
     assert noisy.dtype == np.float64
     assert noisy.shape == (300, mechanism.targets.shape[1])
-    found = NearestSearch(mechanism.targets)(noisy)
-    assert np.array_equal(found, mechanism.sample(generator(1, "n"), words, epsilon))
+    nearest = NearestSearch(mechanism.targets)(noisy)
+    assert np.array_equal(nearest, mechanism.sample(generator(1, "n"), words, epsilon))
 
 
 @pytest.mark.parametrize("name", ["madlib", "trlaplace"])
@@ -55,8 +55,8 @@ def test_a_large_delta_is_calibrated_too() -> None:
     from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta
 
     for delta in (0.6, 0.9, 0.986):
-        mechanism: Any = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
-        found = np.exp(gaussian_log_delta(0.05, mechanism.scale(0.05), 2.0))
-        assert found == pytest.approx(delta, rel=1e-9)
+        mechanism = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
+        true = np.exp(gaussian_log_delta(0.05, mechanism.scale(0.05), 2.0))
+        assert true == pytest.approx(delta, rel=1e-9)
     with pytest.raises(ParameterError, match="delta"):
         create("gaussian", LEXICON, {"delta": 0.9999})

@@ -39,10 +39,10 @@ def test_in_epsilon_equals_a_walk_along_the_scale(factor: float, rng: MakeRng) -
     thresholds, outputs = _ragged(rng())
     paths = in_epsilon(np.arange(60), thresholds, outputs, lambda s: factor / s)
     epsilons = np.geomspace(1e-3, 1e4, 201)
-    found = paths.at(epsilons)
+    words_on = paths.at(epsilons)
     for i in range(60):
         expected = [_plain_output(thresholds[i], outputs[i], factor / e) for e in epsilons]
-        assert found[i].tolist() == expected
+        assert words_on[i].tolist() == expected
 
 
 def test_in_epsilon_keeps_the_agreed_form(rng: MakeRng) -> None:

@@ -58,9 +58,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
 
 
 def test_settings_may_be_text(small: Lexicon) -> None:
-    made: Any = create("mahalanobis", small, {"lam": "0.5"})
-    assert made.lam == 0.5
-    projected: Any = create("random-projection", small, {"dimensions": "2", "form": "paper"})
+    mechanism = create("mahalanobis", small, {"lam": "0.5"})
+    assert mechanism.lam == 0.5
+    projected = create("random-projection", small, {"dimensions": "2", "form": "paper"})
     assert (projected.dimensions, projected.form) == (2, "paper")
     assert isinstance(projected.dimensions, int)
     unclipped: Any = create("laplace", small, {"clip_norm": "none"})
@@ -88,16 +88,16 @@ def test_wrong_settings_are_explained(
 
 def test_defaults_are_the_declared_ones(small: Lexicon) -> None:
     for key, kind in MECHANISMS.items():
-        made = create(key, small)
+        mechanism = create(key, small)
         declared = {name: p["default"] for name, p in kind.parameters().items()}
-        assert made.settings() == declared
-        assert made.lexicon is small
+        assert mechanism.settings() == declared
+        assert mechanism.lexicon is small
 
 
 def test_a_mechanism_is_frozen(small: Lexicon) -> None:
-    made: Any = create("vickrey", small)
+    mechanism = create("vickrey", small)
     with pytest.raises(AttributeError):
-        made.t = 0.1
+        mechanism.t = 0.1
 
 
 @pytest.mark.parametrize(

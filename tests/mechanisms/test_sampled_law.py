@@ -32,20 +32,18 @@ LEXICONS = {
 
 def weights_of(mechanism: Any, word: int, epsilon: float) -> Weights:
     """The weights that `sample` draws from."""
-    nominal = mechanism.nominal(epsilon) if "tem" in mechanism.short else None
-    rows = mechanism.rows(mechanism.strength(epsilon) if nominal is None else nominal)
-    ((_, weights),) = rows(np.array([word]))
+    ((_, weights),) = mechanism.rows(epsilon)(np.array([word]))
     return weights
 
 
 def log_sampled(weights: Weights) -> list[Decimal]:
     """ln P of every outcome as it is drawn, from the widths of the parts."""
     logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
-    whole = sum((log.exp() for log in logs), Decimal(0)).ln()
-    found = [Decimal(0)] * len(logs)
+    whole = sum(log.exp() for log in logs).ln()
+    sampled = [None] * len(logs)
     for outcome, log in zip(weights.outcomes.tolist(), logs, strict=True):
-        found[outcome] = log - whole
-    return found
+        sampled[outcome] = log - whole
+    return sampled
 
 
 def arctangent(x: Decimal) -> Decimal:
@@ -92,12 +90,12 @@ def log_repaired(mechanism: TruncatedGumbelRepaired, word: int, epsilon: float) 
     for y in order:
         z += logs[y].exp()
         sums.append(z)
-    found, tail = [Decimal(0)] * n, Decimal(0)
+    law, tail = [None] * n, Decimal(0)
     for k in range(n - 1, -1, -1):
         tail += chances[k] / sums[k]
-        found[order[k]] = logs[order[k]] + tail.ln()
-    whole = sum((log.exp() for log in found), Decimal(0)).ln()
-    return [log - whole for log in found]
+        law[order[k]] = logs[order[k]] + tail.ln()
+    whole = sum(log.exp() for log in law).ln()
+    return [log - whole for log in law]
 
 
 CASES = [
@@ -157,10 +155,10 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
         law = mechanism.law(0, [epsilon]).probabilities[0]
         expected = -mechanism.cap + math.log(law[0])  # the weight of the word itself is 1
     width = edge - begin
-    found = math.log(width.numerator) - math.log(width.denominator)
+    log = math.log(width.numerator) - math.log(width.denominator)
     # A part is its share of S, of which at most n units are in nobody's part.
     slack = 4e-12 + len(weights.values) / float(int(weights.steps[-1]))
-    assert abs(found - expected) <= slack + 1e-12 * abs(expected)
+    assert abs(log - expected) <= slack + 1e-12 * abs(expected)
 
 
 @pytest.mark.parametrize("k", [0, 4, 12])
@@ -176,8 +174,8 @@ def test_many_documents_are_as_one_by_one_where_first_words_decide_little(
     offsets = np.array([0, 1, 1, 65, 66, 130])
     rngs = [[document_generator(bytes(32), i) for i in range(5)] for _ in range(2)]
     plain = OneByOne(mechanism, epsilon)(rngs[0], words, offsets)
-    found = bulk(mechanism, epsilon)(rngs[1], words, offsets)
-    assert found.tolist() == plain.tolist()
+    outputs = bulk(mechanism, epsilon)(rngs[1], words, offsets)
+    assert outputs.tolist() == plain.tolist()
     assert [rng.random() for rng in rngs[0]] == [rng.random() for rng in rngs[1]]
 
 

@@ -51,8 +51,8 @@ def test_the_product_of_two_words_is_that_of_whole_numbers(rng: MakeRng) -> None
     ends = np.array([0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 2, 2**64 - 1], dtype=np.uint64)
     words = np.concatenate((ends, rng().integers(2**64, size=200, dtype=np.uint64)))
     for total in words[:60]:
-        found = scaled(words, total)
-        assert [int(f) for f in found] == [int(w) * int(total) >> 64 for w in words]
+        products = scaled(words, total)
+        assert [int(f) for f in products] == [int(w) * int(total) >> 64 for w in words]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1_000, 25_000, 400_000])

@@ -40,10 +40,10 @@ def test_a_radius_two_percent_longer_is_noticed(family: Radial, d: int, rng: Mak
 def test_cdf_of_the_radius(family: Radial, d: int) -> None:
     law = RADIUS[family](d)
     x = np.concatenate(([0.0], law.ppf(np.linspace(0.001, 0.999, 50)), [np.inf]))
-    found = radius_cdf(family, x, d)
-    np.testing.assert_allclose(found, law.cdf(x), rtol=1e-10, atol=0)
-    assert found[0] == 0
-    assert found[-1] == 1
+    probabilities = radius_cdf(family, x, d)
+    np.testing.assert_allclose(probabilities, law.cdf(x), rtol=1e-10, atol=0)
+    assert probabilities[0] == 0
+    assert probabilities[-1] == 1
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 300])

@@ -41,15 +41,15 @@ def test_the_noise_of_a_document_depends_on_secret_and_id_alone() -> None:
         for key, name in ((secret, 6), (secret, "ä"), (other, 5), (secret, "\ud800"))
     ]
     assert first not in others
-    assert len({tuple(one) for one in others}) == 4
+    assert len({tuple(numbers) for numbers in others}) == 4
 
 
 def test_documents_have_independent_noise() -> None:
     """First numbers of 20,000 documents: uniform, and unrelated from one to the next."""
-    found = np.array([document_generator(bytes(32), i).random(2) for i in range(20_000)])
-    assert_distribution(found, "uniform")
-    assert_distribution((found[1:, 0] - found[:-1, 0]) % 1.0, "uniform")
-    assert_distribution((found[:, 1] - found[:, 0]) % 1.0, "uniform")
+    pairs = np.array([document_generator(bytes(32), i).random(2) for i in range(20_000)])
+    assert_distribution(pairs, "uniform")
+    assert_distribution((pairs[1:, 0] - pairs[:-1, 0]) % 1.0, "uniform")
+    assert_distribution((pairs[:, 1] - pairs[:, 0]) % 1.0, "uniform")
 
 
 def test_a_short_secret_is_refused() -> None:
@@ -96,28 +96,23 @@ def test_the_plain_cipher_gives_the_vectors_of_the_standard() -> None:
 def test_a_stream_of_a_release_is_the_key_stream_of_chacha20(key: bytes) -> None:
     """All 32 bytes of the key are the key: no seed sequence stands before the cipher."""
     expected = b"".join(chacha20_block(key, counter) for counter in range(20))
-    found = streams._chacha20(key).integers(2**64, size=160, dtype=np.uint64)
-    assert found.astype("<u8").tobytes() == expected
+    numbers = streams._chacha20(key).integers(2**64, size=160, dtype=np.uint64)
+    assert numbers.astype("<u8").tobytes() == expected
 
 
 def test_the_noise_of_a_document_is_keyed_by_all_of_its_hash() -> None:
     secret = bytes(range(32))
     key = hmac.digest(secret, b"7", hashlib.sha256)
-    found = document_generator(secret, 7).integers(2**64, size=8, dtype=np.uint64)
-    assert found.astype("<u8").tobytes() == chacha20_block(key, 0)
+    numbers = document_generator(secret, 7).integers(2**64, size=8, dtype=np.uint64)
+    assert numbers.astype("<u8").tobytes() == chacha20_block(key, 0)
 
 
 def test_a_release_takes_its_key_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def token_bytes(size: int) -> bytes:
-        asked.append(size)
-        return bytes(size)
-
-    monkeypatch.setattr("dpcore.noise.streams.secrets.token_bytes", token_bytes)
-    found = generator(None, "anything").integers(2**64, size=8, dtype=np.uint64)
+    asked = []
+    monkeypatch.setattr(streams.secrets, "token_bytes", lambda n: asked.append(n) or bytes(n))
+    numbers = generator(None, "anything").integers(2**64, size=8, dtype=np.uint64)
     assert asked == [32]
-    assert found.astype("<u8").tobytes() == chacha20_block(bytes(32), 0)
+    assert numbers.astype("<u8").tobytes() == chacha20_block(bytes(32), 0)
 
 
 def test_streams_of_a_release_are_of_the_cipher_and_others_are_not() -> None:

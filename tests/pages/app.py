@@ -1,8 +1,10 @@
 """What the tests of pages under `AppTest` share: opening a page, reading it, a slider's step."""
 
+import gc
 import json
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -89,16 +91,43 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
         kind = element.WhichOneof("type") if message.delta.HasField("new_element") else None
         place = tuple(message.metadata.delta_path)
         if kind == "empty":
-            drawn = {one: it for one, it in drawn.items() if one[: len(place)] != place}
+            drawn = {address: it for address, it in drawn.items() if address[: len(place)] != place}
         elif kind == "code" and element.code.code_text.startswith("?"):
             link = str(sorted(parse_qsl(element.code.code_text[1:])))  # in whatever order
             drawn[place] = (message.delta.fragment_id, kind, link.encode())
         elif kind in _SAYING:
-            said = getattr(element, kind).SerializeToString(deterministic=True)
-            drawn[place] = (message.delta.fragment_id, kind, said)
+            content = getattr(element, kind).SerializeToString(deterministic=True)
+            drawn[place] = (message.delta.fragment_id, kind, content)
     again = {fragment for fragment, _, _ in drawn.values()}
-    kept = {place: one for place, one in (before or {}).items() if one[0] not in again}
+    kept = {place: screen for place, screen in (before or {}).items() if screen[0] not in again}
     return test, kept | drawn
+
+
+def rows(test: AppTest) -> dict[str, dict[str, Any]]:
+    """The rows of the grid of rewritten texts, by mechanism."""
+    return {row["key"]: row for group in grid(test)["groups"] for row in group["rows"]}
+
+
+def grid(test: AppTest) -> dict[str, Any]:
+    """What the component of the grid was given."""
+    assert not test.exception, test.exception
+    drawn = [element.proto for element in test.get("bidi_component")]
+    (component,) = [proto for proto in drawn if proto.component_name.endswith(".grid")]
+    data: dict[str, Any] = json.loads(component.json)
+    return data
+
+
+def written(row: dict[str, Any]) -> str:
+    """The rewritten text of a row of the grid."""
+    return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
+
+
+def type_word(test: AppTest, key: str, word: str | None) -> AppTest:
+    """Choose a word, or type one that is not offered, which `AppTest` does not know by itself."""
+    box = test.selectbox(key=key)
+    if word is not None and word not in box.options:
+        box.options.append(word)
+    return box.set_value(word).run()
 
 
 def figures(test: AppTest) -> list[dict[str, Any]]:
@@ -119,3 +148,19 @@ def said(test: AppTest) -> str:
 def table(test: AppTest, *columns: str) -> Any:
     """The table that has these columns."""
     return next(d.value for d in test.dataframe if set(columns) <= set(d.value.columns))
+
+
+def strings_of(root: object) -> list[str]:
+    """Every string that can be reached from an object, without leaving for code and modules."""
+    seen: set[int] = set()
+    waiting, texts = [root], []
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, ModuleType | type | FunctionType):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, str):
+            texts.append(thing)
+        else:
+            waiting += gc.get_referents(thing)
+    return texts

@@ -2,22 +2,26 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dpcore import papers
 from dpcore.errors import StudyError
 from dpcore.measure.counting import expected_distinct
 from dpcore.papers.comparison import compare, comparison_table
 from dpcore.papers.huang2024 import deniability_comparison as comparison_huang
 from dpcore.papers.huang2024.printed import NOISELESS
 from dpcore.papers.panels import drawing
-from dpcore.papers.row import Row, signed
+from dpcore.papers.row import Row, compared, signed
 from dpcore.papers.studies import STUDIES
+from dpcore.papers.written import written
 from dpcore.papers.xu2021.comparison import wide_noise_law
 from dpcore.study.reading import Figures, Reading
 from dpcore.study.recorded import Recorded, read_recorded
 
+PAPERS_FOLDER = Path(papers.__file__).parent
 PAPERS = [name for name, study in STUDIES.items() if study.source]
 
 
@@ -119,6 +123,25 @@ def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
     assert paper["mean"].max() < NOISELESS["yelp"]["nw"] + 0.05
     protocol = table[table["layer"] == "protocol"]
     assert set(protocol["curve"]) == {"gaussian-classical", "laplace"}
+
+
+@pytest.mark.parametrize(
+    "file", sorted(PAPERS_FOLDER.glob("*/comparison.toml")), ids=lambda file: file.parent.name
+)
+def test_every_sentence_is_used(file: str) -> None:
+    sentences = written(f"{file.parent.name}/{file.name}")
+    code = "".join(path.read_text("utf-8") for path in file.parent.glob("*.py"))
+    for key, content in sentences.items():
+        if isinstance(content, dict):
+            assert f'"{key}"' in code
+        elif key != "paper":
+            assert f"{{{key}}}" in file.read_text("utf-8")
+
+
+def test_a_gap_that_nothing_fills_is_an_error() -> None:
+    figures = Figures(read_recorded("xu2021-figure-1-snli"))
+    with pytest.raises(KeyError, match="near"):
+        compared("xu2021", "smallest-distance", figures, paper_near=1.0)
 
 
 def test_a_difference_has_a_real_minus_sign() -> None:

@@ -82,7 +82,7 @@ class _Asked(AuditSettings):
 
     names: ClassVar[tuple[str, ...]] = ()
 
-    def options(self, lexicon: Lexicon, *names: Any) -> Any:
+    def options(self: Any, lexicon: Lexicon, *names: Any) -> Any:
         object.__setattr__(self, "names", names)
         return super().options(lexicon, *names)
 

@@ -42,10 +42,10 @@ def test_words_of_a_budget_are_no_markup() -> None:
 
 
 def test_the_budget_caption_names_the_sum_and_the_dearest_word() -> None:
-    said = budget_caption(spent(2), 1.0)
-    assert "odds of up to 7.2·10¹⁰" in said
-    assert "100 in 100 cases" in said
-    assert "“my” (2 outputs; up to 4.9·10⁸ against “your”)" in said
+    caption = budget_caption(spent(2), 1.0)
+    assert "odds of up to 7.2·10¹⁰" in caption
+    assert "100 in 100 cases" in caption
+    assert "“my” (2 outputs; up to 4.9·10⁸ against “your”)" in caption
 
 
 CURVES = pd.DataFrame(
@@ -116,8 +116,8 @@ def test_both_ends_have_marks_and_the_first_of_each_a_name() -> None:
 
 
 def test_the_caption_names_both_ends_and_the_reason() -> None:
-    said = exposed_caption(EXPOSED, 0.62, 25_000)
-    assert "Of 25,000 words “ante” is protected least: it stays in 35 in 100 cases" in said
-    assert "best protected is “<i>14”, 25 in 100 (1.6 away)" in said
-    assert "is 0.62." in said
+    caption = exposed_caption(EXPOSED, 0.62, 25_000)
+    assert "Of 25,000 words “ante” is protected least: it stays in 35 in 100 cases" in caption
+    assert "best protected is “<i>14”, 25 in 100 (1.6 away)" in caption
+    assert "is 0.62." in caption
     assert "all words stay equally often." in exposed_caption(EXPOSED, math.nan, 2)

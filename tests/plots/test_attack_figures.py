@@ -100,7 +100,7 @@ def test_letters_are_legible_and_neighbours_differ() -> None:
     colours = [colour for _, colour in panel.colorscale][2::2]
     assert len(colours) == len(attack_icons.MARKS)
     assert all(contrast(panel.textfont.color, colour) >= 4.5 for colour in colours)
-    assert all(one != two for one, two in itertools.pairwise(colours))
+    assert all(left != right for left, right in itertools.pairwise(colours))
 
 
 def test_words_cannot_become_markup() -> None:
@@ -166,8 +166,8 @@ def test_a_change_of_the_chance() -> None:
 
 
 def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
-    said = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
-    assert said == (
+    sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
+    assert sentence == (
         "Of all words this output tells “garage” from “14” best for what is promised: by a factor "
         "of 17,000, where the promise allows 1.5·10⁸ (52% of the exponent)."
     )

@@ -57,9 +57,9 @@ def test_words_cannot_become_markup_in_a_figure() -> None:
 
 
 def test_the_strip_caption_says_from_where_the_word_stays() -> None:
-    said = strip_caption(PIECES)
-    assert "Madlib: stays from ε = 80 on, 2 other words below" in said
-    assert "Gumbel: never stays in this range, 1 other word" in said
+    caption = strip_caption(PIECES)
+    assert "Madlib: stays from ε = 80 on, 2 other words below" in caption
+    assert "Gumbel: never stays in this range, 1 other word" in caption
 
 
 def bars(exact: bool) -> pd.DataFrame:
@@ -77,11 +77,18 @@ def test_an_estimate_has_error_bars_and_an_exact_law_none() -> None:
     error = law.law_figure(bars(False).assign(error=[0.01, 0.15])).data[0].error_x
     assert list(error.array) == [0.02, 0.3]
     assert list(error.arrayminus) == [0.02, 0.2]
-    said = law_caption(bars(False), (0.2, 0.17, 0.23), "400 draws")
-    assert "most likely becomes “town” (0.5, 4 away)" in said
-    assert "hold 70.0%" in said
-    assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in said
+    caption = law_caption(bars(False), (0.2, 0.17, 0.23), "400 draws")
+    assert "most likely becomes “town” (0.5, 4 away)" in caption
+    assert "hold 70.0%" in caption
+    assert "Estimated: 400 draws, ± 0.02 (two standard errors)" in caption
     assert law_caption(bars(True), 3 * (0.2,), "closed form").endswith("Exact: closed form.")
+
+
+def test_a_word_that_almost_certainly_stays_shows_what_is_missing_from_1() -> None:
+    caption = law_caption(bars(True), 3 * (1.0,), "closed form", -50.0)
+    assert "stays with probability 1 − 1.9·10⁻²²;" in caption
+    assert "stays with probability 1;" in law_caption(bars(True), 3 * (1.0,), "closed form")
+    assert "1 −" not in law_caption(bars(True), 3 * (0.9994,), "closed form", -7.4)
 
 
 ODDS = pd.DataFrame(
@@ -142,15 +149,15 @@ ODDS = pd.DataFrame(
 
 
 def test_the_odds_say_who_is_favoured_and_what_is_promised() -> None:
-    said = [odds_sentence(row) for _, row in ODDS.iterrows()]
-    assert said[0] == (
+    caption = [odds_sentence(row) for _, row in ODDS.iterrows()]
+    assert caption[0] == (
         "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: by 7.4 at "
         "most."
     )
-    assert "too rare to estimate" in said[1]
-    assert "claimed, but refuted" in said[1]
-    assert "multiplies the odds of “town” against “city” by about 3 (0.5 to 4);" in said[2]
-    assert "multiplies the odds of “town” against “city” by at least 5;" in said[3]
+    assert "too rare to estimate" in caption[1]
+    assert "claimed, but refuted" in caption[1]
+    assert "multiplies the odds of “town” against “city” by about 3 (0.5 to 4);" in caption[2]
+    assert "multiplies the odds of “town” against “city” by at least 5;" in caption[3]
 
 
 def test_the_odds_figure_starts_at_one_and_cuts_what_is_huge() -> None:
@@ -172,13 +179,13 @@ def test_bars_and_captions_speak_for_the_same_word_by_the_same_factor() -> None:
     for (_, row), x, text in zip(ODDS.iterrows(), bar.x, bar.text, strict=True):
         if math.isnan(row["log_ratio"]):
             continue
-        said = odds_sentence(row)
+        caption = odds_sentence(row)
         word, factor = odds.favoured(row)[0], 10 ** abs(x)
         assert word == ("city" if x > 0 else "town")  # the side of the axis on which it stands
-        assert f"odds of “{word}” against" in said
+        assert f"odds of “{word}” against" in caption
         interval = "" if row["exact"] else " (0.5 to 4)"
         assert text.endswith(f"{factor:.3g} times{interval} for “{word}”")
-        assert f"{factor:.3g}{interval};" in said
+        assert f"{factor:.3g}{interval};" in caption
     # The promise bounds both sides, and the factors of the axis are the same on both.
     half = len(ODDS)
     assert list(bound.x) == [*bound.x[:half], *(-x for x in bound.x[:half])]
@@ -237,8 +244,8 @@ def test_numbers_and_ticks() -> None:
 
 def test_the_reading_multiplies_what_it_says() -> None:
     assert "e^(12 × 4.3) = 2.6·10²²" in epsilon_reading(METRIC, 12.0, 4.3)
-    said = epsilon_reading(METRIC, 12.0, 4.29549)
-    assert "by e^(12 × 4.295) = 2.4·10²² at most, against a nearest word 4.295 away" in said
+    caption = epsilon_reading(METRIC, 12.0, 4.29549)
+    assert "by e^(12 × 4.295) = 2.4·10²² at most, against a nearest word 4.295 away" in caption
     assert math.exp(12 * 4.295) == pytest.approx(2.4e22, rel=0.02)
     assert "e^2 = 7.39" in epsilon_reading(EpsilonMeaning.LOCAL, 2.0, None)
     assert epsilon_reading(METRIC, 3.0, None) == "ε = 3 per unit of distance."

@@ -75,24 +75,28 @@ def traces(figure: Any) -> dict[str, Any]:
 
 
 def test_the_two_words_differ_in_colour_and_in_marker() -> None:
-    found = traces(map_figure(map_base(POINTS, "umap"), MASS))
+    drawn = traces(map_figure(map_base(POINTS, "umap"), MASS))
     assert COLOURS["a"] != COLOURS["b"]
     assert MARKERS["a"] != MARKERS["b"]
     for source, word in (("a", "dense"), ("b", "sparse")):
-        near = found[f"neighbours of “{word}”"].marker
+        near = drawn[f"neighbours of “{word}”"].marker
         assert (near.color, near.symbol) == (COLOURS[source], MARKERS[source])
-        mass = found[f"outputs of “{word}” (area: probability)"].marker
+        mass = drawn[f"outputs of “{word}” (area: probability)"].marker
         assert (mass.line.color, mass.symbol) == (COLOURS[source], MARKERS[source])
         assert mass.color == faint(COLOURS[source])  # what lies below shows through
 
 
 def test_the_axes_are_equal_and_have_no_numbers_and_a_note() -> None:
-    for projection, said in (("umap", "mean nothing"), ("densmap", "denser"), ("pca", "at least")):
+    for projection, caption in (
+        ("umap", "mean nothing"),
+        ("densmap", "denser"),
+        ("pca", "at least"),
+    ):
         layout = map_figure(map_base(POINTS, projection), MASS).layout
         assert (layout.yaxis.scaleanchor, layout.yaxis.scaleratio) == ("x", 1)
         assert not layout.xaxis.showticklabels
         assert not layout.yaxis.showticklabels
-        assert said in layout.xaxis.title.text
+        assert caption in layout.xaxis.title.text
         for end, values in ((layout.xaxis.range, POINTS["x"]), (layout.yaxis.range, POINTS["y"])):
             assert end[0] < values.min() < values.max() < end[1]
 
@@ -110,7 +114,9 @@ def test_the_slider_changes_only_the_masses_and_labels() -> None:
     before = map_figure(map_base(POINTS, "umap"), MASS)
     after = map_figure(map_base(POINTS, "umap"), MASS.assign(mass=MASS["mass"] / 3))
     same = [a == b for a, b in zip(before.data, after.data, strict=True)]
-    changed = [trace.name for trace, one in zip(before.data, same, strict=True) if not one]
+    changed = [
+        trace.name for trace, unchanged in zip(before.data, same, strict=True) if not unchanged
+    ]
     assert changed == [name for name in traces(before) if name.startswith("outputs")]
     assert before.layout.xaxis == after.layout.xaxis
     assert before.layout.uirevision == after.layout.uirevision
@@ -167,19 +173,19 @@ def test_a_background_that_is_too_large_is_cut() -> None:
 
 def test_the_caption_gives_what_is_kept_and_what_lies_beside() -> None:
     masses = pd.DataFrame([("dense", 0.778), ("<b>", 0.7551)], columns=["word", "on_map"])
-    said = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15")
-    assert said == (
+    caption = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15")
+    assert caption == (
         "densMAP of 122 of 25,000 words: of the 10 nearest words of a word, this map keeps 65% "
         "among the 10 nearest. Crowded places stay crowded with a rank correlation of 0.93 (1: "
         "all, 0: nothing of it). Madlib at ε = 15: 77.8% of the outputs of “dense”, 75.5% of the "
         "outputs of “<b>” fall on words of this map."
     )
-    said = map_caption("pca", 9, 9, 0.004, 8, math.nan)
-    assert said.endswith("this map keeps 0.4% among the 8 nearest.")
-    said = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS)
-    assert said.endswith("The 4 output words that are drawn hold 52.0% and 100.0%.")
-    said = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0))
-    assert said.endswith("the mass is spread over too many words.")
+    caption = map_caption("pca", 9, 9, 0.004, 8, math.nan)
+    assert caption.endswith("this map keeps 0.4% among the 8 nearest.")
+    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS)
+    assert caption.endswith("The 4 output words that are drawn hold 52.0% and 100.0%.")
+    caption = map_caption("pca", 9, 9, 0.5, 8, math.nan, masses, "x", MASS.head(0))
+    assert caption.endswith("the mass is spread over too many words.")
 
 
 def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism() -> None:
@@ -214,11 +220,11 @@ def shares(html: str) -> tuple[list[float], float]:
 
 def test_the_noise_is_a_bar_where_the_axis_has_its_length() -> None:
     strip = distance_strip(DISTANCES, TITLES)
-    at = [math.log(length, 60) for length in (18.0, 20.0, 22.0)]
+    expected = [math.log(length, 60) for length in (18.0, 20.0, 22.0)]
     html = noise_mark(strip, NOISE)
     places, width = shares(html)
-    assert places == pytest.approx([at[0], *at], abs=1e-5)
-    assert width == pytest.approx(at[2] - at[0], abs=1e-5)
+    assert places == pytest.approx([expected[0], *expected], abs=1e-5)
+    assert width == pytest.approx(expected[2] - expected[0], abs=1e-5)
     assert NOISE["colour"][0] in html
     # Row 2 of three, which end half a row below: half a row of 46 pixels, above a margin of 52.
     low, high = strip.frame.y

@@ -25,9 +25,9 @@ def rows(
 
 @pytest.fixture
 def table() -> pd.DataFrame:
-    found = rows("madlib.v1", [0.1, 0.2, 0.9], [0.2, 0.7, 0.95], 0.01)
-    found += rows("tem.v1", [0.1, 0.5, 1.0], [0.1, 0.52, 1.0], 0.0)
-    return pd.DataFrame(found, columns=list(COLUMNS))
+    records = rows("madlib.v1", [0.1, 0.2, 0.9], [0.2, 0.7, 0.95], 0.01)
+    records += rows("tem.v1", [0.1, 0.5, 1.0], [0.1, 0.52, 1.0], 0.0)
+    return pd.DataFrame(records, columns=list(COLUMNS))
 
 
 def test_each_curve_runs_over_both_words(table: pd.DataFrame) -> None:
@@ -58,20 +58,20 @@ def test_the_rings_stand_where_the_axes_are(table: pd.DataFrame) -> None:
 
 
 def test_the_caption_names_the_most_and_the_least_different(table: pd.DataFrame) -> None:
-    said = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0})
-    assert said.startswith(
+    caption = pair_caption(table, {"madlib.v1": 2.0, "tem.v1": 4.0})
+    assert caption.startswith(
         "The same ε treats “near” and “<far>” most differently under madlib (Nw differs by up to "
         "0.5) and least under tem (by up to 0.02)."
     )
-    assert "madlib: at ε = 2 “near” stays with probability 0.2 (0.19 to 0.21), " in said
-    assert "“<far>” with 0.7 (0.69 to 0.71);" in said
-    assert "(at ε = 2)." in said
-    assert "tem: at ε = 4 “near” stays with probability 1, “<far>” with 1;" in said
+    assert "madlib: at ε = 2 “near” stays with probability 0.2 (0.19 to 0.21), " in caption
+    assert "“<far>” with 0.7 (0.69 to 0.71);" in caption
+    assert "(at ε = 2)." in caption
+    assert "tem: at ε = 4 “near” stays with probability 1, “<far>” with 1;" in caption
 
 
 def test_one_mechanism_is_not_compared_with_itself(table: pd.DataFrame) -> None:
     only = table[table["mechanism"] == "tem.v1"].reset_index(drop=True)
-    said = pair_caption(only, {})
-    assert "under tem (Nw differs by up to 0.02)." in said
-    assert "least" not in said
+    caption = pair_caption(only, {})
+    assert "under tem (Nw differs by up to 0.02)." in caption
+    assert "least" not in caption
     assert np.isfinite(pair_figure(only).data[1].x).all()

@@ -19,8 +19,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+def contrast(colour: str, ground: str) -> float:
+    high, low = sorted((luminance(colour), luminance(ground)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
@@ -32,10 +32,10 @@ def test_every_mechanism_has_a_style_of_its_own() -> None:
 
 
 def test_no_two_mechanisms_look_alike() -> None:
-    for one, other in itertools.combinations(_STYLES.values(), 2):
-        assert one != other
-        same = (one.colour == other.colour) + (one.dash == other.dash)
-        assert one.marker != other.marker or same == 0
+    for style, other in itertools.combinations(_STYLES.values(), 2):
+        assert style != other
+        same = (style.colour == other.colour) + (style.dash == other.dash)
+        assert style.marker != other.marker or same == 0
 
 
 def test_versions_and_short_names_share_a_style() -> None:

@@ -14,9 +14,8 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
 from dpcore.privatize.files import Columns
 from dpcore.privatize.order import Order
-from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare, release
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)
@@ -70,9 +69,7 @@ def order(source: Path, out: Path, **changed: Any) -> Order:
         "mechanism": TEM,
         "epsilon": EPSILON,
         "columns": Columns(),
-        "unknown_words": UnknownWordPolicy.REPLACE,
-        "keep_stop_words": False,
-        "case": CasePolicy.KEEP,
+        "treatment": Treatment(),
         "seed": 7,
     }
     return Order(**fields | changed)
@@ -88,12 +85,12 @@ def twin(
     secret: bytes = SEVEN,
 ) -> list[str]:
     """Document by document, with nothing shared: what a run with this secret must give."""
-    found = []
+    rewritten = []
     for number, text in enumerate(texts):
         if not text.strip():
-            found.append("")
+            rewritten.append("")
             continue
         sentence = prepare(text, mechanism.lexicon, max_characters=10**6, max_tokens=10**6)
         rng = document_generator(secret, number)
-        found.append(release(sentence, mechanism, epsilon, rng).text)
-    return found
+        rewritten.append(release(sentence, mechanism, epsilon, rng).text)
+    return rewritten

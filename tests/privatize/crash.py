@@ -110,7 +110,7 @@ class Spare:
         answers = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            for pipe in (requests[1], answers[0], *(p for one in others for p in one.pipes)):
+            for pipe in (requests[1], answers[0], *(p for other in others for p in other.pipes)):
                 os.close(pipe)  # or a worker would not see that its parent has gone
             os.dup2(requests[0], 0)
             os.dup2(answers[1], 1)
@@ -185,10 +185,10 @@ def forked(work: Callable[[], Any]) -> Any:
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         return None
-    found = json.loads(answer)
-    if isinstance(found, dict) and "failed" in found:
-        raise RuntimeError(found["failed"])
-    return found
+    result = json.loads(answer)
+    if isinstance(result, dict) and "failed" in result:
+        raise RuntimeError(result["failed"])
+    return result
 
 
 def published(asked: Order) -> list[Any]:
@@ -217,18 +217,18 @@ def wrong(asked: Order, expected: Any, before: Any, workers: int, same: Any) -> 
             with pool(workers) as executor:
                 privatize(asked, executor=executor, span_bytes=SPAN_BYTES)
         except DpcoreError as error:
-            said = str(error)
+            message = str(error)
             now = published(asked)
             if (now[0] and now != before) or (now[1] and now[1] != before[1]):
-                return f"refused ({said}), and what is published is false"
+                return f"refused ({message}), and what is published is false"
             if same and not over:
-                return f"refused to go on ({said})"
-            if "exists already: move it away" in said:
-                Path(said.split(" exists already")[0]).unlink()
-            elif "or delete that folder" in said or "delete that folder and begin" in said:
+                return f"refused to go on ({message})"
+            if "exists already: move it away" in message:
+                Path(message.split(" exists already")[0]).unlink()
+            elif "or delete that folder" in message or "delete that folder and begin" in message:
                 shutil.rmtree(asked.folder)
             else:
-                return f"a refusal without advice: {said}"
+                return f"a refusal without advice: {message}"
             continue
         if published(asked) != expected:
             return "the output or the record is not that of an undisturbed run"
@@ -258,8 +258,8 @@ def aftermath(
         truth = expected["epsilon" if name == "moved" else name]
         # Only the order that was killed is done by as many workers: the others are mostly refused.
         same = name == "same"
-        found = wrong(asked, truth, expected["same"], workers if same else 1, same)
-        failures += [f"then {name}: {found}"] if found else []
+        faults = wrong(asked, truth, expected["same"], workers if same else 1, same)
+        failures += [f"then {name}: {faults}"] if faults else []
         shutil.rmtree(copy)
     return failures
 
@@ -339,8 +339,8 @@ def tried(
                 failures.append(f"{who}, {job}, {stop}: the run ended with something else")
             if answer is None and (left := state(folder)) not in seen:
                 seen.add(left)
-                found = forked(partial(aftermath, base, kind, folder, expected, workers))
-                failures += [f"{who}, {job}, {stop}: {failure}" for failure in found]
+                faults = forked(partial(aftermath, base, kind, folder, expected, workers))
+                failures += [f"{who}, {job}, {stop}: {failure}" for failure in faults]
             shutil.rmtree(folder)
             if not hit:
                 break

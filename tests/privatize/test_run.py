@@ -17,7 +17,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.privatize import span as privatize_span
 from dpcore.privatize.files import Columns, format_of
 from dpcore.privatize.run import privatize
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, write
 
@@ -55,13 +55,13 @@ def test_every_format_and_span_gives_the_same_texts(
 
 def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
-    found = []
+    outputs = []
     for name, workers, span_bytes in (("a", 1, 10**6), ("b", 2, 300), ("c", 3, 1_000)):
         out = tmp_path / f"{name}.jsonl"
         with executors.of(workers) as pool:
             privatize(order(source, out), executor=pool, span_bytes=span_bytes)
-        found.append(out.read_bytes())
-    assert found[0] == found[1] == found[2]
+        outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
 
 
 def test_laws_that_workers_share_change_nothing(
@@ -69,29 +69,31 @@ def test_laws_that_workers_share_change_nothing(
 ) -> None:
     """Computed in parts of 512 words by two workers; here a part is the whole lexicon."""
     monkeypatch.setattr("dpcore.privatize.run.SHARED_BYTES", 0)
-    source, out, said = write(tmp_path / "in.txt"), tmp_path / "out.txt", []
+    source, out, stages = write(tmp_path / "in.txt"), tmp_path / "out.txt", []
     with executors.of(2) as pool:
         asked = order(source, out)
-        privatize(asked, executor=pool, progress=lambda *one: said.append(one), span_bytes=500)
-    assert ("laws of the words", 1, 1) in said
+        privatize(
+            asked, executor=pool, progress=lambda *stage: stages.append(stage), span_bytes=500
+        )
+    assert ("laws of the words", 1, 1) in stages
     assert [row["text"] for row in read(out)] == [text.replace("\n", " ") for text in expected]
 
 
 def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
-    found = []
+    outputs = []
     for name in ("a", "b"):
         out = tmp_path / f"{name}.jsonl"
         record = privatize(order(source, out, seed=None))
-        found.append(out.read_bytes())
+        outputs.append(out.read_bytes())
         assert record["kind"] == "release"
         assert "seed" not in record
-        said = json.dumps(record)
-        assert "original" not in said.replace('"original": false', "").lower()
-        assert hashlib.sha256(source.read_bytes()).hexdigest() not in said
+        printed = json.dumps(record)
+        assert "original" not in printed.replace('"original": false', "").lower()
+        assert hashlib.sha256(source.read_bytes()).hexdigest() not in printed
         assert {*read(out)[0]} == {"text"}
         assert b"secretword" not in out.read_bytes().lower()
-    assert found[0] != found[1]
+    assert outputs[0] != outputs[1]
 
 
 def test_an_experiment_holds_the_original_and_says_so(tmp_path: Path) -> None:
@@ -111,10 +113,10 @@ def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path: Path) -> None:
     """Stopped in the middle, as by Ctrl-C; the finished spans stay, and the secret is the same."""
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
-    said = []
+    stages = []
 
     def stop(stage: str, done: int, total: int) -> None:
-        said.append(done)
+        stages.append(done)
         if stage.startswith("rewriting") and done > total / 3:
             raise KeyboardInterrupt
 
@@ -129,8 +131,8 @@ def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path: Path) -> None:
     (spans,) = asked.folder.glob("*/spans")
     (spans / ".x.part").write_text("left by a kill", encoding="utf-8")
     privatize(asked)  # another span size than it began with changes nothing
-    found = [row["text"] for row in read(out)]
-    assert found == [text.replace("\n", " ") for text in twin(secret=secret)]
+    texts = [row["text"] for row in read(out)]
+    assert texts == [text.replace("\n", " ") for text in twin(secret=secret)]
     assert (
         b"".join(parts[name] for name in sorted(parts))
         == out.read_bytes()[: sum(map(len, parts.values()))]
@@ -153,7 +155,7 @@ def test_no_noise_serves_twice(tmp_path: Path) -> None:
         "epsilon": {"epsilon": 3.0},
         "mechanism": {"mechanism": create("madlib", LEXICON)},
         "fingerprint": {"mechanism": create("tem", lexicons.cloud(300, 6, seed=1))},
-        "unknown_words": {"unknown_words": UnknownWordPolicy.MASK},
+        "unknown_words": {"treatment": Treatment(UnknownWordPolicy.MASK)},
         "columns": {"columns": Columns(original=True)},
         "seed": {"seed": 4},
     }
@@ -173,13 +175,13 @@ def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path: Pat
     """Also in the process that remembers the first."""
     source = write(tmp_path / "in.txt")
     asked = order(source, tmp_path / "out.txt", seed=None)
-    found = []
+    outputs = []
     for _ in range(2):
         privatize(asked)
-        found.append(asked.out.read_bytes())
+        outputs.append(asked.out.read_bytes())
         asked.out.unlink()
         asked.record.unlink()
-    assert found[0] != found[1]
+    assert outputs[0] != outputs[1]
 
 
 @pytest.mark.parametrize("kind", ["txt", "parquet"])

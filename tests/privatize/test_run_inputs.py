@@ -11,7 +11,7 @@ from dpcore.errors import DpcoreError, InputError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.privatize.files import Columns
 from dpcore.privatize.run import privatize
-from dpcore.rewrite.policy import UnknownWordPolicy
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 
 
@@ -125,8 +125,8 @@ def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
     """It is seen in the middle of the work, when spans are done: they can never serve again."""
     source, out = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("w1 w2\n" * 40 + "w3 unheard\n", encoding="utf-8")
-    asked = order(source, out, unknown_words=UnknownWordPolicy.REJECT)
-    begun: list[Path] = []
+    asked = order(source, out, treatment=Treatment(UnknownWordPolicy.REJECT))
+    begun = []
 
     def look(stage: str, done: int, total: int) -> None:
         begun.extend(asked.folder.glob("*/spans/*.json"))

@@ -92,8 +92,8 @@ def test_keep(text: str, expected: str) -> None:
 
 def test_sentence_policy_sees_no_letter() -> None:
     texts = "the CAT met Anna. iPhone Is", "THE cat MET anna. IPHONE is", "1 2 3 ☎. 5 6"
-    found = {released_cases(tokenize(text).tokens, CasePolicy.SENTENCE) for text in texts}
-    assert found == {tuple(map(Case, "title lower lower lower lower title lower".split()))}
+    cases = {released_cases(tokenize(text).tokens, CasePolicy.SENTENCE) for text in texts}
+    assert cases == {tuple(map(Case, "title lower lower lower lower title lower".split()))}
 
 
 def test_every_policy_says_what_it_releases() -> None:

@@ -1,6 +1,6 @@
 """Many documents: each is what `release` gives with the document's own generator."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,10 +12,9 @@ from dpcore.mechanisms.bulk.documents import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.documents import encode_all, release_all
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
 from dpcore.rewrite.sentence import prepare, release
-from dpcore.rewrite.vocabulary import UnknownWordPolicy
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import typical
 
@@ -33,16 +32,18 @@ TEXTS = [
 ]
 
 
-def plain(mechanism: Mechanism, epsilon: float, ids: Iterable[Any], **options: Any) -> list[str]:
+def plain(
+    mechanism: Mechanism, epsilon: float, ids: Sequence[str], treatment: Any = DEFAULT_TREATMENT
+) -> list[str]:
     """The twin: one document after the other."""
-    found = []
+    texts = []
     for text, name in zip(TEXTS, ids, strict=True):
         if not text.strip():
-            found.append("")
+            texts.append("")
             continue
-        sentence = prepare(text, LEXICON, max_characters=10**6, max_tokens=10**6, **options)
-        found.append(release(sentence, mechanism, epsilon, document_generator(SECRET, name)).text)
-    return found
+        sentence = prepare(text, LEXICON, treatment, max_characters=10**6, max_tokens=10**6)
+        texts.append(release(sentence, mechanism, epsilon, document_generator(SECRET, name)).text)
+    return texts
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
@@ -72,15 +73,11 @@ def test_every_document_has_a_cipher_of_its_own() -> None:
 @pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
 def test_policies_are_kept(policy: str) -> None:
     mechanism = create("tem", LEXICON)
-    options: dict[str, Any] = {
-        "policy": UnknownWordPolicy(policy),
-        "keep_stop_words": True,
-        "case_policy": CasePolicy.SENTENCE,
-    }
-    documents = encode_all(TEXTS, LEXICON, **options)
-    found = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
-    assert found == plain(mechanism, 3.0, range(len(TEXTS)), **options)
-    assert "qwertz" not in "".join(found).lower()
+    treatment = Treatment(policy, True, "sentence")
+    documents = encode_all(TEXTS, LEXICON, treatment)
+    texts = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
+    assert texts == plain(mechanism, 3.0, range(len(TEXTS)), treatment)
+    assert "qwertz" not in "".join(texts).lower()
 
 
 def test_batches_and_order_change_nothing() -> None:
@@ -118,7 +115,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="2 output words are needed, got 1"):
         documents.texts(np.zeros(1, dtype=np.int64))
     with pytest.raises(TextError, match="document 2: word 1 of the text"):
-        encode_all(["w1", "qwertz"], LEXICON, policy=UnknownWordPolicy.REJECT)
+        encode_all(["w1", "qwertz"], LEXICON, Treatment("reject"))
 
 
 def test_no_documents() -> None:

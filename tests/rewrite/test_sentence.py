@@ -8,8 +8,9 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import _SEGMENT, draw, prepare, redraw, release
-from dpcore.rewrite.vocabulary import Role, UnknownWordPolicy
+from dpcore.rewrite.vocabulary import Role
 
 WORDS = "the weather in london was terrible today we stayed home and cooked dinner for two".split()
 TEXT = "The weather in Xyzzyville was terrible, we stayed home!"
@@ -31,12 +32,12 @@ def middle(mechanism: Mechanism) -> float:
 @pytest.mark.parametrize("key", MECHANISMS)
 def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon: Lexicon, key: str) -> None:
     mechanism, sentence = create(key, lexicon), prepare(TEXT, lexicon)
-    one = middle(mechanism)
-    alone = draw(sentence, mechanism, 5, epsilons=np.array([one])).at(one)
-    grid = np.sort(np.append(np.geomspace(one / 1.4, one * 1.4, 7), one))
-    among = draw(sentence, mechanism, 5, epsilons=grid).at(one)
+    first = middle(mechanism)
+    alone = draw(sentence, mechanism, 5, epsilons=np.array([first])).at(first)
+    grid = np.sort(np.append(np.geomspace(first / 1.4, first * 1.4, 7), first))
+    among = draw(sentence, mechanism, 5, epsilons=grid).at(first)
     assert alone == among
-    assert draw(sentence, mechanism, 5, epsilons=grid).at(one) == among
+    assert draw(sentence, mechanism, 5, epsilons=grid).at(first) == among
     others = [draw(sentence, mechanism, 5, n, epsilons=grid).at(grid[0]).text for n in range(12)]
     assert len(set(others)) > 1
 
@@ -66,7 +67,7 @@ def test_roles_and_changes_are_said_token_by_token(lexicon: Lexicon) -> None:
 
 
 def test_a_dropped_word_stays_in_the_list_of_tokens(lexicon: Lexicon) -> None:
-    sentence = prepare(TEXT, lexicon, policy=UnknownWordPolicy.DROP)
+    sentence = prepare(TEXT, lexicon, Treatment(UnknownWordPolicy.DROP))
     rewritten = sentence.write(sentence.inputs(1))
     assert [t.input for t in rewritten.tokens] == [t.text for t in sentence.tokens]
     assert rewritten.tokens[3].output == ""

@@ -1,7 +1,6 @@
 """Ten thousand texts through the tokenizer and the rewriter: no traceback, no unknown word."""
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.checks import check_text, decode
 from dpcore.rewrite.documents import encode_all, release_all
 from dpcore.rewrite.english import STOP_WORDS
-from dpcore.rewrite.policy import MASK, UnknownWordPolicy
+from dpcore.rewrite.policy import MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
 from dpcore.rewrite.tokens import MARKS, Kind, tokenize
 from tests.fuzzing import answered, repeated
@@ -55,12 +54,12 @@ FIXED = {*MARKS, "...", MASK, "'s", "-"}
 def test_no_unknown_word_comes_out(
     bundle: list[str], policy: UnknownWordPolicy, case: CasePolicy, keep: bool
 ) -> None:
-    options: dict[str, Any] = {"policy": policy, "keep_stop_words": keep, "case_policy": case}
+    treatment = Treatment(policy, keep, case)
     allowed = WORDS | FIXED | (STOP_WORDS if keep else set())
     rng = np.random.default_rng(len(bundle[0]))
     for text in bundle:
         assert tokenize(text).text == text
-        sentence = answered(lambda text=text: prepare(text, LEXICON, **options))
+        sentence = answered(lambda text=text: prepare(text, LEXICON, treatment))
         if sentence is None:
             continue
         rewrite = release(sentence, MECHANISM, 3.0, rng)
@@ -81,13 +80,13 @@ def test_documents_in_bulk_are_the_sentences_one_by_one(
     bundle: list[str], policy: UnknownWordPolicy
 ) -> None:
     whole = [text for text in bundle if answered(check_text, text) or tokenize(text).tokens]
-    documents = answered(lambda: encode_all(whole, LEXICON, policy=policy))
+    documents = answered(lambda: encode_all(whole, LEXICON, Treatment(policy)))
     if documents is None:
         return
     outputs = documents.texts(release_all(documents, MECHANISM, 3.0, SECRET))
     for number, (text, output) in enumerate(zip(whole, outputs, strict=True)):
         try:
-            sentence = prepare(text, LEXICON, policy=policy)
+            sentence = prepare(text, LEXICON, Treatment(policy))
         except TextError:
             continue
         alone = release(sentence, MECHANISM, 3.0, document_generator(SECRET, number))
@@ -113,5 +112,5 @@ def test_a_million_words_are_refused_at_once_and_not_repeated(unit: str) -> None
 
 def test_the_inputs_hold_every_kind_of_token_and_words_that_must_not_come_out() -> None:
     assert not (WORDS | FIXED | STOP_WORDS) & {"quuxford", "zorblax's", "zorblax"}
-    found = {token.kind for piece in [*FRAGMENTS, *KNOWN] for token in tokenize(piece)}
-    assert found == set(Kind)
+    kinds = {token.kind for piece in [*FRAGMENTS, *KNOWN] for token in tokenize(piece)}
+    assert kinds == set(Kind)

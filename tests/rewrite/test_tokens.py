@@ -45,9 +45,9 @@ def test_nothing_is_lost() -> None:
     source = random.Random(20240501)
     for _ in range(10_000):
         text = random_text(source)
-        found = tokenize(text)
-        assert found.text == text
-        for token in found:
+        tokens = tokenize(text)
+        assert tokens.text == text
+        for token in tokens:
             assert token.text
             assert not any(c.isspace() for c in token.text)
             assert all(c.isspace() or unicodedata.category(c) == "Cf" for c in token.before)
@@ -110,12 +110,12 @@ def test_the_words_of_a_token(text: str, words: tuple[str, ...]) -> None:
 
 
 def test_what_stands_before_a_token() -> None:
-    found = tokenize(" \u200ba\n b\ufeff ")
-    assert [token.before for token in found] == [" \u200b", "\n "]
+    tokens = tokenize(" \u200ba\n b\ufeff ")
+    assert [token.before for token in tokens] == [" \u200b", "\n "]
     # An invisible character behind a letter belongs to the word.
-    assert [token.text for token in found] == ["a", "b\ufeff"]
-    assert found.tail == " "
-    assert len(found) == 2
+    assert [token.text for token in tokens] == ["a", "b\ufeff"]
+    assert tokens.tail == " "
+    assert len(tokens) == 2
 
 
 @pytest.mark.parametrize(

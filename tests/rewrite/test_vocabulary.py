@@ -7,27 +7,18 @@ import random
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.rewrite.assembly import assemble, write_slots
 from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.english import STOP_WORDS
 from dpcore.rewrite.lookup import canonical, split_word
+from dpcore.rewrite.policy import MASK, RELEASED, Treatment, UnknownWordPolicy, describe
+from dpcore.rewrite.rewritten import assemble, write_slots
 from dpcore.rewrite.tokens import MARKS, tokenize
-from dpcore.rewrite.vocabulary import (
-    MASK,
-    RELEASED,
-    Encoding,
-    Role,
-    UnknownWordPolicy,
-    describe,
-    encode,
-    released_description,
-)
+from dpcore.rewrite.vocabulary import Encoding, Role, encode
 from tests.rewrite.test_tokens import random_text
 
 
@@ -60,8 +51,8 @@ def unchanged(encoding: Encoding, lexicon: Words, seed: int = 0) -> str:
     return assemble(encoding, [lexicon.words[word] for word in encoding.draw(rng)])
 
 
-def rewritten(text: str, lexicon: Words = SMALL, **options: Any) -> str:
-    return unchanged(encode(tokenize(text), lexicon, **options), lexicon)
+def rewritten(text: str, lexicon: Words = SMALL, **options: object) -> str:
+    return unchanged(encode(tokenize(text), lexicon, Treatment(**options)), lexicon)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +87,7 @@ def test_known_words_come_back_as_typed(text: str) -> None:
     ],
 )
 def test_what_is_made_plain(text: str, result: str) -> None:
-    assert rewritten(text, policy=UnknownWordPolicy.MASK) == result
+    assert rewritten(text, unknown_words=UnknownWordPolicy.MASK) == result
 
 
 def test_endings_that_the_lexicon_holds_are_protected() -> None:
@@ -148,7 +139,7 @@ def test_no_symbol_at_the_edge_of_a_word_is_released(
     """A word with a symbol before it, behind it or on both sides has the encoding of the word."""
 
     def encoded(written: str) -> Encoding:
-        return encode(tokenize(text.format(written)), SMALL, case_policy=case_policy)
+        return encode(tokenize(text.format(written)), SMALL, Treatment(case=case_policy))
 
     plain = encoded(word)
     for symbol in SYMBOLS:
@@ -161,42 +152,43 @@ def test_no_symbol_at_the_edge_of_a_word_is_released(
 
 def test_a_vocabulary_that_holds_a_word_with_its_symbol_has_it_as_a_word() -> None:
     lexicon = Words(["c++", "c", "hcv-", "hcv", "%", "50"])
-    found = encode(tokenize("C++ c# HCV- HCV 50% %"), lexicon)
-    assert [lexicon.words[slot.index] for slot in found.slots] == [
+    encoding = encode(tokenize("C++ c# HCV- HCV 50% %"), lexicon)
+    assert [lexicon.words[slot.index] for slot in encoding.slots] == [
         "c++", "c", "hcv-", "hcv", "50", "%",
     ]  # fmt: skip
-    assert all(slot.role is Role.PROTECTED for slot in found.slots)
+    assert all(slot.role is Role.PROTECTED for slot in encoding.slots)
 
 
 def test_drop() -> None:
-    drop: dict[str, Any] = {"policy": UnknownWordPolicy.DROP}
+    drop = {"unknown_words": UnknownWordPolicy.DROP}
     assert rewritten("Zorblax met anna, Quux, and the\nZorblax cat (Zorblax).", **drop) == (
         "met anna,, and the\ncat ()."
     )
     assert rewritten("cat Zorblax(anna)", **drop) == "cat (anna)"
     assert rewritten("Zorblax", **drop) == ""
     # With the first word left out, the next begins the sentence.
-    assert rewritten("zorblax met", case_policy=CasePolicy.SENTENCE, **drop) == "Met"
+    assert rewritten("zorblax met", case=CasePolicy.SENTENCE, **drop) == "Met"
 
 
 def test_reject_names_places_and_no_word() -> None:
+    reject = Treatment(UnknownWordPolicy.REJECT)
     with pytest.raises(TextError) as caught:
-        encode(tokenize("the, Zorblax met quux."), SMALL, policy=UnknownWordPolicy.REJECT)
+        encode(tokenize("the, Zorblax met quux."), SMALL, reject)
     message = str(caught.value)
     assert message.startswith("words 2, 4 of the text are not among the 19 words")
     assert "orblax" not in message
     assert "quux" not in message
     with pytest.raises(TextError, match=r"^word 1 of the text is not"):
-        encode(tokenize("Quux"), SMALL, policy=UnknownWordPolicy.REJECT)
+        encode(tokenize("Quux"), SMALL, reject)
     with pytest.raises(TextError, match="9, 10 and 5 more"):
-        encode(tokenize("x " * 15), SMALL, policy=UnknownWordPolicy.REJECT)
-    assert encode(tokenize("the cat"), SMALL, policy=UnknownWordPolicy.REJECT).unknown == ()
+        encode(tokenize("x " * 15), SMALL, reject)
+    assert encode(tokenize("the cat"), SMALL, reject).unknown == ()
 
 
 def test_stop_words_are_released_only_on_request() -> None:
     text = "The cat, THE Zorblax and I don't"
     closed = encode(tokenize(text), SMALL)
-    opened = encode(tokenize(text), SMALL, keep_stop_words=True)
+    opened = encode(tokenize(text), SMALL, Treatment(keep_stop_words=True))
     assert [slot.text for slot in closed.slots if slot.role is Role.RELEASED] == [","]
     released = [slot.text for slot in opened.slots if slot.role is Role.RELEASED]
     assert released == ["the", ",", "the", "and", "i", "don't"]
@@ -234,17 +226,17 @@ def test_outputs_are_counted() -> None:
 
 @pytest.mark.parametrize("policy", UnknownWordPolicy)
 def test_what_is_released_is_said(policy: UnknownWordPolicy) -> None:
-    said = released_description(policy)
-    assert said[: len(RELEASED)] == RELEASED
-    assert describe(policy) in said
-    assert not any("function words" in line for line in said)
+    released = Treatment(policy).released
+    assert released[: len(RELEASED)] == RELEASED
+    assert describe(policy) in released
+    assert not any("function words" in line for line in released)
     assert len({describe(each) for each in UnknownWordPolicy}) == 4
     assert (
         "function words such as 'the' are released unchanged: "
         "their presence and position are not protected"
-    ) in released_description(policy, keep_stop_words=True)
+    ) in Treatment(policy, keep_stop_words=True).released
     with pytest.raises(ValueError, match="pass"):
-        describe("pass")  # type: ignore[arg-type]
+        Treatment("pass")  # type: ignore[arg-type]
 
 
 OPEN_POLICIES = [each for each in UnknownWordPolicy if each is not UnknownWordPolicy.REJECT]
@@ -261,7 +253,7 @@ def test_nothing_but_outputs_marks_and_space_gets_out(
     source = random.Random(f"{policy} {case_policy}")
     for _ in range(2_000):
         text = random_text(source)
-        encoding = encode(tokenize(text), lexicon, policy=policy, case_policy=case_policy)
+        encoding = encode(tokenize(text), lexicon, Treatment(policy, case=case_policy))
         written = assemble(encoding, ["ꙮꙮ"] * len(encoding.open_slots))
         assert allowed.fullmatch(written), (text, written)
         assert len(encoding.draw(np.random.default_rng(0))) == len(encoding.open_slots)
@@ -277,15 +269,16 @@ def test_unknown_words_are_interchangeable(case_policy: CasePolicy) -> None:
         ("a@b.org", "http://x.y/z"), ("Zor-Blax", "Quux's"), ("z\u200bz", "ö\u0301"),
         ("zorblax", "17"), ("🎉", "a@b.org"),
     )  # fmt: skip
-    for one, two in pairs:
+    for first, second in pairs:
         for _ in range(50):
             pieces = [source.choice(["the", "Anna", ",", ".", "!", "\n\n", '"']) for _ in range(6)]
             place = source.randrange(2, 7)  # inside the sentence
             pieces = ["the", "cat", *pieces]
             texts = (
-                " ".join([*pieces[:place], "met", word, *pieces[place:]]) for word in (one, two)
+                " ".join([*pieces[:place], "met", word, *pieces[place:]])
+                for word in (first, second)
             )
-            left, right = (encode(tokenize(t), SMALL, case_policy=case_policy) for t in texts)
+            left, right = (encode(tokenize(t), SMALL, Treatment(case=case_policy)) for t in texts)
             assert left == right
 
 

@@ -11,7 +11,8 @@ from dpcore.papers.huang2024.printed import EPSILONS, NOISELESS, noiseless, prin
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.recorded import read_recorded
-from dpcore.study.utility_summary import baseline, chosen, curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import baseline, curves
 
 NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == NETWORK_TASK]
 CLEAN = [name for name in NAMES if "-noise-" not in name]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcore.attack.membership.membership import Answers, AttackNetwork, Knowledge, attack
+from dpcore.attack.membership.membership import Answers, AttackNetwork, Knowledge, train_attacker
 from dpcore.attack.membership.roc import auc
 from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import learner_of, train
@@ -98,11 +98,11 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepa
             return Answers(of.probabilities(quarters[part].bags), quarters[part].labels)
 
         target, shadow = model(texts[0], "TR1"), model(quarters["TE2"].bags, "TE2")
-        scores = attack(
+        attacker = train_attacker(
             AttackNetwork(Knowledge.OUTPUT),
             (answers(shadow, "TE2"), answers(shadow, "TE1")),
-            (answers(target, "TR1"), answers(target, "TR2")),
             generator(0, "attack", "tf-idf", AS_WRITTEN),
         )
-        found = {(r["quantity"], r["variant"]): r["value"] for r in again}
+        scores = attacker.scores((answers(target, "TR1"), answers(target, "TR2")))
+        found = {(r["quantity"], r["variant"]): r["value"] for r in alone.rows(*texts, epsilon)}
         assert found["auc", AS_WRITTEN] == auc(scores)

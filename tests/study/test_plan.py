@@ -1,4 +1,4 @@
-"""Plans: a product of cells, the same after JSON, refused where they make no sense."""
+"""Plans: a product of cells, which are the same after JSON; refused where they make no sense."""
 
 import dataclasses
 import json
@@ -39,24 +39,22 @@ def test_together_one_cell_has_all_epsilons() -> None:
         cells[0].epsilon  # noqa: B018 - reading it is what is refused
 
 
-def test_a_plan_is_the_same_after_json() -> None:
-    first = plan(options=(("sizes", (1, 2, (3,))), ("name", "ä")))
-    again = Plan.from_json(json.loads(json.dumps(first.to_json())))
-    assert again == first
-    cell = first.cells()[0]
-    assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
+def test_a_cell_is_the_same_after_json() -> None:
+    for cell in plan(options=(("sizes", (1, 2, (3,))), ("name", "ä"))).cells():
+        assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
+        assert Cell.from_json(cell.to_json()) == cell
 
 
 def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone() -> None:
     cells = plan().cells()
     first = [cell.generator("n").random() for cell in cells]
     assert first == [cell.generator("n").random() for cell in cells]
-    assert len(set(first)) == len({cell.secret() for cell in cells}) == len(cells)
+    assert len(set(first)) == len(cells)
     splits = {(c.seed, c.data): c.shared_generator("split").random() for c in cells}
     assert len(set(splits.values())) == 4
     assert all(c.shared_generator("split").random() == splits[c.seed, c.data] for c in cells)
     other = dataclasses.replace(cells[0], options=(("trees", 8),), label="another name")
-    assert other.secret() == cells[0].secret()
+    assert other.generator("n").random() == first[0]
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -85,14 +83,3 @@ def test_a_wrong_plan_is_refused(name: str) -> None:
 def test_a_wrong_arm_is_refused(mechanism: str, epsilons: tuple[float, ...]) -> None:
     with pytest.raises(DpcoreError):
         Arm(mechanism, epsilons)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"format": 2}, {"task": "os:system"}, {"arms": [{}]}, {"more": 1}, {"seeds": 3}],
-)
-def test_a_plan_file_of_a_stranger_is_checked(
-    change: dict[str, int | list[dict[Any, Any]] | str],
-) -> None:
-    with pytest.raises(DpcoreError):
-        Plan.from_json(plan().to_json() | change)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,15 @@ import pytest
 from dpcore.errors import LexiconError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.study.plan import BASELINE, Arm, Plan
-from dpcore.study.rows import Row
-from dpcore.study.runner import COLUMNS, collected, left, run
+from dpcore.study.rows import COLUMNS, Row
+from dpcore.study.runner import collected, run
 from dpcore.study.sources import Sources, gather
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
 ARMS = (Arm("tem", (1.0, 2.0, 3.0)), Arm(BASELINE))
 LEXICON = lexicons.cloud(40, 5)
+SLOWLY = {"options": (("pause", 0.15),)}
 
 
 def plan(**changed: Any) -> Plan:
@@ -35,8 +35,13 @@ def sources(made: Plan, folder: Path, **files: Any) -> Sources:
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
-def noise(rows: Iterable[Row]) -> list[Row]:
-    return [{k: row[k] for k in (*COLUMNS, "noise", "shared")} for row in rows]
+def noise(rows: int) -> list[Row]:
+    return [{k: row[k] for k in (*COLUMNS[:6], "noise", "shared")} for row in rows]
+
+
+def left(made: Plan, read: Sources, folder: Path) -> int:
+    """Cells that are still to be done: each gives one row."""
+    return len(made.cells()) - len(collected(made, read, folder))
 
 
 def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path: Path) -> None:
@@ -73,23 +78,19 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
-    made = plan(options=(("pause", 0.15),))
+    made = plan(**SLOWLY)
     program = (
         "import json, sys\n"
         "from pathlib import Path\n"
         "from dpcore.jobs import executors\n"
-        "from dpcore.study import runner, plan, sources\n"
-        "found = json.loads(sys.stdin.read())\n"
-        "task = found['plan'].pop('task')\n"
-        "made = plan.Plan.from_json(found['plan'] | {'task': 'dpcore.x:y'})\n"
-        "import dataclasses\n"
-        "made = dataclasses.replace(made, task=task)\n"
-        "read = sources.Sources.from_json(found['sources'])\n"
+        "from dpcore.study import runner, sources\n"
+        "from tests.study.test_runner import SLOWLY, plan\n"
+        "read = sources.Sources.from_json(json.loads(sys.stdin.read()))\n"
         "with executors.of(2) as pool:\n"
-        f"    list(runner.run(made, read, Path({str(folder)!r}), executor=pool))\n"
+        f"    list(runner.run(plan(**SLOWLY), read, Path({str(folder)!r}), executor=pool))\n"
     )
     read = sources(made, folder)
-    sent = json.dumps({"plan": made.to_json(), "sources": read.to_json()})
+    sent = json.dumps(read.to_json())
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, text=True
     )

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_DRAWS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.learn.bags import Bags
     from dpcore.learn.substitutions import Substitutions
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 USUAL_DRAWS = 200
 """Draws of a word that stand for a mechanism without an exact law."""
@@ -50,20 +47,19 @@ class Candidates:
     method: str
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
         for array in (self.places, self.rows, self.words, self.steps):
             array.setflags(write=False)
 
     def draw(self, rng: np.random.Generator, picked: IntArray) -> IntArray:
         """One candidate for each of some entries of `places`, independently, shape of `picked`."""
-        found = np.empty(picked.shape, dtype=np.int64)
+        drawn = np.empty(picked.shape, dtype=np.int64)
         uniform = rng.random(picked.shape)
         rows = self.rows[picked]
         for row in np.unique(rows):
             here = rows == row
             column = np.searchsorted(self.steps[row], uniform[here], side="right")
-            found[here] = self.words[row, column]
-        return found
+            drawn[here] = self.words[row, column]
+        return drawn
 
 
 def from_substitutions(document: Bags, substitutions: Substitutions) -> Candidates:
@@ -73,7 +69,7 @@ def from_substitutions(document: Bags, substitutions: Substitutions) -> Candidat
         ParameterError: there is not exactly one document.
     """
     known = {word: substitutions.of(word) for word in _words(document)}
-    table = {word: (found, np.ones(found.size)) for word, found in known.items()}
+    table = {word: (substitutes, np.ones(substitutes.size)) for word, substitutes in known.items()}
     return _candidates(document, table, "substitutes, equally likely")
 
 
@@ -130,23 +126,24 @@ def _words(document: Bags) -> list[int]:
     """The distinct known words of the one document."""
     if not len(document) == 1:
         raise ParameterError(f"one document is attacked at a time, got {len(document)}")
-    found: list[int] = np.unique(document.words[document.words >= 0]).tolist()
-    return found
+    words: list[int] = np.unique(document.words[document.words >= 0]).tolist()
+    return words
 
 
 def _candidates(
     document: Bags, table: dict[int, tuple[IntArray, FloatArray]], method: str
 ) -> Candidates:
-    held = {word: row for row, word in enumerate(w for w in table if table[w][0].size)}
-    width = max((table[word][0].size for word in held), default=0)
-    words = np.zeros((len(held), width), dtype=np.int64)
-    steps = np.ones((len(held), width))
-    for word, row in held.items():
-        found, weights = table[word]
-        words[row, : found.size] = found
-        words[row, found.size :] = found[-1]
+    row_of = {word: row for row, word in enumerate(w for w in table if table[w][0].size)}
+    width = max((table[word][0].size for word in row_of), default=0)
+    words = np.zeros((len(row_of), width), dtype=np.int64)
+    steps = np.ones((len(row_of), width))
+    for word, row in row_of.items():
+        outputs, weights = table[word]
+        words[row, : outputs.size] = outputs
+        # A row is filled up with its last word, whose steps are all 1 and so are never reached.
+        words[row, outputs.size :] = outputs[-1]
         sums = np.cumsum(weights)
-        steps[row, : found.size] = sums / sums[-1]
-    rows = np.array([held.get(int(word), -1) for word in document.words], dtype=np.int64)
+        steps[row, : outputs.size] = sums / sums[-1]
+    rows = np.array([row_of.get(int(word), -1) for word in document.words], dtype=np.int64)
     places = np.flatnonzero(rows >= 0)
     return Candidates(document, places, rows[places], words, steps, method)

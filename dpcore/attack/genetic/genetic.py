@@ -17,18 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.linear.certificate import changes_allowed
 from dpcore.limits import MAX_GENERATIONS, MAX_POPULATION
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.attack.genetic.candidates import Candidates
-
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 
 class Victim(Protocol):
@@ -57,7 +53,6 @@ class Genetic:
     tries: int = 1
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         if not 2 <= self.population <= MAX_POPULATION:
             raise ParameterError(
                 f"a population has 2 to {MAX_POPULATION:,} members, got {self.population}"
@@ -158,7 +153,7 @@ class _Hunt:
     def run(self) -> Attacked:
         members = self.original[None].copy()
         kept, fooled = self.look(members)
-        found = [self.note(0, members, kept, fooled)]
+        generations = [self.note(0, members, kept, fooled)]
         if self.budget and self.candidates.places.size:
             members = np.repeat(members, self.settings.population, axis=0)
             for number in range(1, self.settings.generations + 2):
@@ -169,26 +164,27 @@ class _Hunt:
                 first = 0 if number == 1 else 1  # the fittest one stays as it is
                 members[first:] = self.mutated(members[first:])
                 kept, fooled = self.look(members)
-                found.append(self.note(number, members, kept, fooled))
-        return Attacked(self.label, bool(fooled.any()), tuple(found), self.queries)
+                generations.append(self.note(number, members, kept, fooled))
+        return Attacked(self.label, bool(fooled.any()), tuple(generations), self.queries)
 
-    def look(self, members: IntArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def look(self, members: IntArray) -> tuple[FloatArray, BoolArray]:
         """Probability of the label, and whether another class is predicted, of each text."""
         count, size = members.shape
         offsets = np.arange(count + 1, dtype=np.int64) * size
         bags = Bags(members.flatten(), offsets, self.candidates.document.vocabulary)
-        found = self.victim.probabilities(bags)
-        if not 0 <= self.label < found.shape[1]:
+        probabilities = self.victim.probabilities(bags)
+        if not 0 <= self.label < probabilities.shape[1]:
             raise ParameterError(
-                f"the label must be one of the {found.shape[1]} classes, got {self.label}"
+                f"the label must be one of the {probabilities.shape[1]} classes, got {self.label}"
             )
         self.queries += count
-        return found[:, self.label], found.argmax(axis=1) != self.label
+        return probabilities[:, self.label], probabilities.argmax(axis=1) != self.label
 
     def note(
-        self, number: int, members: IntArray, kept: FloatArray, fooled: NDArray[np.bool_]
+        self, number: int, members: IntArray, kept: FloatArray, fooled: BoolArray
     ) -> Generation:
         """The member with the least probability of the label, among those that fool if any do."""
+        # Two less puts those that fool before all others, whatever their probabilities.
         best = int(np.where(fooled, kept - 2.0, kept).argmin())
         changed = int((members[best] != self.original).sum())
         return Generation(number, float(kept[best]), changed, tuple(members[best].tolist()))
@@ -196,6 +192,7 @@ class _Hunt:
     def children(self, members: IntArray, kept: FloatArray) -> IntArray:
         """The fittest member, then children of pairs that are drawn by fitness."""
         fitness = np.maximum(1.0 - kept, 0.0)
+        # Where every text is certainly classified right all are alike.
         law = fitness / fitness.sum() if fitness.sum() > 0 else None
         count = len(members)
         parents = self.rng.choice(count, size=(2, count - 1), p=law)
@@ -215,13 +212,15 @@ class _Hunt:
         moved = (members != self.original)[:, places]
         full = moved.sum(axis=1) >= self.budget
         order = self.rng.random(moved.shape)
+        # The largest of independent numbers stands at a random place; −1 is never the largest, as
+        # a text whose budget is used up has changed places.
         order[full[:, None] & ~moved] = -1.0
         picked = order.argmax(axis=1)
         tries = self.settings.tries
-        found = np.repeat(members, tries, axis=0)
+        changed = np.repeat(members, tries, axis=0)
         picked = np.repeat(picked, tries)
-        found[np.arange(len(found)), places[picked]] = self.candidates.draw(self.rng, picked)
+        changed[np.arange(len(changed)), places[picked]] = self.candidates.draw(self.rng, picked)
         if tries == 1:
-            return found
-        kept = self.look(found)[0].reshape(len(members), tries)
-        return np.asarray(found[np.arange(len(members)) * tries + kept.argmin(axis=1)])
+            return changed
+        kept = self.look(changed)[0].reshape(len(members), tries)
+        return np.asarray(changed[np.arange(len(members)) * tries + kept.argmin(axis=1)])

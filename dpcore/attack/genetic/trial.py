@@ -38,7 +38,7 @@ class Step:
     probability: float
 
 
-def steps(victim: Victim, document: Bags, found: Attacked) -> tuple[Step, ...]:
+def steps(victim: Victim, document: Bags, attacked: Attacked) -> tuple[Step, ...]:
     """The changes of an attack one by one, always the one that takes most from the label.
 
     It ends when the classifier is fooled, so that changes that were not needed are left out.
@@ -46,22 +46,22 @@ def steps(victim: Victim, document: Bags, found: Attacked) -> tuple[Step, ...]:
     Args:
         victim: the classifier.
         document: the one that was attacked.
-        found: by `attack`.
+        attacked: by `attack`.
     """
-    text, goal = np.array(document.words), found.words
+    text, goal = np.array(document.words), attacked.words
     done: list[Step] = []
     while (places := np.flatnonzero(text != goal)).size:
         options = np.repeat(text[None], places.size, axis=0)
         options[np.arange(places.size), places] = goal[places]
         offsets = np.arange(places.size + 1, dtype=np.int64) * text.size
         scores = victim.probabilities(Bags(options.ravel(), offsets, document.vocabulary))
-        best = int(scores[:, found.label].argmin())
+        best = int(scores[:, attacked.label].argmin())
         place = int(places[best])
         done.append(
-            Step(place, int(text[place]), int(goal[place]), float(scores[best, found.label]))
+            Step(place, int(text[place]), int(goal[place]), float(scores[best, attacked.label]))
         )
         text = options[best]
-        if found.success and scores[best].argmax() != found.label:
+        if attacked.success and scores[best].argmax() != attacked.label:
             break
     return tuple(done)
 
@@ -115,15 +115,16 @@ def adversarial_accuracy(
         raise ParameterError(
             f"each of at least one document needs a label, got {len(bags)} and {truth.size}"
         )
-    found = []
+    attacks = []
     for i, label in enumerate(truth.tolist()):
         rng = generator(seed, "genetic", i)
-        one = candidates(bags.part([i]), rng)
-        found.append(attack(victim, one, label, settings, rng))
+        choices = candidates(bags.part([i]), rng)
+        attacks.append(attack(victim, choices, label, settings, rng))
         progress("attack", i + 1, len(bags))
-    clean = sum(not (one.success and len(one.generations) == 1) for one in found)
-    right = sum(not one.success for one in found)
-    low, high = clopper_pearson(right, len(found), 0.025)
+    # An attack that ended with the original text found it classified otherwise already.
+    clean = sum(not (attacked.success and len(attacked.generations) == 1) for attacked in attacks)
+    right = sum(not attacked.success for attacked in attacks)
+    low, high = clopper_pearson(right, len(attacks), 0.025)
     return AdversarialAccuracy(
-        clean / len(found), right / len(found), low, high, len(found), tuple(found)
+        clean / len(attacks), right / len(attacks), low, high, len(attacks), tuple(attacks)
     )

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.arrays import IntArray
 from dpcore.attack.language.counts import (
     FILE,
     LARGEST,
     CountPlan,
     Counts,
-    IntArray,
     read_counts,
     write_counts,
 )
 from dpcore.attack.language.language import Bigram, perplexity
-from dpcore.lexicon.cache import write_text
+from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.train.corpus import Corpus, tokenise
 from dpcore.lexicon.train.packages import need
-from dpcore.lexicon.train.sources import SOURCES, Document, Source, sha256
+from dpcore.lexicon.train.sources import SOURCES, Document, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,6 +88,7 @@ def sequences(corpus: Corpus, lexicon: Lexicon) -> tuple[IntArray, IntArray]:
     starts = np.ones(tokens.size, dtype=bool)
     starts[1:] = corpus.segments[1:] != corpus.segments[:-1]
     ends = np.append(starts[1:], True)[: tokens.size]
+    # The boundary of a sentence, number n, stands before its first word and behind its last.
     before = np.where(starts, n, np.concatenate(([n], tokens[:-1]))[: tokens.size])
     first = np.concatenate((before, tokens[ends]))
     second = np.concatenate((tokens, np.full(int(ends.sum()), n)))
@@ -115,8 +116,8 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
     for done, (documents, weight) in enumerate(sources, start=1):
         tokens, pairs = sequences(tokenise([documents], _compounds(lexicon)), lexicon)
         words += weight * np.bincount(tokens[tokens >= 0], minlength=n)
-        found, often = np.unique(pairs, return_counts=True)
-        keys, place = np.unique(np.concatenate((keys, found)), return_inverse=True)
+        distinct, often = np.unique(pairs, return_counts=True)
+        keys, place = np.unique(np.concatenate((keys, distinct)), return_inverse=True)
         totals = np.bincount(place, np.concatenate((totals, weight * often))).astype(np.int64)
         progress("sources", done, done)
     first, second = np.divmod(keys, n + 1)
@@ -161,8 +162,8 @@ def build(
     Returns:
         The manifest.
     """
-    found = count_folder(lexicon, folder, plan, progress)
-    write_counts(out / FILE, found)
+    counts = count_folder(lexicon, folder, plan, progress)
+    write_counts(out / FILE, counts)
     model = Bigram.of(read_counts(out / FILE), plan.discount)
     corpus = tokenise([[[text] for text in held_out_sentences(folder)]], _compounds(lexicon))
     used = [source for source in SOURCES if source.name in _USED]
@@ -172,15 +173,17 @@ def build(
         "lexicon": lexicon.name,
         "fingerprint": lexicon.fingerprint,
         "plan": asdict(plan),
-        "tokens": int(found.words.sum()),
-        "pairs": int(found.pairs.size),
-        "files": {FILE: {"sha256": sha256(out / FILE), "bytes": (out / FILE).stat().st_size}},
+        "tokens": int(counts.words.sum()),
+        "pairs": int(counts.pairs.size),
+        "files": {
+            FILE: {"sha256": sha256_of_file(out / FILE), "bytes": (out / FILE).stat().st_size}
+        },
         "held_out": perplexity(model, sequences(corpus, lexicon)[1]),
         "sources": [
             {
                 "name": source.name,
                 "file": source.file,
-                "sha256": sha256(source.path(folder)),
+                "sha256": sha256_of_file(source.path(folder)),
                 "licence": source.licence,
                 "credit": source.credit,
                 "used": source.used if source.name != _TREEBANK else "four documents in five",

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import UNKNOWN, Bigram, language
 from dpcore.attack.output.prior import Prior
 from dpcore.errors import ParameterError
@@ -26,12 +26,10 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_TEXT_TOKENS
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.rewrite.sentence import Sentence
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _SENTENCE_ENDS = frozenset(".!?")
 
@@ -90,9 +88,11 @@ def context_prior(lexicon: Lexicon, left: str | None, right: str | None) -> Prio
         model.boundary if word is None else lexicon.index(word) if word in lexicon else UNKNOWN
         for word in (left, right)
     ]
-    found = model.after(neighbours[0])[:-1] * model.before(neighbours[1])[:-1]
+    weights = model.after(neighbours[0])[:-1] * model.before(neighbours[1])[:-1]
     return Prior(
-        "context", found / found.sum(), "a bigram model of English, given the neighbouring words"
+        "context",
+        weights / weights.sum(),
+        "a bigram model of English, given the neighbouring words",
     )
 
 
@@ -115,18 +115,18 @@ def places_of(sentence: Sentence, outputs: Sequence[int] | IntArray) -> list[Pla
         )
     given = iter(outputs)
     end = len(sentence.lexicon)
-    found: list[Place] = []
+    places: list[Place] = []
     for slot in sentence.encoding.slots:
         if slot.is_open:
             word = int(next(given))
-            found.append(Place(word if slot.index >= 0 else UNKNOWN))
+            places.append(Place(word if slot.index >= 0 else UNKNOWN))
         elif slot.is_word:
             known = slot.text.lower()
             lexicon = sentence.lexicon
-            found.append(Place(lexicon.index(known) if known in lexicon else UNKNOWN, True))
+            places.append(Place(lexicon.index(known) if known in lexicon else UNKNOWN, True))
         elif slot.text[-1:] in _SENTENCE_ENDS:
-            found.append(Place(end, True))
-    return found
+            places.append(Place(end, True))
+    return places
 
 
 def context_attack(
@@ -153,26 +153,31 @@ def context_attack(
     n = len(channel.mechanism.lexicon)
     if channel.words.size != n:
         raise ParameterError("the context attacker needs the channel of the whole lexicon")
-    own = [i for i, place in enumerate(places) if not place.released and place.output != UNKNOWN]
-    if not 1 <= len(own) <= MAX_TEXT_TOKENS:
+    protected = [
+        i for i, place in enumerate(places) if not place.released and place.output != UNKNOWN
+    ]
+    if not 1 <= len(protected) <= MAX_TEXT_TOKENS:
         raise ParameterError(
             f"the context attacker takes 1 to {MAX_TEXT_TOKENS} protected words of the "
-            f"vocabulary, got {len(own)}"
+            f"vocabulary, got {len(protected)}"
         )
     model = model or language(channel.mechanism.lexicon)
-    likelihoods = np.empty((len(own), n))
-    for i, seen in enumerate(channel.seen_all([places[place].output for place in own])):
+    likelihoods = np.empty((len(protected), n))
+    for i, seen in enumerate(channel.seen_all([places[place].output for place in protected])):
         logs = seen.at(epsilon).logs
         likelihoods[i] = np.exp(logs - logs.max())
-        progress("words", i + 1, len(own))
+        progress("words", i + 1, len(protected))
     alone = likelihoods * model.frequency
     alone /= alone.sum(axis=1, keepdims=True)
     evidence: list[FloatArray | int] = [place.output for place in places]
-    for i, place in enumerate(own):
+    for i, place in enumerate(protected):
         evidence[place] = likelihoods[i]
     context = forward_backward(model, evidence)
     return ContextAttack(
-        np.array(own), np.stack([context[i] for i in own]), alone, likelihoods.argmax(axis=1)
+        np.array(protected),
+        np.stack([context[i] for i in protected]),
+        alone,
+        likelihoods.argmax(axis=1),
     )
 
 
@@ -187,38 +192,41 @@ def forward_backward(model: Bigram, evidence: Sequence[FloatArray | int]) -> lis
     size = model.share.size
     onto, back = model.pairs.T, model.pairs
 
-    def local(one: FloatArray | int) -> FloatArray:
-        found = np.zeros(size)
-        if isinstance(one, np.ndarray):
-            found[:-1] = one
+    def local(seen: FloatArray | int) -> FloatArray:
+        likelihood = np.zeros(size)
+        if isinstance(seen, np.ndarray):
+            likelihood[:-1] = seen
         else:
-            found[one] = 1.0
-        return found
+            likelihood[seen] = 1.0
+        return likelihood
 
-    def is_unknown(one: FloatArray | int) -> bool:
-        return not isinstance(one, np.ndarray) and one == UNKNOWN
+    def is_unknown(seen: FloatArray | int) -> bool:
+        return not isinstance(seen, np.ndarray) and seen == UNKNOWN
 
     forward: list[FloatArray] = []
     message = model.after(model.boundary)
-    for one in evidence:
-        if is_unknown(one):
+    for seen in evidence:
+        if is_unknown(seen):
             forward.append(np.zeros(size))
             message = model.fallback
             continue
-        state = message * local(one)
+        # Scaled to sum 1 at every place, so that no long product underflows (Rabiner 1989,
+        # Section V.A); scales cancel in the posterior.
+        state = message * local(seen)
         state = state / state.sum()
         forward.append(state)
+        # P(· | v) = λ(v)·p₀ + stored excess: the sum over v splits into one number and the pairs.
         message = float(state @ model.share) * model.fallback + onto @ state
-    found: list[FloatArray] = []
+    backward: list[FloatArray] = []
     message = model.before(model.boundary)
-    for one, state in zip(reversed(evidence), reversed(forward), strict=True):
-        if is_unknown(one):
-            found.append(state[:-1])
+    for seen, state in zip(reversed(evidence), reversed(forward), strict=True):
+        if is_unknown(seen):
+            backward.append(state[:-1])
             message = np.ones(size)
             continue
         both = state * message
-        found.append((both / both.sum())[:-1])
-        onward = local(one) * message
+        backward.append((both / both.sum())[:-1])
+        onward = local(seen) * message
         onward = onward / onward.max()
         message = model.share * float(model.fallback @ onward) + back @ onward
-    return found[::-1]
+    return backward[::-1]

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import IntArray
 from dpcore.lexicon.cache import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-IntArray = NDArray[np.int64]
 
 FILE = "bigrams.npz"
 LARGEST = 65_535
@@ -56,30 +55,32 @@ class Counts:
     pairs: IntArray
 
 
-def write_counts(path: Path, found: Counts) -> None:
+def write_counts(path: Path, counts: Counts) -> None:
     """Write counts in a small file: rows of words as gaps, all integers."""
-    n = found.words.size
-    rows = np.bincount(found.first, minlength=n + 1)
-    gaps = np.diff(found.second, prepend=0)
+    n = counts.words.size
+    rows = np.bincount(counts.first, minlength=n + 1)
+    # Second words ascend within a row: their gaps are small numbers, which pack well. A row
+    # begins with the word itself.
+    gaps = np.diff(counts.second, prepend=0)
     starts = np.cumsum(rows) - rows
     begins = starts[rows > 0]
-    gaps[begins] = found.second[begins]
+    gaps[begins] = counts.second[begins]
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(
             file,
-            words=found.words.astype(np.uint32),
-            contexts=found.contexts.astype(np.uint32),
-            continuations=found.continuations.astype(np.uint32),
+            words=counts.words.astype(np.uint32),
+            contexts=counts.contexts.astype(np.uint32),
+            continuations=counts.continuations.astype(np.uint32),
             rows=rows.astype(np.uint16),
             gaps=gaps.astype(np.uint16),
-            pairs=found.pairs.astype(np.uint16),
+            pairs=counts.pairs.astype(np.uint16),
         )
 
 
 def read_counts(path: Path) -> Counts:
     """Read what `write_counts` wrote."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-        arrays = {name: held[name].astype(np.int64) for name in held.files}
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name].astype(np.int64) for name in stored.files}
     rows = arrays["rows"]
     first = np.repeat(np.arange(rows.size), rows)
     total = np.cumsum(arrays["gaps"])

@@ -17,8 +17,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.counts import FILE, CountPlan, Counts, read_counts
 from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_data, bundled_folder
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 UNKNOWN = -1
 """Stands for a neighbour that the lexicon lacks, or that is not known."""
@@ -76,8 +74,10 @@ class Bigram:
         """The model of some counts."""
         n = counts.words.size
         frequency = (counts.words + _ADDED) / (counts.words.sum() + _ADDED * n)
+        # p₀ counts how many words go before, not how often (Kneser and Ney 1995).
         fallback = np.asarray(counts.continuations, dtype=np.float64) + _ADDED
         excess = np.maximum(counts.pairs - discount, 0.0) / counts.contexts[counts.first]
+        # λ(v) is what the stored pairs leave: dropped pairs and discounts alike.
         share = np.ones(n + 1) - np.bincount(counts.first, excess, minlength=n + 1)
         starts = np.searchsorted(counts.first, np.arange(n + 2))
         fallback /= fallback.sum()
@@ -99,6 +99,7 @@ class Bigram:
         if word == UNKNOWN:
             return np.ones(self.share.size)
         column = self.share * self.fallback[word]
+        # Pairs lie by their first word: which row one is in says where the rows begin.
         pairs = np.flatnonzero(self.second == word)
         column[np.searchsorted(self.starts, pairs, side="right") - 1] += self.excess[pairs]
         return np.asarray(column)
@@ -110,7 +111,7 @@ class Bigram:
             first: k words, or the boundary.
             second: m words, or the boundary, in any order.
         """
-        found = np.multiply.outer(self.share[first], self.fallback[second])
+        probabilities = np.multiply.outer(self.share[first], self.fallback[second])
         order = np.argsort(second, kind="stable")
         ascending = second[order]
         for i, word in enumerate(first.tolist()):
@@ -119,9 +120,9 @@ class Bigram:
             if not row.size:
                 continue
             place = np.minimum(np.searchsorted(row, ascending), row.size - 1)
-            held = row[place] == ascending
-            found[i, order[held]] += self.excess[pairs][place[held]]
-        return np.asarray(found)
+            stored = row[place] == ascending
+            probabilities[i, order[stored]] += self.excess[pairs][place[stored]]
+        return np.asarray(probabilities)
 
 
 def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
@@ -136,16 +137,17 @@ def perplexity(model: Bigram, pairs: IntArray) -> dict[str, float]:
     """
     first, second = np.divmod(pairs, model.boundary + 1)
     first, second = first[second < model.boundary], second[second < model.boundary]
-    found = model.share[first] * model.fallback[second]
+    probabilities = model.share[first] * model.fallback[second]
+    # Pairs as ascending numbers, so that one search looks up all pairs of the text.
     keys = np.repeat(np.arange(model.share.size), np.diff(model.starts)) * model.share.size
     keys += model.second
     wanted = first * model.share.size + second
     place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-    held = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=bool)
-    found[held] += model.excess[place[held]]
+    stored = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=bool)
+    probabilities[stored] += model.excess[place[stored]]
     return {
         "tokens": int(second.size),
-        "perplexity": float(np.exp(-np.log(found).mean())),
+        "perplexity": float(np.exp(-np.log(probabilities).mean())),
         "perplexity_unigram": float(np.exp(-np.log(model.frequency[second]).mean())),
     }
 
@@ -201,9 +203,9 @@ def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Cou
         )
 
     def moved(values: IntArray, length: int) -> IntArray:
-        found = np.zeros(length, dtype=np.int64)
-        found[number[: values.size][known[: values.size]]] = values[known[: values.size]]
-        return found
+        result = np.zeros(length, dtype=np.int64)
+        result[number[: values.size][known[: values.size]]] = values[known[: values.size]]
+        return result
 
     first, second = number[counts.first], number[counts.second]
     both = (first >= 0) & (second >= 0)

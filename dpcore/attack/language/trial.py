@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore import __version__
+from dpcore.arrays import FloatArray
 from dpcore.attack.language.build import held_out_sentences
 from dpcore.attack.language.context import Place, context_attack
 from dpcore.attack.language.language import language, language_folder
-from dpcore.attack.output.channel import Channel, open_channel
+from dpcore.attack.output.channel import open_channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import write_text
@@ -35,11 +36,9 @@ from dpcore.rewrite.sentence import Sentence, prepare
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.lexicon.lexicon import Lexicon
 
-    FloatArray = NDArray[np.float64]
 
 FILE = "attack.json"
 ATTACKERS = ("likeliest", "frequency", "context")
@@ -64,14 +63,14 @@ class TrialPlan:
 
 def qualifying(lexicon: Lexicon, texts: Sequence[str]) -> list[Sentence]:
     """Texts of 5 to 25 words, all of the vocabulary, each once, in order of first appearance."""
-    found = []
+    sentences = []
     for text in dict.fromkeys(texts):
         if len(text) > 400:
             continue
         sentence = prepare(text, lexicon)
         if _SHORTEST <= sentence.protected <= _LONGEST and np.all(sentence.words >= 0):
-            found.append(sentence)
-    return found
+            sentences.append(sentence)
+    return sentences
 
 
 def try_attackers(
@@ -97,8 +96,8 @@ def try_attackers(
     for i, sentence in enumerate(sentences):
         rng = generator(seed, "trial", channel.mechanism.key, i)
         outputs = channel.mechanism.sample(rng, sentence.words, epsilon)
-        found = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
-        guesses = (found.likeliest, found.guesses_alone, found.guesses)
+        attack = context_attack(channel, [Place(int(y)) for y in outputs], epsilon)
+        guesses = (attack.likeliest, attack.guesses_alone, attack.guesses)
         every = np.ones(sentence.words.size, dtype=bool)
         kinds = (every, ~function[sentence.words], outputs != sentence.words)
         for k, kept in enumerate(kinds):
@@ -120,6 +119,7 @@ def _share(right: FloatArray, total: FloatArray) -> dict[str, float]:
     Linearised (Cochran 1977, Section 2.11), but never narrower than that of Clopper and Pearson for
     independent words: where all or none are right, sentences have no spread.
     """
+    # The residuals right − share·total of the sentences give the variance of the ratio.
     share = float(right.sum() / total.sum())
     count = right.size
     spread = float(np.square(right - share * total).sum()) * count / (count - 1)
@@ -156,8 +156,8 @@ def run(
     for name, epsilons in SETTINGS:
         channel = open_channel(create(name, lexicon), progress=progress)
         for epsilon in epsilons:
-            found = try_attackers(channel, sentences, epsilon, plan.seed, progress)
-            rows += [{"mechanism": name, "epsilon": epsilon} | row for row in found]
+            shares = try_attackers(channel, sentences, epsilon, plan.seed, progress)
+            rows += [{"mechanism": name, "epsilon": epsilon} | row for row in shares]
     result = {
         "command": "python -m dpcore language attack --data ../shared/data --out data/language",
         "version": __version__,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.latent.rank import Ranking, posterior, rank_candidates, success_bound
 from dpcore.errors import ParameterError, StudyError
 from dpcore.learn.adept.network import CLIP
@@ -26,9 +27,6 @@ from dpcore.noise.streams import generator
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 FILE = "adept.json"
 FOLDER = "examples"
@@ -94,7 +92,7 @@ class Guess:
     """
 
     probability: FloatArray
-    order: NDArray[np.int64]
+    order: IntArray
     rank: float
     epsilon: float
     claimed_epsilon: float
@@ -119,15 +117,16 @@ def guess(examples: Examples, text: int, mechanism: str, epsilon: float, seed: i
     if not 0 <= text < len(examples.texts):
         raise ParameterError(f"there are {len(examples.texts)} utterances, got number {text}")
     form, norm = _form(examples, mechanism)
+    # Keyed without ε: one draw of the noise is looked at under every ε.
     rng = generator(seed, "latent example", mechanism, text)
     noisy = latent_path(rng, examples.latents[[text]], norm, form).at(epsilon)
     candidates = clip_rows(examples.latents, norm, form)
-    found = posterior(noisy.vectors, candidates, form, noisy.scale)[0]
+    probabilities = posterior(noisy.vectors, candidates, form, noisy.scale)[0]
     ranking = rank_candidates(noisy, candidates, [text], form)
     size = len(examples.texts)
     return Guess(
-        found,
-        np.argsort(-found, kind="stable"),
+        probabilities,
+        np.argsort(-probabilities, kind="stable"),
         float(ranking.ranks[0]),
         noisy.epsilon,
         noisy.claimed_epsilon,
@@ -193,17 +192,17 @@ def read_examples(path: Path) -> Examples:
         StudyError: it is missing or damaged.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        latents = np.array(found["latents"], dtype=np.float64)
-        texts = tuple(str(text) for text in found["texts"])
-        rewrites = tuple(Rewrite(**one) for one in found["rewrites"])
-        manhattan, facts = float(found["manhattan"]), dict(found["facts"])
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        latents = np.array(fields["latents"], dtype=np.float64)
+        texts = tuple(str(text) for text in fields["texts"])
+        rewrites = tuple(Rewrite(**rewrite) for rewrite in fields["rewrites"])
+        manhattan, facts = float(fields["manhattan"]), dict(fields["facts"])
         whole = (
             latents.ndim == 2
             and len(latents) == len(texts) == len(set(texts)) > 0
             and bool(np.isfinite(latents).all())
             and 0 < manhattan < np.inf
-            and {one.text for one in rewrites} <= set(texts)
+            and {rewrite.text for rewrite in rewrites} <= set(texts)
         )
     except (OSError, *FIELDS):
         whole = False

@@ -15,24 +15,22 @@ Under ε-differential privacy it is at most e^ε / (e^ε + m − 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.clipped.adept_latent import LatentForm
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from dpcore.mechanisms.clipped.adept_latent import LatentPath, NoisyLatents
+    from dpcore.mechanisms.clipped.adept_latent import NoisyLatents
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _ONE_SIDED = 0.025
 _ROWS = 256  # noisy vectors at a time
@@ -137,45 +135,31 @@ def rank_candidates(
     ranks, first, best = np.empty((3, places.size))
     for start in range(0, places.size, _ROWS):
         part = slice(start, start + _ROWS)
-        found = _distances(noisy.vectors[part], public, form)
+        away = _distances(noisy.vectors[part], public, form)
         # Ranked by distance, not by posterior: far away that is 0 for all. Equal candidates have
         # equal bits, so that they tie.
-        own = found[np.arange(len(found)), places[part]][:, None]
-        nearer, equal = (found < own).sum(axis=1), (found == own).sum(axis=1)
+        true_away = away[np.arange(len(away)), places[part]][:, None]
+        nearer, equal = (away < true_away).sum(axis=1), (away == true_away).sum(axis=1)
+        # Of e equal candidates the true one is (e + 1)/2-th on average, and named once in e.
         ranks[part] = nearer + 0.5 * (equal + 1)
         first[part] = (nearer == 0) / equal
-        best[part] = 1.0 / _weights(found, noisy.scale).sum(axis=1)
+        best[part] = 1.0 / _weights(away, noisy.scale).sum(axis=1)
     for array in (ranks, first, best):
         array.setflags(write=False)
     return Ranking(ranks, first, best, len(public), noisy.epsilon, noisy.claimed_epsilon)
 
 
-def attack_path(
-    path: LatentPath, candidates: ArrayLike, true: ArrayLike, epsilons: Sequence[float]
-) -> Iterator[Ranking]:
-    """The attack at each ε, all from one noise draw.
-
-    Args:
-        path: of the k utterances that are attacked.
-        candidates: clipped latent vectors of distinct public utterances, shape (m, n).
-        true: place of the true candidate of each utterance, shape (k,).
-        epsilons: what is claimed.
-    """
-    for epsilon in epsilons:
-        yield rank_candidates(path.at(epsilon), candidates, true, path.form)
-
-
-def _weights(found: FloatArray, scale: float) -> FloatArray:
-    """Likelihoods over the largest of each row, shape (k, m); `found` is overwritten."""
+def _weights(away: FloatArray, scale: float) -> FloatArray:
+    """Likelihoods over the largest of each row, shape (k, m); `away` is overwritten."""
     if not 0 < scale < math.inf:
         raise ParameterError(f"the scale of the noise must be a finite number > 0, got {scale}")
-    found -= found.min(axis=1, keepdims=True)
-    found *= -1.0 / scale
-    return np.exp(found, out=found)
+    away -= away.min(axis=1, keepdims=True)
+    away *= -1.0 / scale
+    return np.exp(away, out=away)
 
 
 def _distances(noisy: ArrayLike, candidates: ArrayLike, form: LatentForm) -> FloatArray:
-    points, public = (np.asarray(one, dtype=np.float64) for one in (noisy, candidates))
+    points, public = (np.asarray(rows, dtype=np.float64) for rows in (noisy, candidates))
     if (
         points.ndim != 2
         or public.ndim != 2

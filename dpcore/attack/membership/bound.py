@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpcore.guarantee import Guarantee
 
@@ -44,7 +45,7 @@ class DocumentBound:
     holds: bool
     sentence: str
 
-    def true_positives(self, false_positives: ArrayLike) -> NDArray[np.float64]:
+    def true_positives(self, false_positives: ArrayLike) -> FloatArray:
         """Largest true-positive rate at each false-positive rate f.
 
         min(1, e^ε f + δ, 1 − e^−ε (1 − δ − f)) (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
@@ -52,7 +53,7 @@ class DocumentBound:
         f = np.asarray(false_positives, dtype=np.float64)
         shrink = math.exp(-self.epsilon)
         few = np.full_like(f, np.inf)
-        if self.epsilon < 700:
+        if self.epsilon < 700:  # e^709 is the largest that float64 holds
             few = math.exp(self.epsilon) * f + self.delta
         many = 1.0 - shrink * np.maximum(1.0 - self.delta - f, 0.0)
         return np.asarray(np.minimum(1.0, np.minimum(few, many)))
@@ -94,6 +95,7 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
             False,
             "The claimed guarantee of a word is refuted, so membership is bounded by nothing.",
         )
+    # Nobody knows what the other document says: every place may hold the two farthest words.
     word = guarantee.euclidean_loss(diameter)
     delta = 0.0
     if isinstance(guarantee, ApproximateLocalPrivacy):
@@ -104,14 +106,16 @@ def document_bound(guarantee: Guarantee, tokens: int, diameter: float) -> Docume
         if isinstance(guarantee, MetricPrivacy)
         else f"ε = {word:.4g} a word"
     )
-    made = DocumentBound(tokens, total, delta, guarantee.status is not Status.CONDITIONAL, "")
+    unexplained = DocumentBound(
+        tokens, total, delta, guarantee.status is not Status.CONDITIONAL, ""
+    )
     says = (
         "that allows an attacker who is always right: it bounds nothing here"
-        if made.vacuous
-        else f"so no attacker reaches an AUC above {made.auc:.3f}"
+        if unexplained.vacuous
+        else f"so no attacker reaches an AUC above {unexplained.auc:.3f}"
     )
     sentence = (
         f"{each}, {tokens:,} words: a document is exchanged for another of as many words within "
         f"e^{total:.4g}; {says}."
     )
-    return DocumentBound(tokens, total, delta, made.holds, sentence)
+    return DocumentBound(tokens, total, delta, unexplained.holds, sentence)

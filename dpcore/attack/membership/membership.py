@@ -13,14 +13,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import MissingPackageError, ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _GAIN = 1e-3  # nats: what a pass must lower the loss by to count as progress
 
@@ -62,8 +60,8 @@ class Scores:
         outside: of those that were not, shape (b,).
     """
 
-    inside: NDArray[np.float64]
-    outside: NDArray[np.float64]
+    inside: FloatArray
+    outside: FloatArray
 
     def __post_init__(self) -> None:
         """Refuse scores that decide nothing, and make them read-only."""
@@ -82,10 +80,10 @@ class Answers:
         labels: the true class, shape (k,).
     """
 
-    probabilities: NDArray[np.float64]
-    labels: NDArray[np.int64]
+    probabilities: FloatArray
+    labels: IntArray
 
-    def features(self, knowledge: Knowledge) -> NDArray[np.float64]:
+    def features(self, knowledge: Knowledge) -> FloatArray:
         """What the attack network is shown, shape (k, m) or (k, m + 1)."""
         if knowledge is Knowledge.OUTPUT:
             return self.probabilities
@@ -106,26 +104,6 @@ class Attacker:
             self._model.predict_proba(answers.features(self.knowledge))[:, 1] for answers in target
         )
         return Scores(np.asarray(inside), np.asarray(outside))
-
-
-def attack(
-    network: AttackNetwork,
-    shadow: tuple[Answers, Answers],
-    target: tuple[Answers, Answers],
-    rng: np.random.Generator,
-) -> Scores:
-    """Train the attack network on the shadow model's answers, and ask it about the target's.
-
-    Args:
-        network: its settings.
-        shadow: as `train_attacker`.
-        target: answers of the target for TR1 (in) and TR2 (out).
-        rng: of the network's start and order.
-
-    Raises:
-        MissingPackageError: scikit-learn is not installed.
-    """
-    return train_attacker(network, shadow, rng).scores(target)
 
 
 def train_attacker(
@@ -153,6 +131,7 @@ def train_attacker(
         ) from error
 
     known = [answers.features(network.knowledge) for answers in shadow]
+    # TE2 was learned from, TE1 was not.
     was_in = np.repeat([1, 0], [len(part) for part in known])
     model = make_pipeline(
         StandardScaler(),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.membership.membership import Scores
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 FEW = (0.001, 0.01)
 """False-positive rates at which the true-positive rate is reported."""
@@ -76,12 +77,12 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
     outside = np.sort(scores.outside)[::-1]
     allowed = int(np.floor(false_positives * outside.size * (1 + 1e-12)))
     threshold = float(outside[allowed])  # those strictly above it are at most `allowed`
-    found = int((scores.inside > threshold).sum())
+    hits = int((scores.inside > threshold).sum())
     total = scores.inside.size
-    low, high = clopper_pearson(found, total, 0.5 * error)
+    low, high = clopper_pearson(hits, total, 0.5 * error)
     return Rate(
         false_positives=false_positives,
-        true_positives=found / total,
+        true_positives=hits / total,
         low=low,
         high=high,
         threshold=threshold,
@@ -90,7 +91,7 @@ def rate_at(scores: Scores, false_positives: float, error: float = 0.05) -> Rate
     )
 
 
-def roc(scores: Scores, rates: ArrayLike) -> NDArray[np.float64]:
+def roc(scores: Scores, rates: ArrayLike) -> FloatArray:
     """True-positive rate at each false-positive rate, joined by straight lines, shape (r,).
 
     A straight line between two thresholds is what an attacker reaches who tosses a coin between
@@ -99,6 +100,7 @@ def roc(scores: Scores, rates: ArrayLike) -> NDArray[np.float64]:
     values = np.concatenate((scores.inside, scores.outside))
     was_in = np.repeat([True, False], [scores.inside.size, scores.outside.size])
     order = np.argsort(-values, kind="stable")
+    # No threshold falls between equal scores: only the last of them is a point of the curve.
     last = np.append(np.flatnonzero(np.diff(values[order])), values.size - 1)
     true = np.cumsum(was_in[order])[last] / scores.inside.size
     false = np.cumsum(~was_in[order])[last] / scores.outside.size

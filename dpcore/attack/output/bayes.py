@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.guarantee import ApproximateLocalPrivacy
 from dpcore.measure.outputs import mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.guarantee import Guarantee
-    from dpcore.measure.counting import FloatArray
     from dpcore.measure.outputs import Outputs
 
 
@@ -58,16 +56,12 @@ class Success:
     @classmethod
     def joined(cls, parts: list[Success]) -> Success:
         """The same pair of words at the ε of all parts, one part after the other."""
-        return cls(
-            low=np.concatenate([part.low for part in parts]),
-            low_error=np.concatenate([part.low_error for part in parts]),
-            high=np.concatenate([part.high for part in parts]),
-            high_error=np.concatenate([part.high_error for part in parts]),
-            exact=all(part.exact for part in parts),
-        )
+        columns = zip(*((p.low, p.low_error, p.high, p.high_error) for p in parts), strict=True)
+        low, low_error, high, high_error = map(np.concatenate, columns)
+        return cls(low, low_error, high, high_error, all(part.exact for part in parts))
 
 
-def success(first: Outputs, second: Outputs, nearer: NDArray[np.bool_]) -> Success:
+def success(first: Outputs, second: Outputs, nearer: BoolArray) -> Success:
     """Success of the best attacker between two words under equal prior.
 
     Args:
@@ -83,6 +77,7 @@ def success(first: Outputs, second: Outputs, nearer: NDArray[np.bool_]) -> Succe
         none = np.zeros_like(value)
         return Success(value, none, value, none, True)
     default = nearer[outputs]
+    # Tried on the directions that it was learnt from, a rule looks better than it is: the high end.
     high, high_error = mean_of(_trial(first, second, _rule(first, second, outputs, None, default)))
     even = np.arange(first.rays) % 2 == 0
     lows, errors = [], []
@@ -95,18 +90,17 @@ def success(first: Outputs, second: Outputs, nearer: NDArray[np.bool_]) -> Succe
     return Success((lows[0] + lows[1]) / 2, (errors[0] + errors[1]) / 2, high, high_error, False)
 
 
-def _table(
-    found: Outputs, outputs: NDArray[np.int64], rays: NDArray[np.bool_] | None
-) -> FloatArray:
+def _table(law: Outputs, outputs: IntArray, rays: BoolArray | None) -> FloatArray:
     """Mass of each of some outputs, summed over some rays: shape (E, number of outputs)."""
-    column, mass = found.columns(outputs), found.mass
-    if found.exact:  # every output stands in one entry
+    column, mass = law.columns(outputs), law.mass
+    if law.exact:  # every output stands in one entry
         table = np.zeros((mass.shape[0], outputs.size))
         table[:, column] = mass
         return table
     if rays is not None:
-        chosen = rays[found.ray]
+        chosen = rays[law.ray]
         column, mass = column[chosen], mass[:, chosen]
+    # One count with weights for all ε: each has its own stretch of slots.
     size = outputs.size
     slot = column + np.arange(mass.shape[0])[:, None] * size
     total: FloatArray = np.bincount(
@@ -116,21 +110,16 @@ def _table(
 
 
 def _rule(
-    first: Outputs,
-    second: Outputs,
-    outputs: NDArray[np.int64],
-    rays: NDArray[np.bool_] | None,
-    default: NDArray[np.bool_],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    first: Outputs, second: Outputs, outputs: IntArray, rays: BoolArray | None, default: BoolArray
+) -> tuple[BoolArray, BoolArray]:
     """Whether an attacker that learnt from some rays says w: for each entry of both, (E, P)."""
     p, q = _table(first, outputs, rays), _table(second, outputs, rays)
+    # Equal masses, mostly 0 and 0, say nothing: then by distance.
     says = (p > q) | ((p == q) & default)
     return says[:, first.columns(outputs)], says[:, second.columns(outputs)]
 
 
-def _trial(
-    first: Outputs, second: Outputs, rule: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-) -> FloatArray:
+def _trial(first: Outputs, second: Outputs, rule: tuple[BoolArray, BoolArray]) -> FloatArray:
     """How often the rule is right along each ray, shape (E, N)."""
     return np.asarray(0.5 * (first.each(rule[0]) + second.each(~rule[1])))
 

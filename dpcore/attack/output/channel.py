@@ -1,131 +1,34 @@
-"""How likely one output is under every word: what a Bayes attacker reads off a mechanism.
+"""The channel of a mechanism: two ways to the likelihoods of its outputs.
 
-Two ways to the same numbers. For a short list of words their laws are computed, exactly, for any
-mechanism that has one. For a whole lexicon one *column* P(y | ·) is computed instead of n laws:
-what it needs of every word, its distance to y and its normaliser, comes from one product with
-the `Spectrum` of the lexicon, which is prepared once.
+For a short list of words their laws are computed, exactly, for any mechanism that has one. For a
+whole lexicon one *column* P(y | ·) is computed instead of n laws: what it needs of every word, its
+distance to y and its normaliser, comes from one product with the `Spectrum` of the lexicon, which
+is prepared once.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import IntArray
+from dpcore.attack.output.columns import ExponentialColumns, PlainColumns, RepairedColumns
+from dpcore.attack.output.gumbel_columns import GumbelColumns
+from dpcore.attack.output.rows import Rows
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
+from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.prior import Prior
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.mechanisms.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Likelihood:
-    """ln P(y | w) of one output y and many words w; read-only arrays.
-
-    Attributes:
-        output: y.
-        epsilon: the privacy parameter.
-        words: w, ascending, shape (m,).
-        logs: ln P(y | w), shape (m,); −∞ where it is 0 or too small for the computation.
-        errors: bound on the absolute error of each entry of `logs`, shape (m,).
-        method: how they were found, for a person.
-    """
-
-    output: int
-    epsilon: float
-    words: IntArray
-    logs: FloatArray
-    errors: FloatArray
-    method: str
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for array in (self.words, self.logs, self.errors):
-            array.setflags(write=False)
-
-    def of(self, word: int) -> float:
-        """ln P(y | w) of one word.
-
-        Raises:
-            ParameterError: the word is not among those of this channel.
-        """
-        place = int(np.searchsorted(self.words, word))
-        if not (place < self.words.size and self.words[place] == word):
-            raise ParameterError(f"word {word} is not among the {self.words.size:,} that are known")
-        return float(self.logs[place])
-
-
-class Seen(ABC):
-    """One output, ready to be looked at for any ε."""
-
-    @abstractmethod
-    def at(self, epsilon: float) -> Likelihood:
-        """How likely it is under every word at ε.
-
-        Raises:
-            EpsilonError: ε is not admissible.
-        """
-
-
-class Channel(ABC):
-    """A mechanism as the attacker sees it: from words to the likelihood of outputs.
-
-    Attributes:
-        mechanism: the mechanism.
-        words: whose likelihoods are known, ascending, shape (m,).
-    """
-
-    mechanism: Mechanism
-    words: IntArray
-
-    @abstractmethod
-    def seen(self, output: int) -> Seen:
-        """Prepare for one output.
-
-        Raises:
-            ParameterError: there is no such word.
-        """
-
-    def seen_all(self, outputs: Sequence[int]) -> list[Seen]:
-        """Prepare for several outputs, faster than one by one where they can share work."""
-        return [self.seen(output) for output in outputs]
-
-    def staying(self, epsilon: float) -> FloatArray:
-        """P(w | w) of every word of the channel, shape (m,).
-
-        Raises:
-            ParameterError: the mechanism would need a law for every word of a whole lexicon.
-        """
-        raise ParameterError(
-            f"{self.mechanism.short} needs a law of its own for each of the {self.words.size:,} "
-            "words: list the words to compare, or take tem or truncated-gumbel-repaired"
-        )
-
-    def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
-        """S of `dpcore.attack.output.overall` from all outputs, its error, and how many they are.
-
-        None where outputs have to be drawn.
-
-        Raises:
-            ParameterError: the prior holds words possible that are not in this channel.
-        """
-        return None
 
 
 def open_channel(
-    mechanism: Mechanism,
-    words: Sequence[int] | IntArray | None = None,
-    progress: Progress = silent,
+    mechanism: Mechanism, words: Sequence[int] | IntArray | None = None, progress: Progress = silent
 ) -> Channel:
     """The channel of a mechanism with a finite exact law.
 
@@ -139,9 +42,6 @@ def open_channel(
     Raises:
         ParameterError: the mechanism has no exact law, or there are too many words.
     """
-    from dpcore.attack.output.columns import columns_of
-    from dpcore.attack.output.rows import Rows
-
     if not mechanism.exact_law:
         raise ParameterError(
             f"{mechanism.short} has no exact law, so no exact posterior: take the "
@@ -164,4 +64,10 @@ def open_channel(
             f"{mechanism.short} cannot be attacked over a whole lexicon of {n:,} words: list the "
             f"possible words (at most {MAX_ATTACK_PRIOR_WORDS})"
         )
-    return columns_of(mechanism, form, progress)
+    if isinstance(form, ColumnForm):
+        return PlainColumns(mechanism, form)
+    if isinstance(form, ExponentialForm):
+        return ExponentialColumns(mechanism, form, progress)
+    if isinstance(form, NearestForm):
+        return RepairedColumns(mechanism, form, progress)
+    return GumbelColumns(mechanism, form, progress)

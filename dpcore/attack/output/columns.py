@@ -9,41 +9,30 @@ The distances to y and those of the nearest words are exact; Z_w and Z_n come fr
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.channel import Channel, FloatArray, Likelihood, Seen
-from dpcore.attack.output.near_words import NearWords
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.likelihood import Channel, Likelihood, Seen
 from dpcore.attack.output.spectrum import Spectrum, spectrum_of
-from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.gumbel.repaired_law import heads
+from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.mechanisms.gumbel.repaired import heads
 from dpcore.mechanisms.hooks import ColumnForm, ExponentialForm, NearestForm
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
     from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.progress import Progress
-    from dpcore.mechanisms.hooks import Form
     from dpcore.mechanisms.mechanism import Mechanism
+
+Near = tuple[IntArray, IntArray, FloatArray]
 
 _KEPT = 8  # η whose normalisers a channel keeps
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances right to 1e-13
-
-
-def columns_of(mechanism: Mechanism, form: Form, progress: Progress) -> Channel:
-    """The channel over a whole lexicon of a mechanism with a law of this form."""
-    from dpcore.attack.output.gumbel_columns import GumbelColumns
-
-    if isinstance(form, ColumnForm):
-        return PlainColumns(mechanism, form)
-    if isinstance(form, ExponentialForm):
-        return ExponentialColumns(mechanism, form, progress)
-    if isinstance(form, NearestForm):
-        return RepairedColumns(mechanism, form, progress)
-    return GumbelColumns(mechanism, form, progress)
 
 
 def log_normalisers(
@@ -55,7 +44,8 @@ def log_normalisers(
         return np.exp(-np.minimum(strength * distance, cap))
 
     sums, errors = spectrum.sums(weight)
-    # Sums are positive whatever the rounding of their terms of both signs says.
+    # A word itself, at distance 0, is the 1. Sums are positive whatever the rounding of their
+    # terms of both signs says.
     total = 1.0 + np.maximum(sums, 0.0)
     logs = np.log(total)
     below = logs - np.log(np.maximum(total - errors, 1.0))  # no normaliser is below 1
@@ -66,33 +56,24 @@ class PlainColumns(Channel):
     """A mechanism that gives its columns itself, over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
-        """Remember the way to a column."""
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output."""
-        return _SeenPlain(self, int(self.mechanism.check_words([output])[0]))
+        return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
 
-
-class _SeenPlain(Seen):
-    def __init__(self, channel: PlainColumns, output: int) -> None:
-        self._channel, self._output = channel, output
-
-    def at(self, epsilon: float) -> Likelihood:
-        """The column that the mechanism gives."""
-        channel = self._channel
-        logs = channel.form.column(self._output, epsilon)
-        errors = channel.form.error * np.maximum(np.abs(logs), 1.0)
-        method = channel.mechanism.law_method
-        return Likelihood(self._output, float(epsilon), channel.words, logs, errors, method)
+    def _column(self, output: int, epsilon: float) -> Likelihood:
+        logs = self.form.column(output, epsilon)
+        errors = self.form.error * np.maximum(np.abs(logs), 1.0)
+        method = self.mechanism.law_method
+        return Likelihood(output, float(epsilon), self.words, logs, errors, method)
 
 
 class ExponentialColumns(Channel):
     """TEM and calibrated TEM over their whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: ExponentialForm, progress: Progress) -> None:
-        """Prepare the spectrum in the mechanism's metric."""
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
@@ -122,74 +103,102 @@ class ExponentialColumns(Channel):
         """Prepare for several outputs."""
         words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
-        found = distances(vectors, vectors[words], self.spectrum.metric)
-        return [_SeenExponential(self, y, d) for y, d in zip(words.tolist(), found, strict=True)]
+        away = distances(vectors, vectors[words], self.spectrum.metric)
+        prepared = zip(words.tolist(), away, strict=True)
+        return [Seen(partial(self._column, output, row)) for output, row in prepared]
 
-
-class _SeenExponential(Seen):
-    def __init__(self, channel: ExponentialColumns, output: int, distance: FloatArray) -> None:
-        self._channel, self._output, self._distances = channel, output, distance
-
-    def at(self, epsilon: float) -> Likelihood:
-        """The closed form."""
-        channel = self._channel
-        strength, cap = channel.form.strength(epsilon), channel.form.cap
-        logs, errors = channel.normalisers(strength)
-        logs = -np.minimum(strength * self._distances, cap) - logs
+    def _column(self, output: int, away: FloatArray, epsilon: float) -> Likelihood:
+        """The closed form, from the distances of the output."""
+        strength = self.form.strength(epsilon)
+        normalisers, errors = self.normalisers(strength)
+        logs = -np.minimum(strength * away, self.form.cap) - normalisers
         return Likelihood(
-            self._output, float(epsilon), channel.words, logs, errors + _ROUNDING, "closed form"
+            output, float(epsilon), self.words, logs, errors + _ROUNDING, "closed form"
         )
 
 
-class RepairedColumns(Channel):
+class NearColumns(Channel):
+    """A mechanism that treats the nearest words of each word by themselves, over its lexicon.
+
+    Args:
+        mechanism: over the lexicon.
+        count: how many nearest words, each word itself included.
+        progress: of the spectrum and of the table of neighbours, where they are not kept yet.
+    """
+
+    def __init__(self, mechanism: Mechanism, count: int, progress: Progress) -> None:
+        self.mechanism = mechanism
+        lexicon = mechanism.lexicon
+        self.words = np.arange(len(lexicon))
+        self.spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
+        self.table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(count, progress)
+
+    def seen(self, output: int) -> Seen:
+        """Prepare for one output: its distance from every word, and who has it near."""
+        word = int(self.mechanism.check_words([output])[0])
+        vectors = self.mechanism.lexicon.vectors
+        away = distances(vectors, vectors[[word]])[0]
+        return Seen(partial(self._column, word, away, self._near(word)))
+
+    @abstractmethod
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
+        """The likelihood, from the distances of the output and what `_near` says of it."""
+
+    def _near(self, output: int) -> Near:
+        """The words that have `output` among their nearest.
+
+        Returns:
+            Words w, shape (m,); the place of the output in the order of distance from w (of equal
+            distances the lowest index first), shape (m,); the distances of the nearest words of
+            w in that order, shape (m, count).
+        """
+        vectors = self.mechanism.lexicon.vectors
+        words = np.flatnonzero((self.table.indices == output).any(axis=1))
+        near = self.table.indices[words].astype(np.int64)
+        # The table has float32 distances; a law needs more.
+        left = np.repeat(words, near.shape[1])
+        far = paired_distances(vectors[left], vectors[near.reshape(-1)]).reshape(near.shape)
+        order = np.lexsort((near, far), axis=-1)
+        places = (np.take_along_axis(near, order, axis=1) == output).argmax(axis=1)
+        return words, places, np.take_along_axis(far, order, axis=1)
+
+
+class RepairedColumns(NearColumns):
     """The repaired truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NearestForm, progress: Progress) -> None:
-        """Prepare the spectrum and the nearest words of every word."""
-        self.mechanism, self.form = mechanism, form
-        lexicon = mechanism.lexicon
-        n = len(lexicon)
-        self.words = np.arange(n)
-        self.spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
-        self.near = NearWords(lexicon, heads(n), progress)
+        n = len(mechanism.lexicon)
+        super().__init__(mechanism, heads(n), progress)
+        self.form = form
         self.weights = candidate_weights(n)[: heads(n)]
         self.whole = whole_vocabulary_weight(n)
-
-    def seen(self, output: int) -> Seen:
-        """Prepare for one output."""
-        return _SeenRepaired(self, int(self.mechanism.check_words([output])[0]))
 
     def staying(self, epsilon: float) -> FloatArray:
         """P(w | w) of every word, shape (n,); of words that coincide, that of the first."""
         strength = self.form.strength(epsilon)
         whole = self.whole * np.exp(-log_normalisers(self.spectrum, strength, math.inf)[0])
-        partial = np.cumsum(np.exp(-strength * self.near.distances), axis=1)
-        return np.asarray((self.weights / partial).sum(axis=1) + whole)
+        # The table's float32 distances, right to 1e-7, are exact enough for a probability here.
+        near = self.table.distances.astype(np.float64)
+        partial_sums = np.cumsum(np.exp(-strength * near), axis=1)
+        return np.asarray((self.weights / partial_sums).sum(axis=1) + whole)
 
-
-class _SeenRepaired(Seen):
-    def __init__(self, channel: RepairedColumns, output: int) -> None:
-        self._channel, self._output = channel, output
-        vectors = channel.mechanism.lexicon.vectors
-        self._distances = distances(vectors, vectors[[output]])[0]
-        self._near = channel.near.of(output)
-
-    def at(self, epsilon: float) -> Likelihood:
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
         """The closed form."""
-        channel = self._channel
-        strength = channel.form.strength(epsilon)
-        normalisers, errors = log_normalisers(channel.spectrum, strength, math.inf)
-        tails = math.log(channel.whole) - normalisers
-        words, places, near = self._near
-        partial = np.cumsum(np.exp(-strength * near), axis=1)
-        few = np.cumsum((channel.weights / partial)[:, ::-1], axis=1)[:, ::-1]
-        own = few[np.arange(words.size), places]
-        tails[words] = np.logaddexp(tails[words], np.log(own))
+        strength = self.form.strength(epsilon)
+        normalisers, errors = log_normalisers(self.spectrum, strength, math.inf)
+        tails = math.log(self.whole) - normalisers
+        words, places, gaps = near
+        partial_sums = np.cumsum(np.exp(-strength * gaps), axis=1)
+        # The i-th nearest word takes part wherever there are at least i candidates: sums over
+        # π_k/Z_k from the end.
+        few = np.cumsum((self.weights / partial_sums)[:, ::-1], axis=1)[:, ::-1]
+        with_few = few[np.arange(words.size), places]
+        tails[words] = np.logaddexp(tails[words], np.log(with_few))
         return Likelihood(
-            self._output,
+            output,
             float(epsilon),
-            channel.words,
-            tails - strength * self._distances,
+            self.words,
+            tails - strength * away,
             errors + _ROUNDING,
             "closed form",
         )

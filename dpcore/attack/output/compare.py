@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.bayes import Success, bound, success
 from dpcore.measure.deniability import Deniability, finite
 from dpcore.measure.outputs import Outputs, outputs_of
 from dpcore.measure.pair import Pair, deniability, output_distance
 
 if TYPE_CHECKING:
-    from dpcore.measure.counting import FloatArray
     from dpcore.mechanisms.additive.shared import SharedDirections
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -54,11 +54,11 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row a word and ε; errors are standard errors, 0 where exact."""
-        found = []
+        rows = []
         names = self.pair.names
-        for i, own in enumerate(self.deniability.rows()):
+        for i, measured in enumerate(self.deniability.rows()):
             w, e = divmod(i, self.epsilons.size)
-            row = {name: own[name] for name in _DENIABILITY}
+            row = {name: measured[name] for name in _DENIABILITY}
             row |= {
                 "other": names[1 - w],
                 "output_distance": float(self.distance[w, e]),
@@ -81,25 +81,14 @@ class Comparison:
                     f"{label}_high_error": float(each.high_error[e]),
                     f"{label}_bound": finite(limit),
                 }
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
 
 _DENIABILITY = (
-    "mechanism",
-    "epsilon",
-    "word",
-    "nw",
-    "nw_low",
-    "nw_high",
-    "standard_error",
-    "sw",
-    "sw_standard_error",
-    "effective",
-    "effective_standard_error",
-    "method",
-    "runs",
-)
+    "mechanism epsilon word nw nw_low nw_high standard_error sw sw_standard_error effective "
+    "effective_standard_error method runs"
+).split()
 
 
 def compare(
@@ -126,6 +115,7 @@ def compare(
     """
     values = mechanism.check_epsilons(epsilons)
     size = len(pair.lexicon)
+    # An exact law has n entries at every ε; estimated ones keep the few outputs that occurred.
     step = max(1, _ENTRIES // size) if mechanism.exact_law else values.size
     (a, b), (near_a, near_b) = pair.words, pair.nearest
     far: list[tuple[FloatArray, FloatArray]] = []
@@ -133,16 +123,16 @@ def compare(
     detail = ""
     for start in range(0, values.size, step):
         part = values[start : start + step]
-        found: dict[int, Outputs] = {
+        outputs: dict[int, Outputs] = {
             word: outputs_of(mechanism, word, part, ranking, shared)
             for word, ranking in pair.rankings.items()
         }
-        each = [output_distance(pair, found[word]) for word in pair.words]
+        each = [output_distance(pair, outputs[word]) for word in pair.words]
         far.append((np.stack([e[0] for e in each]), np.stack([e[1] for e in each])))
-        for place, (one, two) in enumerate(((a, b), (a, near_a), (b, near_b))):
-            nearer = pair.distances(one) < pair.distances(two)
-            attacks[place].append(success(found[one], found[two], nearer))
-        detail = found[a].detail
+        for place, (first, second) in enumerate(((a, b), (a, near_a), (b, near_b))):
+            nearer = pair.distances(first) < pair.distances(second)
+            attacks[place].append(success(outputs[first], outputs[second], nearer))
+        detail = outputs[a].detail
     between, *beside = (Success.joined(parts) for parts in attacks)
     promises = [mechanism.guarantee(float(epsilon)) for epsilon in values]
     return Comparison(

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.channel import Channel, FloatArray, Likelihood, Seen
-from dpcore.attack.output.near_words import NearWords
-from dpcore.attack.output.spectrum import spectrum_of
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.arrays import FloatArray
+from dpcore.attack.output.columns import Near, NearColumns
+from dpcore.attack.output.likelihood import Likelihood
+from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.gumbel.log_law import log_few_candidates
 from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
@@ -41,25 +41,16 @@ _FEW_ERROR = 1e-5  # of a logarithm by quadrature, as the tests find it
 _ZERO = np.zeros(1)
 
 
-class GumbelColumns(Channel):
+class GumbelColumns(NearColumns):
     """The truncated Gumbel mechanism over its whole lexicon."""
 
     def __init__(self, mechanism: Mechanism, form: NoisyNearestForm, progress: Progress) -> None:
-        """Prepare the spectrum and the nearest words of every word."""
-        self.mechanism, self.form = mechanism, form
         lexicon = mechanism.lexicon
-        n = len(lexicon)
-        self.words = np.arange(n)
-        self.spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, progress)
-        self.weights = candidate_weights(n)
-        self.near = NearWords(lexicon, self.weights.size, progress)
-        self.log_whole = math.log(whole_vocabulary_weight(n))
+        self.form, self.weights = form, candidate_weights(len(lexicon))
+        super().__init__(mechanism, self.weights.size, progress)
+        self.log_whole = math.log(whole_vocabulary_weight(len(lexicon)))
         self.bound = lexicon.with_metric(Metric.EUCLIDEAN).extent.diameter
         self._last: tuple[float, FloatArray, FloatArray] | None = None
-
-    def seen(self, output: int) -> Seen:
-        """Prepare for one output."""
-        return _SeenGumbel(self, int(self.mechanism.check_words([output])[0]))
 
     def nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
         """Places t and weights of the integrals with K = n; those of the last b are kept."""
@@ -69,6 +60,7 @@ class GumbelColumns(Channel):
         return last[1:]
 
     def _nodes(self, b: float) -> tuple[FloatArray, FloatArray]:
+        # Far left no S differs from 1 and nothing is lost; far right the product is below e^−45.
         low = max(-self.bound, -b * math.log(_TAIL))
         high = min(self.bound, low + self.bound + _DEPTH * b)
         for _ in range(2):  # first roughly, then again between the points that were found
@@ -84,9 +76,10 @@ class GumbelColumns(Channel):
     def _products(self, b: float, t: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """ln Π_j S(t − d_j) over all words j: some words w, and theirs of shape (words, T)."""
         points = self._log_survival(self.spectrum.points, t, b)
-        own = self._log_survival(_ZERO, t, b)
-        for rows, found in self.spectrum.blocks(points):
-            yield rows, np.minimum(found, 0.0) + own
+        itself = self._log_survival(_ZERO, t, b)
+        for rows, sums in self.spectrum.blocks(points):
+            # No sum of ln S is above 0; the rounded moments may say so.
+            yield rows, np.minimum(sums, 0.0) + itself
 
     def _log_survival(self, distance: FloatArray, t: FloatArray, b: float) -> FloatArray:
         """ln S(t − d), shape (distances, T)."""
@@ -96,7 +89,7 @@ class GumbelColumns(Channel):
         """ln P(y | w, K = n) of an output at these distances from all words, with errors, (n,)."""
         t, weights = self.nodes(b)
         doubt = self.spectrum.errors(lambda d: self._log_survival(d, t, b))
-        found, errors = np.empty(distance.size), np.empty(distance.size)
+        logs, errors = np.empty(distance.size), np.empty(distance.size)
         peak = math.exp(float(log_survival_and_density(t, b, self.bound)[1].max()))
         for part, product in self._products(b, t):
             survival, density = log_survival_and_density(t - distance[part, None], b, self.bound)
@@ -108,11 +101,13 @@ class GumbelColumns(Channel):
             terms = np.exp(product, out=product) * weights
             with np.errstate(divide="ignore", invalid="ignore"):
                 total = terms.sum(axis=1)
-                found[part] = np.log(total) + top
+                logs[part] = np.log(total) + top
                 change = np.minimum(doubt[part], _DEPTH)
+                # The most that the integral can be: every product off by its bound, and the panel
+                # with the jump lost as a whole.
                 upper = (terms * np.exp(change)).sum(axis=1) + peak * np.exp(lost - top)
                 errors[part] = np.log(upper / total)
-        return found, np.nan_to_num(errors, nan=_DEPTH)
+        return logs, np.nan_to_num(errors, nan=_DEPTH)
 
     def _lost(
         self, distance: FloatArray, t: FloatArray, weights: FloatArray, product: FloatArray
@@ -126,30 +121,19 @@ class GumbelColumns(Channel):
         start = float(t[:nodes].mean()) - 0.5 * width
         panel = np.floor((distance - self.bound - start) / width).astype(np.int64)
         first = np.clip(panel, 0, _PANELS - 1) * nodes
-        found = product[np.arange(distance.size), first] + math.log(width)
-        return np.where((panel >= 0) & (panel < _PANELS), found, -math.inf)
+        most = product[np.arange(distance.size), first] + math.log(width)
+        return np.where((panel >= 0) & (panel < _PANELS), most, -math.inf)
 
-
-class _SeenGumbel(Seen):
-    def __init__(self, channel: GumbelColumns, output: int) -> None:
-        self._channel, self._output = channel, output
-        vectors = channel.mechanism.lexicon.vectors
-        self._distances = distances(vectors, vectors[[output]])[0]
-        self._near = channel.near.of(output)
-
-    def at(self, epsilon: float) -> Likelihood:
+    def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:
         """By quadrature."""
-        channel = self._channel
-        b = channel.form.noise_scale(epsilon)
-        whole, errors = channel.whole(self._distances, b)
-        logs = channel.log_whole + whole
-        for word, place, near in zip(*self._near, strict=True):
-            few = log_few_candidates(near, channel.weights, b, channel.bound)[place]
+        b = self.form.noise_scale(epsilon)
+        whole, errors = self.whole(away, b)
+        logs = self.log_whole + whole
+        for word, place, gaps in zip(*near, strict=True):
+            few = log_few_candidates(gaps, self.weights, b, self.bound)[place]
             both = np.logaddexp(logs[word], few)
             # Only the part with all candidates is in doubt.
             errors[word] = np.log1p(np.exp(logs[word] - both) * np.expm1(errors[word]))
             logs[word] = both
         errors += _FEW_ERROR + np.log1p(_LEFT_OUT * np.exp(-np.maximum(logs, -700.0)))
-        return Likelihood(
-            self._output, float(epsilon), channel.words, logs, errors, "quadrature"
-        )  # fmt: skip
+        return Likelihood(output, float(epsilon), self.words, logs, errors, "quadrature")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcore.measure.counting import FloatArray, IntArray
 
 _TOLERANCE = 1e-6
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.progress import Progress, silent
@@ -28,14 +29,10 @@ from dpcore.mechanisms.law import Effort
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.attack.output.prior import Prior
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _DIRECTIONS = 200
 
@@ -121,11 +118,11 @@ def nearest_success(
         zip(tried.tolist(), rank(lexicon.vectors, lexicon.vectors[tried]), strict=True)
     ):
         if mechanism.exact_law or listed:
-            found = outputs_of(mechanism, word, values, ranking, shared)
-            guess = _guesses(lexicon, found.output, tried) if listed else found.output
-            hits = found.each(guess == word).T
-            blocks = np.ones(found.rays)
-            detail = found.detail
+            outputs = outputs_of(mechanism, word, values, ranking, shared)
+            guess = _guesses(lexicon, outputs.output, tried) if listed else outputs.output
+            hits = outputs.each(guess == word).T
+            blocks = np.ones(outputs.rays)
+            detail = outputs.detail
         else:
             hits, blocks = output_blocks(mechanism, word, word, values, ranking, shared)
             detail = f"{len(blocks):,} directions or draws, and others towards each word"
@@ -143,6 +140,8 @@ def nearest_success(
         noise, unseen = counted.tally()
         error, (low, high) = noise.error, noise.interval(unseen)
     if not listed:
+        # Of the mean of `words` independent words. Noise and drawing are independent of each
+        # other, so their squares add up.
         spread = np.sqrt((weights @ np.square(right - mean)) / max(words - 1, 1))
         error = np.hypot(error, spread)
         low = np.maximum(mean - np.hypot(mean - low, STANDARD_ERRORS * spread), 0.0)

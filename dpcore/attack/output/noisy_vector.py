@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.noise.radial import Radial
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.mechanisms.mechanism import Mechanism
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.int64]
 
 _BLOCK = 64  # noisy vectors that are compared with every word at a time
 _SLACK = 1e-5  # float32 words: this much of the cut is added to it, so that no true word is lost
@@ -55,15 +52,16 @@ def likeliest_words(mechanism: Mechanism, noisy: FloatArray, epsilon: float) -> 
     metric: Literal["cityblock", "euclidean"] = "cityblock" if noise.independent else "euclidean"
     cut = noise.cut
     words = noise.origins.astype(np.float64)
-    found = np.empty(len(noisy), dtype=np.int64)
+    likeliest = np.empty(len(noisy), dtype=np.int64)
     for start in range(0, len(noisy), _BLOCK):
         some = noisy[start : start + _BLOCK]
         distances = cdist(some, words, metric)
         if cut < math.inf:
             inside = cdist(some, words, "chebyshev") <= cut * (1 + _SLACK)
+            # Where rounding leaves no word inside the support, none is excluded.
             distances[~inside & inside.any(axis=1, keepdims=True)] = math.inf
-        found[start : start + _BLOCK] = distances.argmin(axis=1)
-    return found
+        likeliest[start : start + _BLOCK] = distances.argmin(axis=1)
+    return likeliest
 
 
 def information(mechanism: Mechanism, epsilon: float) -> float:

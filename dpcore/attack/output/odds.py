@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.posterior import promised_loss, promised_losses
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, paired_distances
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import FloatArray, Likelihood
+    from dpcore.attack.output.likelihood import Likelihood
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
 

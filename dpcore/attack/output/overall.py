@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.output.posterior import posterior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -25,7 +26,7 @@ from dpcore.limits import MAX_ATTACK_OUTPUTS
 from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.attack.output.prior import Prior
 
 CONFIDENCE = 0.95
@@ -87,6 +88,7 @@ def overall_success(
         )
     rng = generator(seed, "attack", mechanism.key)
     drawn = mechanism.sample(rng, prior.draw(rng, outputs), value)
+    # A distinct output has one posterior, however often it came out.
     distinct, counts = np.unique(drawn, return_counts=True)
     each = np.empty(distinct.size)
     for i, output in enumerate(distinct.tolist()):
@@ -105,6 +107,7 @@ def bernstein(values: FloatArray, confidence: float = CONFIDENCE) -> tuple[float
     with half of 1 − confidence on either side.
     """
     n = values.size
+    # ln(2/δ) of the theorem with δ = (1 − confidence)/2.
     log_term = math.log(4.0 / (1.0 - confidence))
     spread = math.sqrt(2.0 * float(values.var(ddof=1)) * log_term / n)
     return float(values.mean()), spread + 7.0 * log_term / (3.0 * (n - 1))

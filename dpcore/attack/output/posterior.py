@@ -18,19 +18,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy
 from dpcore.lexicon.metric import Metric, distances, paired_distances
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Likelihood
+    from dpcore.attack.output.likelihood import Likelihood
     from dpcore.attack.output.prior import Prior
     from dpcore.guarantee import Guarantee
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
 
 _SHOWN = 1e-3
 
@@ -97,6 +96,7 @@ class Posterior:
             others = float(np.delete(self.probability, word).sum())
         change = math.nan
         if 0 < before < 1:
+            # ln of the odds after, less ln of the odds before.
             change = _log(after) - _log(others) - math.log(before) + math.log1p(-before)
         return Candidate(word, before, after, change)
 
@@ -106,21 +106,24 @@ class Posterior:
         count = min(count, int(np.count_nonzero(p)))
         if count < 1:
             return []
+        # All that tie with the last one are sorted too, so that ties are broken by the index.
         limit = np.partition(p, p.size - count)[p.size - count]
-        found = np.flatnonzero(p >= limit)
-        found = found[np.lexsort((found, -p[found]))][:count]
-        return [self.candidate(int(word)) for word in found]
+        likeliest = np.flatnonzero(p >= limit)
+        likeliest = likeliest[np.lexsort((likeliest, -p[likeliest]))][:count]
+        return [self.candidate(int(word)) for word in likeliest]
 
     def rows(self, lexicon: Lexicon, count: int) -> list[dict[str, Any]]:
         """`top` as plain rows; the factor of the odds is None where it is not finite."""
         return [
             {
-                "word": lexicon.words[one.word],
-                "prior": one.prior,
-                "posterior": one.posterior,
-                "log_odds_factor": one.odds_factor if math.isfinite(one.odds_factor) else None,
+                "word": lexicon.words[candidate.word],
+                "prior": candidate.prior,
+                "posterior": candidate.posterior,
+                "log_odds_factor": candidate.odds_factor
+                if math.isfinite(candidate.odds_factor)
+                else None,
             }
-            for one in self.top(count)
+            for candidate in self.top(count)
         ]
 
 
@@ -147,6 +150,7 @@ def posterior(likelihood: Likelihood, prior: Prior) -> Posterior:
             "no word that the prior holds possible can become this output (its probability is 0, "
             "or too small to compute): choose another output, a smaller epsilon or another prior"
         )
+    # Over the largest, so that one weight is 1 and the sum cannot underflow to 0.
     weights = np.exp(logs - top)
     total = float(weights.sum())
     weights /= total
@@ -189,9 +193,9 @@ def promised_losses(
 def promised_loss(lexicon: Lexicon, guarantee: Guarantee, first: int, second: int) -> float:
     """The loss that a guarantee allows between two words."""
     vectors = lexicon.vectors
-    metric, own = _metric(guarantee)
+    metric, times_epsilon = _metric(guarantee)
     far = float(paired_distances(vectors[[first]], vectors[[second]], metric)[0])
-    return float(guarantee.epsilon * far if own else guarantee.euclidean_loss(far))
+    return float(guarantee.epsilon * far if times_epsilon else guarantee.euclidean_loss(far))
 
 
 def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
@@ -202,11 +206,7 @@ def _metric(guarantee: Guarantee) -> tuple[Metric, bool]:
 
 
 def posterior_bound(
-    lexicon: Lexicon,
-    guarantee: Guarantee,
-    prior: Prior,
-    word: int,
-    far: FloatArray | None = None,
+    lexicon: Lexicon, guarantee: Guarantee, prior: Prior, word: int, far: FloatArray | None = None
 ) -> float:
     """The largest posterior of a word that the guarantee allows, whatever comes out.
 
@@ -216,6 +216,7 @@ def posterior_bound(
     before = float(prior.probability[word])
     if isinstance(guarantee, ApproximateLocalPrivacy) or not before > 0:
         return 1.0 if before > 0 else 0.0
+    # P(y | v) ≥ e^{−L(w, v)}·P(y | w) under every v makes the evidence as small as it can be.
     allowed = np.exp(-promised_losses(lexicon, guarantee, word, far))
     return min(1.0, before / float(prior.probability @ allowed))
 

@@ -9,16 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 
 if TYPE_CHECKING:
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 TYPED_TOLERANCE = 1e-6
 """By how much each typed probability may be rounded: six decimals, as in 0.333333."""
@@ -66,6 +64,7 @@ class Prior:
 
     def draw(self, rng: np.random.Generator, count: int) -> IntArray:
         """Independent words with this law, shape (count,)."""
+        # Over the possible words alone: no rounding of a sum can draw one of probability 0.
         steps = np.cumsum(self.probability[self.support])
         places = np.searchsorted(steps, rng.random(count) * steps[-1], side="right")
         return np.asarray(self.support[np.minimum(places, steps.size - 1)])
@@ -142,7 +141,7 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
     parts = [part.strip() for part in plain.replace("\n", ",").split(",") if part.strip()]
     if parts and not any("=" in part for part in parts) and len(parts) > 1:
         return uniform_over(lexicon, parts)
-    found: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for number, part in enumerate(parts, start=1):
         word, equals, value = (piece.strip() for piece in part.rpartition("="))
         try:
@@ -154,10 +153,10 @@ def parse_prior(lexicon: Lexicon, text: str) -> Prior:
                 f"part {number} of the prior is not of the form word=probability; write "
                 "uniform, frequency, or a list such as monday=0.5, garage=0.5"
             )
-        if word in found:
+        if word in probabilities:
             raise ParameterError(f"part {number} of the prior names a word a second time")
-        found[word] = probability
-    return typed(lexicon, found)
+        probabilities[word] = probability
+    return typed(lexicon, probabilities)
 
 
 def _share(text: str) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.attack.output.channel import Channel, FloatArray, IntArray, Likelihood, Seen
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.output.likelihood import Channel, Likelihood, Seen
 from dpcore.errors import ParameterError
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
@@ -20,16 +22,15 @@ class Rows(Channel):
     """Laws of at most `limits.MAX_ATTACK_PRIOR_WORDS` words; those at the last ε are kept."""
 
     def __init__(self, mechanism: Mechanism, words: IntArray) -> None:
-        """Sort the lexicon by the distance from each word."""
-        found = np.unique(words)
-        if not 1 <= found.size <= MAX_ATTACK_PRIOR_WORDS:
+        distinct = np.unique(words)
+        if not 1 <= distinct.size <= MAX_ATTACK_PRIOR_WORDS:
             raise ParameterError(
                 f"a list of possible words holds 1 to {MAX_ATTACK_PRIOR_WORDS} words, got "
-                f"{found.size:,}"
+                f"{distinct.size:,}"
             )
-        self.mechanism, self.words = mechanism, found
+        self.mechanism, self.words = mechanism, distinct
         vectors = mechanism.lexicon.vectors
-        self._rankings = rank(vectors, vectors[found])
+        self._rankings = rank(vectors, vectors[distinct])
         self._last: tuple[float, FloatArray, FloatArray, str] | None = None
 
     def laws(self, epsilon: float) -> tuple[FloatArray, FloatArray, str]:
@@ -64,21 +65,16 @@ class Rows(Channel):
 
     def seen(self, output: int) -> Seen:
         """Prepare for one output."""
-        return _SeenInRows(self, int(self.mechanism.check_words([output])[0]))
+        return Seen(partial(self._column, int(self.mechanism.check_words([output])[0])))
 
-
-class _SeenInRows(Seen):
-    def __init__(self, rows: Rows, output: int) -> None:
-        self._rows, self._output = rows, output
-
-    def at(self, epsilon: float) -> Likelihood:
+    def _column(self, output: int, epsilon: float) -> Likelihood:
         """A column of the laws."""
-        logs, errors, method = self._rows.laws(epsilon)
+        logs, errors, method = self.laws(epsilon)
         return Likelihood(
-            self._output,
+            output,
             float(epsilon),
-            self._rows.words,
-            logs[:, self._output].copy(),
-            errors[:, self._output].copy(),
+            self.words,
+            logs[:, output].copy(),
+            errors[:, output].copy(),
             method,
         )

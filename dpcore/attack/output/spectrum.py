@@ -19,22 +19,25 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.attack.output.distance_moments import BINS, ORDER, STEPS, bin_width, rounded_moments
+from dpcore.arrays import FloatArray
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.cache import Kept, keep, recall, replacing
 from dpcore.lexicon.damage import ARRAYS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.all_pairs import AllPairs, Tile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcore.lexicon.lexicon import Lexicon
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+Moments = NDArray[np.int32]
 
 BUNDLE = "spectrum.npz"
+BINS = 40
+ORDER = 4  # moments of a bin
+STEPS = 64  # moments are whole multiples of 1/64, so that a small file holds them
 
 _PROBES = 48  # places of a bin where the error of the polynomial is looked at
 _CAUTION = 2.0  # the largest error is at most so many times the largest one seen
@@ -56,7 +59,7 @@ class Spectrum:
 
     metric: Metric
     points: FloatArray
-    moments: IntArray
+    moments: Moments
     width: float
 
     @property
@@ -74,7 +77,7 @@ class Spectrum:
             Two arrays of shape (n, …).
         """
         blocks = self.blocks(function(self.points))
-        return np.concatenate([found for _, found in blocks]), self.errors(function)
+        return np.concatenate([part for _, part in blocks]), self.errors(function)
 
     def blocks(self, values: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """The sums alone, of some thousand words at a time.
@@ -93,25 +96,28 @@ class Spectrum:
         """The bound alone: of the polynomials, of the rounded moments, and of float64."""
         x = np.linspace(-1.0, 1.0, _PROBES)
         middles = (np.arange(BINS) + 0.5) * self.width
+        # Between the points a polynomial is off by its own error, which a grid of probes sees but
+        # for a factor; at all of them it is off by rounding.
         true = function((middles[:, None] + 0.5 * self.width * x).reshape(-1))
         true = true.reshape(BINS, _PROBES, *true.shape[1:])
         values = function(self.points)
         seen = np.einsum("mx,bm...->bx...", _lagrange(x), _by_bin(values))
         each = _CAUTION * np.abs(seen - true).max(axis=1) + _ROUNDING * np.abs(true).max(axis=1)
+        # Moments are off by half a step, but for the first one: a count of words is a whole number.
         slopes = np.abs(_slopes(values)[:, 1:]).sum(axis=1)
-        found = [
+        bounds = [
             (counts @ each + (counts > 0).astype(np.float64) @ slopes * 0.5) / STEPS
             for _, counts in self._floats(ORDER)
         ]
-        return np.concatenate(found)
+        return np.concatenate(bounds)
 
     def _floats(self, every: int) -> Iterator[tuple[slice, FloatArray]]:
         """Every so many columns of the moments, of some words at a time, in one place of memory."""
         columns = self.moments[:, ::every]
-        held = np.empty((_BLOCK, columns.shape[1]))
+        memory = np.empty((_BLOCK, columns.shape[1]))
         for start in range(0, len(columns), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(columns)))
-            part = held[: rows.stop - start]
+            part = memory[: rows.stop - start]
             part[:] = columns[rows]
             yield rows, part
 
@@ -128,10 +134,10 @@ def spectrum_of(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -
         The same object as long as anybody holds it: it is large, and several mechanisms need it.
     """
     key = (lexicon.fingerprint, str(metric))
-    found = _shared.get(key)
-    if found is None:
-        found = _shared[key] = _read(lexicon, metric, progress)
-    return found
+    spectrum = _shared.get(key)
+    if spectrum is None:
+        spectrum = _shared[key] = _read(lexicon, metric, progress)
+    return spectrum
 
 
 _shared: WeakValueDictionary[tuple[str, str], Spectrum] = WeakValueDictionary()
@@ -162,23 +168,23 @@ def write_bundle(lexicon: Lexicon, path: Path, progress: Progress = silent) -> N
         )
 
 
-def _bundled(lexicon: Lexicon, metric: Metric) -> IntArray | None:
+def _bundled(lexicon: Lexicon, metric: Metric) -> Moments | None:
     """The moments that come with the laboratory, if they are of this lexicon."""
     if metric is not Metric.EUCLIDEAN:
         return None
     try:
         path = bundled_folder() / BUNDLE
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            own = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-            if str(held["fingerprint"]) != own:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
+            if str(arrays["fingerprint"]) != fingerprint:
                 return None
-            planes = np.ascontiguousarray(held["planes"].transpose(1, 2, 3, 0))
+            planes = np.ascontiguousarray(arrays["planes"].transpose(1, 2, 3, 0))
     except (OSError, *ARRAYS):
         return None
     return np.asarray(planes.view("<i4")[..., 0].transpose(2, 0, 1))
 
 
-def _from_moments(metric: Metric, moments: IntArray, width: float) -> Spectrum:
+def _from_moments(metric: Metric, moments: Moments, width: float) -> Spectrum:
     """The spectrum with the Chebyshev–Lobatto points of every bin."""
     places = (np.arange(BINS)[:, None] + 0.5 + 0.5 * np.cos(_ANGLES)) * width
     flat = np.ascontiguousarray(moments.reshape(len(moments), -1))
@@ -211,3 +217,51 @@ def _lagrange(x: FloatArray) -> FloatArray:
     """ℓ_m(x) of every point of a bin, shape (order, x)."""
     values = np.cos(np.multiply.outer(np.arange(ORDER), np.arccos(np.clip(x, -1.0, 1.0))))
     return np.asarray(_to_weights().T @ values)
+
+
+def bin_width(lexicon: Lexicon, metric: Metric) -> float:
+    """Such that the diameter, or a bound of it, lies inside the last bin."""
+    return lexicon.with_metric(metric).extent.diameter * (1.0 + 1e-9) / BINS
+
+
+def rounded_moments(lexicon: Lexicon, metric: Metric, progress: Progress = silent) -> Moments:
+    """64·Σ_y T_k(x_y) of the words of each bin, rounded, int32, shape (n, bins, order)."""
+    moments = _moments(lexicon, metric, bin_width(lexicon, metric), progress)
+    return np.asarray(np.round(STEPS * moments).astype(np.int32))
+
+
+def _moments(lexicon: Lexicon, metric: Metric, width: float, progress: Progress) -> FloatArray:
+    """Σ_y T_k(x_y) of the words of each bin, x from −1 to 1 in it: shape (n, bins, order)."""
+    moments = np.zeros((len(lexicon), BINS, ORDER))
+    pairs = AllPairs(lexicon.vectors, metric)
+    for done, tile in enumerate(pairs, start=1):
+        _enter(tile, width, moments)
+        progress("distances", done, pairs.count)
+    return moments
+
+
+def _enter(tile: Tile, width: float, moments: FloatArray) -> None:
+    """Add the pairs of a tile to the moments of its rows and of its columns."""
+    place = tile.distances / width
+    cell = place.astype(np.int64)
+    np.minimum(cell, BINS - 1, out=cell)
+    x = 2.0 * (place - cell) - 1.0
+    height, breadth = cell.shape
+    # A pair counts for both of its words; on the diagonal the tile holds each pair twice already.
+    ways = [(tile.rows, cell + BINS * np.arange(height)[:, None], height)]
+    if not tile.diagonal:
+        ways.append((tile.columns, cell + BINS * np.arange(breadth), breadth))
+    slots = [(rows, slot.reshape(-1), size) for rows, slot, size in ways]
+    previous, current = np.ones_like(x), x
+    if tile.diagonal:  # a word is not one of the others
+        np.fill_diagonal(previous, 0.0)
+        np.fill_diagonal(current, 0.0)
+    # T₀ = 1, T₁ = x, T_{k+1} = 2x·T_k − T_{k−1}; every k is one count with weights.
+    for k in range(ORDER):
+        values = previous.reshape(-1)
+        for rows, slot, size in slots:
+            sums = np.bincount(slot, values, minlength=size * BINS)
+            moments[rows, :, k] += sums.reshape(size, BINS)
+        previous, current = current, 2.0 * x * current - previous
+        if tile.diagonal:
+            np.fill_diagonal(current, 0.0)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.posterior import posterior
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -24,7 +25,7 @@ from dpcore.limits import MAX_ATTACK_SHOWN
 from dpcore.measure.density.density import NEIGHBOURS, vocabulary_density
 
 if TYPE_CHECKING:
-    from dpcore.attack.output.channel import Channel, FloatArray, IntArray
+    from dpcore.attack.output.likelihood import Channel
     from dpcore.attack.output.prior import Prior
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -75,15 +76,15 @@ class Exposure:
         return [
             {
                 "group": group,
-                "word": names[one.word],
-                "stays": one.stays,
-                "prior": one.prior,
-                "believed": one.believed,
-                "nearest_distance": one.nearest,
-                "lonelier_than": one.lonelier,
+                "word": names[entry.word],
+                "stays": entry.stays,
+                "prior": entry.prior,
+                "believed": entry.believed,
+                "nearest_distance": entry.nearest,
+                "lonelier_than": entry.lonelier,
             }
             for group, words in (("worst", self.worst), ("best", self.best))
-            for one in words
+            for entry in words
         ]
 
 
@@ -113,22 +114,23 @@ def exposure(
     count = min(count, order.size)
     chosen = [*order[:count].tolist(), *order[::-1][:count].tolist()]
     ranked = np.sort(gaps)
-    found = []
+    exposed = []
     for done, i in enumerate(chosen, start=1):
         word = int(channel.words[i])
         after = posterior(channel.seen(word).at(epsilon), prior)
-        found.append(
+        exposed.append(
             Exposed(
                 word=word,
                 stays=float(stays[i]),
                 prior=float(prior.probability[word]),
                 believed=float(after.probability[word]),
                 nearest=float(gaps[i]),
+                # From the left: words that are equally lonely are not nearer.
                 lonelier=float(np.searchsorted(ranked, gaps[i])) / ranked.size,
             )
         )
         progress("words", done, len(chosen))
-    worst, best = tuple(found[:count]), tuple(found[count:])
+    worst, best = tuple(exposed[:count]), tuple(exposed[count:])
     return Exposure(worst, best, stays, channel.words, _spearman(stays, gaps))
 
 

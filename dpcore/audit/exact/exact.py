@@ -155,6 +155,7 @@ def audit_laws(
         raise ParameterError(f"distances must have shape ({m}, {m}), got {distances.shape}")
     worst, best = None, 0.0
     beyond: list[tuple[FloatArray, IntArray, IntArray]] = []
+    # Row blocks against themselves and all later rows: the upper triangle, and little memory.
     step = max(1, min(m, _BLOCK_ENTRIES // m))
     for start in range(0, m, step):
         stop = min(start + step, m)
@@ -162,12 +163,13 @@ def audit_laws(
         apart = np.ones_like(loss) if distances is None else distances[start:stop, start:]
         # Each pair once: only words after the row's own.
         later = np.arange(m - start) > np.arange(stop - start)[:, None]
+        # Two words at distance 0 need one law: a loss between them divided by 0 is ∞, rightly.
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(later & (loss > 0), loss / apart, 0.0)
-        at, most = largest(ratio, "a privacy loss")
+        place, most = largest(ratio, "a privacy loss")
         if most > best:
             best = most
-            i, j = divmod(at, m - start)
+            i, j = divmod(place, m - start)
             worst = _triple(rows, start + i, start + j, float(apart[i, j]))
         beyond = _furthest(beyond, loss - epsilon * apart, ratio > epsilon * (1 + _ROUNDING), start)
         progress("losses", stop, m)
@@ -216,6 +218,7 @@ def _furthest(
     left, right = np.nonzero(chosen)
     if not left.size:
         return kept
+    # A δ takes a pass over two laws; where pairs beyond ε·d are many, the furthest ones have it.
     parts = [*kept, (excess[left, right], left + start, right + start)]
     values, left, right = (np.concatenate([part[i] for part in parts]) for i in range(3))
     if values.size > MAX_AUDIT_DELTA_PAIRS:
@@ -247,10 +250,10 @@ def _largest_delta(
     for start in range(0, left.size, step):
         i, j = left[start : start + step], right[start : start + step]
         exponent = epsilon * (np.ones(i.size) if distances is None else distances[i, j])
-        for w, other in ((i, j), (j, i)):
-            found = hockey_stick(rows[w], rows[other], exponent)
-            at, most = largest(found, "a δ")
+        for w, other in ((i, j), (j, i)):  # δ is that of an ordered pair
+            deltas = hockey_stick(rows[w], rows[other], exponent)
+            place, most = largest(deltas, "a δ")
             if most > best:
-                best, pair = most, (int(w[at]), int(other[at]))
+                best, pair = most, (int(w[place]), int(other[place]))
         progress("delta", min(start + step, left.size), left.size)
     return best, pair

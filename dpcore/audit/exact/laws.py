@@ -37,7 +37,7 @@ class LawAudit:
     """An exact audit of a mechanism, and over what.
 
     Attributes:
-        found: the losses.
+        losses: of its pairs of words.
         words: how many private words were compared.
         vocabulary: n, the outputs.
         complete: whether all pairs of the vocabulary were compared; else ε_eff is a lower bound.
@@ -46,7 +46,7 @@ class LawAudit:
             Euclidean distances a bound, for a quadrature an estimate (`Mechanism.log_estimate`).
     """
 
-    found: ExactAudit
+    losses: ExactAudit
     words: int
     vocabulary: int
     complete: bool
@@ -92,9 +92,9 @@ def audit_mechanism(
     if pairs is not None:
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
-        found = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
+        losses = _audit_pairs(mechanism, value, metric, pairs, seed, progress)
         chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
-        return _described(mechanism, found, 2 * pairs, False, chosen)
+        return _described(mechanism, losses, 2 * pairs, False, chosen)
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
     indices, chosen = _choose(mechanism, words, seed)
@@ -108,6 +108,8 @@ def audit_mechanism(
     if metric is not None:
         points = mechanism.lexicon.vectors[indices]
         apart = distances(points, points, metric)
+    # One floor for all rows, the highest: max(x, floor) brings no two logarithms further apart, but
+    # two floors could.
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
     return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
 
@@ -124,6 +126,8 @@ def _audit_whole(
         )
     loss = search.find(epsilon, progress)
     pair = loss.word, loss.other
+    # δ is 0 if every loss is at most ε·d; else that of the worst pair bounds it from below, since
+    # the pair with the largest loss need not have the largest δ.
     holds = loss.epsilon <= epsilon
     delta = 0.0
     if not holds:
@@ -184,7 +188,7 @@ def _audit_pairs(
     n = len(mechanism.lexicon)
     rng = generator(seed, "audit", "pairs")
     first = rng.integers(n, size=pairs)
-    second = (first + rng.integers(1, n, size=pairs)) % n
+    second = (first + rng.integers(1, n, size=pairs)) % n  # never the same word
     vectors = mechanism.lexicon.vectors
     apart = (
         np.ones(pairs)
@@ -198,12 +202,12 @@ def _audit_pairs(
         laws = [mechanism.floored_log_law(int(word), epsilon) for word in both]
         rows = np.stack([logs for logs, _ in laws])
         floor = max((floor for _, floor in laws if floor is not None), default=None)
-        one = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
-        unknown += one.unknown
-        if one.delta > delta:
-            delta, delta_pair = one.delta, _renamed(one, both).delta_pair
-        if best is None or one.epsilon_effective > best.epsilon_effective:
-            best = _renamed(one, both)
+        losses = audit_laws(rows, np.full((2, 2), apart[i]), epsilon, floor=floor)
+        unknown += losses.unknown
+        if losses.delta > delta:
+            delta, delta_pair = losses.delta, _renamed(losses, both).delta_pair
+        if best is None or losses.epsilon_effective > best.epsilon_effective:
+            best = _renamed(losses, both)
         progress("pairs", i + 1, pairs)
     assert best is not None  # noqa: S101 - pairs ≥ 1
     return ExactAudit(
@@ -219,9 +223,9 @@ def _audit_pairs(
     )
 
 
-def _renamed(found: ExactAudit, indices: IntArray) -> ExactAudit:
+def _renamed(losses: ExactAudit, indices: IntArray) -> ExactAudit:
     """The same audit with the words' own indices in place of their rows."""
-    worst, pair = found.worst, found.delta_pair
+    worst, pair = losses.worst, losses.delta_pair
     if worst is not None:
         worst = Triple(
             int(indices[worst.word]),
@@ -234,8 +238,8 @@ def _renamed(found: ExactAudit, indices: IntArray) -> ExactAudit:
     if pair is not None:
         pair = (int(indices[pair[0]]), int(indices[pair[1]]))
     return ExactAudit(
-        found.epsilon, found.epsilon_effective, worst, found.delta, pair, found.delta_complete,
-        found.pairs, found.outputs, found.unknown,
+        losses.epsilon, losses.epsilon_effective, worst, losses.delta, pair, losses.delta_complete,
+        losses.pairs, losses.outputs, losses.unknown,
     )  # fmt: skip
 
 
@@ -252,20 +256,20 @@ def _rounding(lexicon: Lexicon, size: float) -> float:
 
 
 def _described(
-    mechanism: Mechanism, found: ExactAudit, words: int, complete: bool, chosen: str
+    mechanism: Mechanism, losses: ExactAudit, words: int, complete: bool, chosen: str
 ) -> LawAudit:
     estimate, law = mechanism.log_estimate, mechanism.law_method
     if estimate is not None:
         law += " in log space"
     error = 0.0
-    if found.worst is not None and math.isfinite(found.epsilon_effective):
-        logs = (found.worst.log_probability, found.worst.other_log_probability)
+    if losses.worst is not None and math.isfinite(losses.epsilon_effective):
+        logs = (losses.worst.log_probability, losses.worst.other_log_probability)
         size = sum(abs(log) for log in logs)
         slack = _rounding(mechanism.lexicon, size) if estimate is None else estimate * size
-        error = slack / found.worst.distance
-    note = f"; {found.unknown:,} probabilities too small to compute" if found.unknown else ""
+        error = slack / losses.worst.distance  # ε is a loss per distance
+    note = f"; {losses.unknown:,} probabilities too small to compute" if losses.unknown else ""
     return LawAudit(
-        found=found,
+        losses=losses,
         words=words,
         vocabulary=len(mechanism.lexicon),
         complete=complete,

@@ -82,11 +82,11 @@ def any_inputs_report(mechanism: Mechanism, epsilon: float) -> AuditReport:
     firsts = range(0, len(mechanism.lexicon), 2)
     deltas = [pair_profile(mechanism, value, i, i + 1).delta(value)[0] for i in firsts]
     most = largest(np.array(deltas), "a δ")[1]
-    at = int(np.argmax(np.array(deltas) >= (1.0 - _ALIKE) * most))
-    first, second = mechanism.lexicon.words[2 * at : 2 * at + 2]
+    place = int(np.argmax(np.array(deltas) >= (1.0 - _ALIKE) * most))
+    first, second = mechanism.lexicon.words[2 * place : 2 * place + 2]
     return dataclasses.replace(
         report,
-        worst=Worst(first, second, delta=deltas[at]),
+        worst=Worst(first, second, delta=deltas[place]),
         method=(
             f"privacy profile of the noise at d = {mechanism.lexicon.dimension}, between any two "
             "clipped inputs: the worst of the differences that were searched is from x to −x"

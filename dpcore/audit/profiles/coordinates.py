@@ -111,6 +111,7 @@ def product_loss(alpha: float, cut: float, shift: FloatArray) -> SplitLaw:
     places = masses.size // 2
     losses = step * np.arange(-places, places + 1, dtype=np.float64)
     log = math.log(1.0 / SLACK)
+    # Bernstein: P(Ξ − E Ξ > t) ≤ exp(−t²/(2V + 2ht/3)), solved for t at SLACK; and then E Ξ.
     move = log * step / 3.0 + math.sqrt((log * step / 3.0) ** 2 + 2.0 * log * variance)
     move += 0.5 * variance * math.exp(step)
     # |error of a transform entry| ≤ about 3 log₂N·2⁻⁵³ for each factor; Cauchy–Schwarz over N.
@@ -144,6 +145,7 @@ def _outside(scaled: FloatArray, edge: float) -> FloatArray:
 
 def _step(tops: FloatArray, counts: NDArray[np.int64], reach: float, size: int) -> float:
     """h such that all sums fit the grid; a divisor of the only shift if there is only one."""
+    # Splitting widens each coordinate by up to two cells on either side.
     spare = size // 2 - 1 - 2 * int(counts.sum())
     if tops.size == 1:
         return float(tops[0]) / (spare // int(counts[0]))
@@ -170,9 +172,11 @@ def _coordinate(v: float, edge: float, top: float, step: float) -> tuple[FloatAr
     variance = 0.25 * step**2 * float(first.sum())
     atom = scale * -math.expm1(v - edge) if v < edge else 0.0
     for loss, mass in ((top, atom), (-top, atom * math.exp(-v))):
-        at = math.floor(loss / step)
-        part = mass * -math.expm1(at * step - loss) / -math.expm1(-step)
-        masses[at + half + 1] += part
-        masses[at + half] += mass - part
-        variance += part * ((at + 1) * step - loss) ** 2 + (mass - part) * (loss - at * step) ** 2
+        cell = math.floor(loss / step)
+        part = mass * -math.expm1(cell * step - loss) / -math.expm1(-step)
+        masses[cell + half + 1] += part
+        masses[cell + half] += mass - part
+        variance += (
+            part * ((cell + 1) * step - loss) ** 2 + (mass - part) * (loss - cell * step) ** 2
+        )
     return masses, variance

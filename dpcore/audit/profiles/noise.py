@@ -172,6 +172,8 @@ def worst_pair(
     chosen = np.arange(n) if count == n else np.sort(rng.choice(n, count, replace=False))
     rows = noise.origins[chosen].astype(np.float64)
     apart = pdist(rows, "cityblock" if noise.independent else "euclidean")
+    # Without a cut the loss grows with the distance, so the farthest pair is the worst. With one
+    # the share outside the support decides, which sees each coordinate by itself.
     if math.isinf(noise.cut):
         most, far = 1, np.array([largest(apart, "a distance")[0]])
     else:
@@ -181,13 +183,13 @@ def worst_pair(
     begins = np.cumsum(np.append(0, np.arange(count - 1, 1, -1)))
     left = np.searchsorted(begins, far, side="right") - 1
     right = far - begins[left] + left + 1
-    at = 0
+    place = 0
     if most > 1:
         moved = shifted_out(rows[left] - rows[right], noise.rate, noise.cut)
         outside = np.minimum(moved, 1.0)
         with np.errstate(divide="ignore"):
-            at = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
-    i, j = int(left[at]), int(right[at])
+            place = largest(-np.log1p(-outside).sum(axis=1), "a δ")[0]
+    i, j = int(left[place]), int(right[place])
     return WorstPair(int(chosen[i]), int(chosen[j]), count, count == n)
 
 
@@ -215,11 +217,14 @@ def smallest_epsilon(mechanism: Mechanism, epsilon: float, log_delta: float) -> 
     shares = [1.0] if dimension == 1 else [1.0 / dimension, dimension**-0.5, 1.0]
     shifts = [spread_shift(2.0 * norm, dimension, share) for share in shares]
     profiles = [product(noise.rate, noise.cut, shift) for shift in shifts]
+    # Calibrated noise has this very δ: rounding must not turn it into ∞.
     allowed = math.exp(log_delta) * (1 + 1e-9)
 
-    def kept(at: FloatArray | float) -> bool:
-        return all(profile.delta(float(at))[0] <= allowed for profile in profiles)
+    def kept(value: FloatArray | float) -> bool:
+        return all(profile.delta(float(value))[0] <= allowed for profile in profiles)
 
+    # The largest loss that is finite, α‖v‖₁ ≤ α·√d·2C: beyond it δ is the share outside the other
+    # support, and falls no further.
     high = noise.rate * math.sqrt(dimension) * 2.0 * norm
     if not kept(high):
         return math.inf

@@ -80,8 +80,8 @@ class Profile:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Bounds on δ at one ε."""
-        found = self([epsilon])
-        return float(found.low[0]), float(found.high[0])
+        curve = self([epsilon])
+        return float(curve.low[0]), float(curve.high[0])
 
 
 def _positive(**numbers: float) -> None:
@@ -168,12 +168,12 @@ def worst_product(
     A ≥ norm, the worst of all differences is one of these (see `mechanisms.truncation`); at a
     smaller ε the curve is the δ of differences that exist: `low` bounds the worst from below.
     """
-    found = [
+    curves = [
         product(alpha, cut, spread_shift(norm, dimension, share, power))(epsilons)
         for share in searched_shares(dimension)
     ]
-    low, high = (np.max([getattr(c, side) for c in found], axis=0) for side in ("low", "high"))
-    return Curve(found[0].x, low, high)
+    low, high = (np.max([getattr(c, side) for c in curves], axis=0) for side in ("low", "high"))
+    return Curve(curves[0].x, low, high)
 
 
 def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None = None) -> Curve:
@@ -194,7 +194,9 @@ def trade_off(profile: Profile, alarms: FloatArray, epsilons: FloatArray | None 
     grid = np.linspace(0.0, 12.0, 4801) if epsilons is None else np.asarray(epsilons)
     curve = profile(grid)
     low = _supremum(shares, grid, grid, 1.0 - curve.high)
+    # δ beyond the grid is at least its limit; e^700 is near the largest float64.
     last = float(profile.bounds(np.array([700.0]))[0][0])
+    # Between two points of the grid δ is at least its value at the right one, ε at least the left.
     kept = np.append(1.0 - curve.low[1:], 1.0 - last)
     high = _supremum(shares, grid, grid, kept)
     return Curve(shares, low, np.minimum(high, 1.0 - shares))

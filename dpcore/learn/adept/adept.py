@@ -18,7 +18,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.learn.adept.network import CLIP, Shape, build, clip, decode, encode
 from dpcore.learn.adept.words import WordList
-from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
+from dpcore.learn.checkpoint import Checkpoint, load, restore, save
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import array, device_of
 from dpcore.lexicon.damage import FIELDS
@@ -92,9 +92,8 @@ class AutoEncoder:
                 array(clip(encode(self.network, part.to(self._device))))
                 for part in rows.split(_BATCH)
             ]
-        if not parts:
-            return np.zeros((0, self.shape.latent))
-        return np.concatenate(parts).astype(np.float64)
+        # float64 from here on: the noise is drawn in it, and its guarantee is stated for it.
+        return np.concatenate([np.zeros((0, self.shape.latent)), *parts])
 
     def decode(self, latents: ArrayLike) -> tuple[str, ...]:
         """The text of each vector: a function of the vector and nothing else.
@@ -115,8 +114,8 @@ class AutoEncoder:
         with torch().no_grad():
             for start in range(0, len(rows), _BATCH):
                 part = torch().from_numpy(rows[start : start + _BATCH].copy()).to(self._device)
-                found = decode(self.network, part, self.vocabulary.longest + 1)
-                texts += self.vocabulary.written(array(found))
+                rows_of_words = decode(self.network, part, self.vocabulary.longest + 1)
+                texts += self.vocabulary.written(array(rows_of_words))
         return tuple(texts)
 
     def rewrite(
@@ -139,6 +138,7 @@ class AutoEncoder:
             TextError: an utterance holds no word.
             EpsilonError: ε is not a finite number > 0.
         """
+        # From here on the texts are not looked at: the decoder sees the noisy vectors alone.
         noisy = privatise(rng, self.latents(texts), epsilon, self.clip_norm(form), form)
         return Rewritten(self.decode(noisy.vectors), noisy)
 
@@ -154,7 +154,7 @@ def save_adept(path: Path, model: AutoEncoder) -> None:
         MissingPackageError: safetensors is not installed.
         ParameterError: the name or the folder is refused.
     """
-    tensors = {name: array(value).copy() for name, value in model.network.named_parameters()}
+    tensors = {name: array(value) for name, value in model.network.named_parameters()}
     settings = {
         "shape": asdict(model.shape),
         "words": list(model.vocabulary.words),
@@ -173,9 +173,9 @@ def load_adept(path: Path, device: str = "cpu") -> AutoEncoder:
         ParameterError: the file is not there, damaged, of another network, or its shapes or
             words do not belong together.
     """
-    found = load(path, architecture=ARCHITECTURE)
+    checkpoint = load(path, architecture=ARCHITECTURE)
     try:
-        settings = found.settings
+        settings = checkpoint.settings
         vocabulary = WordList(tuple(settings["words"]), int(settings["longest"]))
         shape = Shape(**settings["shape"])
         manhattan = float(settings["manhattan"])
@@ -183,15 +183,11 @@ def load_adept(path: Path, device: str = "cpu") -> AutoEncoder:
         raise ParameterError(
             f"the checkpoint {path.name[:60]!r} lacks settings of an ADePT network; train it again"
         ) from error
-    if vocabulary.fingerprint != found.vocabulary:
+    if vocabulary.fingerprint != checkpoint.vocabulary:
         raise ParameterError(
             f"the checkpoint {path.name[:60]!r} holds other words than it was trained with; train "
             "it again, or fetch the file again"
         )
     network = build(shape, vocabulary.size, generator(0, "replaced"), device_of(device))
-    own = dict(network.named_parameters())
-    check_shapes(found, {name: tuple(value.shape) for name, value in own.items()})
-    with torch().no_grad():
-        for name, value in own.items():
-            value.copy_(torch().from_numpy(found.tensors[name].copy()))
-    return AutoEncoder(vocabulary, shape, manhattan, network, found.facts)
+    restore(checkpoint, dict(network.named_parameters()))
+    return AutoEncoder(vocabulary, shape, manhattan, network, checkpoint.facts)

@@ -62,7 +62,7 @@ def build(shape: Shape, words: int, rng: np.random.Generator, device: Any = "cpu
     """
     nn = torch().nn
     with seeded(rng):
-        made = nn.ModuleDict(
+        network = nn.ModuleDict(
             {
                 "words": nn.Embedding(words, shape.embedding),
                 "reader": nn.GRU(shape.embedding, shape.hidden, batch_first=True),
@@ -72,7 +72,7 @@ def build(shape: Shape, words: int, rng: np.random.Generator, device: Any = "cpu
                 "choice": nn.Linear(shape.hidden, words),
             }
         )
-    return made.to(device)
+    return network.to(device)
 
 
 def encode(network: Any, rows: Any) -> Any:
@@ -94,7 +94,7 @@ def encode(network: Any, rows: Any) -> Any:
 
 def clip(latents: Any) -> Any:
     """Rows scaled down to Euclidean norm `CLIP`."""
-    norms = latents.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    norms = latents.norm(dim=1, keepdim=True).clamp(min=1e-12)  # a zero vector stays one
     return latents * (CLIP / norms).clamp(max=1.0)
 
 
@@ -112,6 +112,7 @@ def taught(network: Any, latents: Any, rows: Any, hidden_words: Any) -> Any:
         Shape (k, L, words).
     """
     first = torch().full_like(rows[:, :1], END)
+    # At each place the decoder is shown the word before it; END stands before the first.
     last = torch().cat([first, rows[:, :-1]], dim=1).masked_fill(hidden_words, UNKNOWN)
     vectors = latents[:, None, :].expand(-1, rows.shape[1], -1)
     inputs = torch().cat([network["words"](last), vectors], dim=2)
@@ -135,13 +136,13 @@ def decode(network: Any, latents: Any, places: int) -> Any:
     """
     state = _start(network, latents)
     last = torch().full((latents.shape[0],), END, dtype=torch().int64, device=latents.device)
-    found = []
+    written = []
     for _ in range(places):
         inputs = torch().cat([network["words"](last), latents], dim=1)[:, None, :]
         states, state = network["writer"](inputs, state)
         last = network["choice"](states[:, 0]).argmax(dim=1)
-        found.append(last)
-    return torch().stack(found, dim=1)
+        written.append(last)
+    return torch().stack(written, dim=1)
 
 
 def _start(network: Any, latents: Any) -> Any:

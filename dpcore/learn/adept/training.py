@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.adept.adept import AutoEncoder
 from dpcore.learn.adept.network import Shape, build, clip, encode, taught
-from dpcore.learn.adept.words import PAD, WordList, word_list
+from dpcore.learn.adept.words import PAD, word_list
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import device_of, torch_generator
 from dpcore.learn.training import fit
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.05
 """Share of the utterances on which the loss is watched, and that are not trained on."""
-
-
-def _default_training() -> Training:
-    return Training(epochs=24, batch=64, rate=4e-3, clip=5.0, patience=4)
+_TRAINING = Training(epochs=24, batch=64, rate=4e-3, clip=5.0, patience=4)
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class AdeptSettings:
     longest: int = 12
     noise: float = 0.2
     hidden_words: float = 0.2
-    training: Training = field(default_factory=_default_training)
+    training: Training = _TRAINING
 
     def __post_init__(self) -> None:
         """Check what the parts do not check themselves."""
@@ -89,11 +86,12 @@ class _Reconstruction:
         if random is not None:
             # Drawn on the host, so that a seed gives the same noise on every device.
             normal = torch().randn(latents.shape, generator=random).to(rows.device)
+            # E‖z‖ of n standard normal coordinates is about √n: the noise is that long in all.
             latents = latents + normal * (self.settings.noise / latents.shape[1] ** 0.5)
             uniform = torch().rand(rows.shape, generator=random)
             hidden = (uniform < self.settings.hidden_words).to(rows.device)
         scores = taught(self.network, latents, rows, hidden)
-        used = rows != PAD
+        used = rows != PAD  # an empty place is no word that could be right or wrong
         return torch().nn.functional.cross_entropy(scores[used], rows[used])
 
 
@@ -141,17 +139,6 @@ def train_adept(
         vocabulary=vocabulary.fingerprint,
         progress=progress,
     )
-    return _finished(network, vocabulary, settings, texts, fitted), fitted
-
-
-def _finished(
-    network: Any,
-    vocabulary: WordList,
-    settings: AdeptSettings,
-    texts: Sequence[str],
-    fitted: Fitted,
-) -> AutoEncoder:
-    """The network with C of the L1 norm, from the public texts."""
     best = fitted.epochs[fitted.best]
     facts = {
         "epochs": len(fitted.epochs),
@@ -159,9 +146,10 @@ def _finished(
         "held_out": best.held_out,
         "seconds": fitted.seconds,
         "texts": len(texts),
-        "seed": settings.training.seed,
+        "seed": seed,
     }
-    model = AutoEncoder(vocabulary, settings.shape, 1.0, network)
+    model = AutoEncoder(vocabulary, settings.shape, 1.0, network, facts)
+    # C of the L1 norm comes from the public texts alone: it is released with the network.
     lengths = np.abs(model.latents(texts)).sum(axis=1)
     manhattan = float(np.median(lengths)) or 1.0  # an untrained network may give zero vectors
-    return AutoEncoder(vocabulary, settings.shape, manhattan, network, facts)
+    return replace(model, manhattan=manhattan), fitted

@@ -28,13 +28,13 @@ _UNKNOWN_TEXT = "…"
 
 def words_of(text: str) -> list[str]:
     """The words of an utterance in lower case, without marks and symbols that touch a word."""
-    found: list[str] = []
+    words: list[str] = []
     for token in tokenize(text):
         if token.kind in {Kind.WORD, Kind.NUMBER}:
-            found += bare(token.text.lower())
+            words += bare(token.text.lower())
         elif token.kind is not Kind.PUNCTUATION:
-            found.append(token.text.lower())
-    return found
+            words.append(token.text.lower())
+    return words
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class WordList:
         Raises:
             TextError: an utterance holds no word.
         """
-        found = np.full((len(texts), self.longest + 1), PAD, dtype=np.int64)
-        for row, text in zip(found, texts, strict=True):
+        rows = np.full((len(texts), self.longest + 1), PAD, dtype=np.int64)
+        for row, text in zip(rows, texts, strict=True):
             words = words_of(text)[: self.longest]
             if not words:
                 raise TextError("an utterance needs at least one word to be rewritten; type one")
             row[: len(words)] = [self._numbers.get(word, UNKNOWN) for word in words]
-            row[len(words)] = END
-        return found
+            row[len(words)] = END  # there is always room: a row is one longer than an utterance
+        return rows
 
     def written(self, rows: IntArray) -> list[str]:
         """The words of each row up to its END, with single spaces between."""
@@ -113,5 +113,6 @@ def word_list(texts: Sequence[str], most: int, longest: int) -> WordList:
     counts = Counter(word for text in texts for word in words_of(text))
     if not counts:
         raise CorpusError("the texts hold no word to learn from")
+    # Alphabetical where counts are equal: the list must not depend on the order of the texts.
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return WordList(tuple(ranked[:most]), longest)

@@ -123,7 +123,7 @@ class Autoencoder:
         """
         vectors = np.asarray(vectors, dtype=np.float64)
         self._check(vectors, offsets, words)
-        found, losses = [np.empty(0, np.int64)], [np.empty(0)]
+        written, losses = [np.empty(0, np.int64)], [np.empty(0)]
         with torch().no_grad():
             for part in _batches(offsets):
                 inside = slice(int(offsets[part.start]), int(offsets[part.stop]))
@@ -133,13 +133,14 @@ class Autoencoder:
                 )
                 true = torch().from_numpy(words[inside].copy()).to(states.device)
                 best, loss = self.network.judged(states, true, _PLACES)
-                found.append(array(best))
+                written.append(array(best))
                 losses.append(array(loss).astype(np.float64))
-        return np.concatenate(found), np.concatenate(losses)
+        return np.concatenate(written), np.concatenate(losses)
 
     def inputs(self, vectors: FloatArray) -> Any:
         """What the network sees: vectors times √d/C as a float32 tensor, shape (t, d)."""
         scale = self.architecture.scale(self.lexicon)
+        # Noise of a tiny ε may be beyond every float32: it is cut off, which is post-processing.
         cut = np.clip(vectors * scale, -LARGEST, LARGEST).astype(np.float32)
         return torch().from_numpy(cut).to(self.network.bias.device)
 
@@ -168,7 +169,7 @@ class Autoencoder:
         self.check_mechanism(mechanism)
         words = stand_in(documents.words, len(self.lexicon), rng)
         noisy = mechanism.noisy_vectors(rng, words, epsilon)
-        return self.decode(noisy, documents.offsets)
+        return self.decode(noisy, documents.offsets)  # post-processing of the noisy vectors
 
     def check_mechanism(self, mechanism: Mechanism) -> None:
         """Refuse a mechanism over other words or other vectors than the network was trained on.
@@ -183,6 +184,7 @@ class Autoencoder:
             )
         origins = getattr(mechanism, "origins", None)
         if origins is None:
+            # Of no word: a mechanism without noisy vectors refuses here, in its own sentence.
             mechanism.noisy_vectors(np.random.default_rng(0), np.empty(0, np.int64), 1.0)
         if not np.array_equal(np.asarray(origins), self.origins):
             bound = self.architecture.bound(self.lexicon)

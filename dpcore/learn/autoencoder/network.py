@@ -56,14 +56,16 @@ class BiLstmNetwork:
         """
         rnn = torch().nn.utils.rnn
         parts = torch().split(inputs, list(lengths))
-        found, _ = self.encoder(rnn.pack_sequence(parts, enforce_sorted=False))
-        padded, _ = rnn.pad_packed_sequence(found, batch_first=True)
+        packed, _ = self.encoder(rnn.pack_sequence(parts, enforce_sorted=False))
+        padded, _ = rnn.pad_packed_sequence(packed, batch_first=True)
         places = torch().arange(padded.shape[1], device=padded.device)
+        # Rows of the padded states that belong to a word, sentence after sentence as they came.
         there = places[None] < torch().tensor(list(lengths), device=padded.device)[:, None]
         return padded[there]
 
     def scores(self, states: Any) -> Any:
         """Log-probability of every word up to a constant, shape (t, n)."""
+        # (t, n) scores in one product; n is large, so `judged` asks for few places at a time.
         return torch().addmm(self.bias, self.decoder(states), self.codes.T)
 
     def mean_loss(self, states: Any, words: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.errors import ParameterError
 from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.network import dropped, network_of
-from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
+from dpcore.learn.checkpoint import Checkpoint, load, restore, save
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import array, device_of, seeded, torch_generator
 from dpcore.learn.training import fit
@@ -46,6 +46,7 @@ def frequent_words(texts: Sequence[str], lexicon: Lexicon, most: int) -> Lexicon
     """
     words = encode_all(texts, lexicon, for_text=False).words
     counts = np.bincount(words[words >= 0], minlength=len(lexicon))
+    # A stable sort of −counts: of equally frequent words those that stand first in the lexicon.
     there = np.flatnonzero(counts)
     if not min(there.size, most) >= 2:
         raise ParameterError(
@@ -105,11 +106,12 @@ def train(
         )
     words = stand_in(read.words, len(lexicon), generator(training.seed, "stand-ins"))
     sentences = [part for part in np.split(words, read.offsets[1:-1]) if part.size]
-    made = untrained(lexicon, architecture, training.seed, device)
-    task = _Reading(made, sentences, training.seed, noise)
+    model = untrained(lexicon, architecture, training.seed, device)
+    task = _Reading(model, sentences, training.seed, noise)
+    # A run is resumed only with the same words, network, noise and sentences: all are digested.
     told = json.dumps([lexicon.fingerprint, asdict(architecture), noise_name])
     digest = hashlib.sha256(told.encode() + words.tobytes() + read.offsets.tobytes()).hexdigest()
-    return made, fit(task, training, state=state, vocabulary=digest, progress=progress)
+    return model, fit(task, training, state=state, vocabulary=digest, progress=progress)
 
 
 def drawn(
@@ -133,7 +135,7 @@ def untrained(
 class _Reading:
     """The task of the training loop."""
 
-    made: Autoencoder
+    model: Autoencoder
     sentences: list[IntArray]
     seed: int
     noise: Noise | None
@@ -141,16 +143,16 @@ class _Reading:
     def __post_init__(self) -> None:
         """Hold some sentences out."""
         order = generator(self.seed, "sentences held out").permutation(len(self.sentences))
-        held = max(1, round(_HELD_OUT * len(order)))
-        self.kept, self.held = order[held:], order[:held]
-        self.parameters = self.made.network.parameters
+        count = max(1, round(_HELD_OUT * len(order)))
+        self.kept, self.held = order[count:], order[:count]
+        self.parameters = self.model.network.parameters
         self.size = int(self.kept.size)
 
     def loss(self, rows: IntArray, step: Step) -> Any:
         words, states = self._read(self.kept[rows], step.rng)
-        share = self.made.architecture.dropout
+        share = self.model.architecture.dropout
         states = dropped(states, share, torch_generator(step.rng, states.device))
-        return self.made.network.mean_loss(states, torch().from_numpy(words).to(states.device))
+        return self.model.network.mean_loss(states, torch().from_numpy(words).to(states.device))
 
     def held_out(self, step: Step) -> float:
         total = places = 0.0
@@ -158,28 +160,29 @@ class _Reading:
             for start in range(0, self.held.size, 256):
                 words, states = self._read(self.held[start : start + 256], step.rng)
                 true = torch().from_numpy(words).to(states.device)
-                total += float(self.made.network.mean_loss(states, true)) * words.size
+                total += float(self.model.network.mean_loss(states, true)) * words.size
                 places += words.size
-        return total / places
+        return total / places  # a mean over words, so that batches of any length weigh alike
 
     def _read(self, rows: IntArray, rng: np.random.Generator) -> tuple[IntArray, Any]:
         chosen = [self.sentences[i] for i in rows.tolist()]
         words = np.concatenate(chosen)
-        made, noise = self.made, self.noise
-        vectors = made.origins[words] if noise is None else noise(rng, words)
-        inputs = made.inputs(np.asarray(vectors, dtype=np.float64))
-        return words, made.network.states(inputs, [one.size for one in chosen])
+        model, noise = self.model, self.noise
+        # Fresh noise at every reading: a network that saw one draw again would learn it by heart.
+        vectors = model.origins[words] if noise is None else noise(rng, words)
+        inputs = model.inputs(np.asarray(vectors, dtype=np.float64))
+        return words, model.network.states(inputs, [sentence.size for sentence in chosen])
 
 
-def save_autoencoder(path: Path, made: Autoencoder, facts: dict[str, Any]) -> None:
+def save_autoencoder(path: Path, model: Autoencoder, facts: dict[str, Any]) -> None:
     """Write a checkpoint: the network and its words, without their vectors.
 
     Raises:
         ParameterError: the file cannot be of this name or in this folder.
     """
-    tensors = {name: array(value) for name, value in made.network.parameters.items()}
-    settings = asdict(made.architecture) | {"words": list(made.lexicon.words)}
-    save(path, Checkpoint(NAME, settings, tensors, made.lexicon.fingerprint, facts))
+    tensors = {name: array(value) for name, value in model.network.parameters.items()}
+    settings = asdict(model.architecture) | {"words": list(model.lexicon.words)}
+    save(path, Checkpoint(NAME, settings, tensors, model.lexicon.fingerprint, facts))
 
 
 def load_autoencoder(
@@ -196,9 +199,9 @@ def load_autoencoder(
         MissingPackageError: torch or safetensors is not installed.
         ParameterError: the file is damaged, or holds another network or other words.
     """
-    found = load(path, architecture=NAME)
+    checkpoint = load(path, architecture=NAME)
     try:
-        settings = dict(found.settings)
+        settings = dict(checkpoint.settings)
         words = [str(word) for word in settings.pop("words")]
         architecture = Architecture(**settings)
     except (KeyError, TypeError) as error:
@@ -211,12 +214,9 @@ def load_autoencoder(
             f"lexicon {vectors.name!r} lacks words of the checkpoint {path.name[:60]!r}: give the "
             "vectors that it was trained with"
         )
+    # Only now is the lexicon of its words known, whose fingerprint the file has to carry.
     lexicon = part_of(vectors, words)
-    found = load(path, architecture=NAME, lexicon=lexicon)
-    made = untrained(lexicon, architecture, 0, device)
-    now = made.network.parameters
-    check_shapes(found, {name: tuple(value.shape) for name, value in now.items()})
-    with torch().no_grad():
-        for name, value in now.items():
-            value.copy_(torch().from_numpy(found.tensors[name].copy()))
-    return made, found
+    checkpoint = load(path, architecture=NAME, lexicon=lexicon)
+    model = untrained(lexicon, architecture, 0, device)
+    restore(checkpoint, model.network.parameters)
+    return model, checkpoint

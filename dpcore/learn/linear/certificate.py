@@ -67,6 +67,7 @@ def changes_allowed(lengths: ArrayLike, share: float) -> IntArray:
     known = np.asarray(lengths, dtype=np.int64)
     if share == 0:
         return np.zeros_like(known)
+    # 0.29 · 100 is a little below 29 in float64, and is meant to be 29.
     whole = np.floor(share * known * (1 + 1e-12)).astype(np.int64)
     return np.asarray(np.minimum(np.maximum(whole, 1), known))
 
@@ -102,14 +103,15 @@ class Places:
 
     def group(self, rows: IntArray) -> Group:
         """Some of the documents, with only the words that occur in them."""
+        # The number of each document within the group, −1 for the others.
         local = np.full(self.lengths.size, -1, dtype=np.int64)
         local[rows] = np.arange(rows.size)
-        at = np.flatnonzero(local[self.document] >= 0)
-        kinds, kind = np.unique(self.word[at], return_inverse=True)
+        places = np.flatnonzero(local[self.document] >= 0)
+        kinds, kind = np.unique(self.word[places], return_inverse=True)
         return Group(
             rows=rows,
-            places=at,
-            document=local[self.document[at]],
+            places=places,
+            document=local[self.document[places]],
             kind=kind,
             choices=self.choices[kinds],
             lengths=self.lengths[rows],
@@ -165,6 +167,7 @@ class Group:
         scores = difference[self.choices]
         least = scores.min(axis=1)
         if temperature > 0:
+            # The largest exponent is 0: no overflow, however small the temperature.
             weights = np.exp((least[:, None] - scores) / temperature)
             total = weights.sum(axis=1)
             shares = weights / total[:, None]
@@ -172,6 +175,7 @@ class Group:
         else:
             best = scores.argmin(axis=1)
             shares = (best[:, None] == np.arange(scores.shape[1])).astype(np.float64)
+        # A changed place takes its word's minimum, any other the word itself: choice 0.
         changed = self._changed(scores[:, 0] - least)
         values = np.where(changed, least[self.kind], scores[self.kind, 0])
         sums = np.bincount(self.document, weights=values, minlength=self.rows.size)
@@ -181,17 +185,18 @@ class Group:
         """The places with the largest drops of each document, as many as may change."""
         if (self.budget >= self.lengths).all():
             return np.ones(self.kind.size, dtype=bool)
+        # Sorted by document and, within each, by drop: the rank is the place behind its start.
         order = np.lexsort((-drop[self.kind], self.document))
         starts = np.cumsum(self.lengths) - self.lengths
         rank = np.empty(order.size, dtype=np.int64)
         rank[order] = np.arange(order.size) - starts[self.document[order]]
         return np.asarray(rank < self.budget[self.document])
 
-    def spread(self, found: Lowest, weights: FloatArray, size: int) -> FloatArray:
+    def spread(self, lowest: Lowest, weights: FloatArray, size: int) -> FloatArray:
         """What weights of the documents put on each candidate through a minimum.
 
         Args:
-            found: the minimum of each document.
+            lowest: the minimum of each document.
             weights: the derivative by each of them, shape (r,).
             size: number of candidates.
 
@@ -200,9 +205,11 @@ class Group:
         """
         mine = (weights / np.maximum(self.lengths, 1))[self.document]
         words = len(self.choices)
-        moved = np.bincount(self.kind, np.where(found.changed, mine, 0.0), minlength=words)
-        stay = np.bincount(self.kind, np.where(found.changed, 0.0, mine), minlength=words)
-        each = moved[:, None] * found.shares
+        moved = np.bincount(self.kind, np.where(lowest.changed, mine, 0.0), minlength=words)
+        stay = np.bincount(self.kind, np.where(lowest.changed, 0.0, mine), minlength=words)
+        # The derivative of a (smoothed) minimum by its choices is their shares; an unchanged place
+        # depends on its own word alone, which is choice 0.
+        each = moved[:, None] * lowest.shares
         each[:, 0] += stay
         total = np.bincount(self.choices.ravel(), weights=each.ravel(), minlength=size)
         return total.astype(np.float64)
@@ -240,15 +247,16 @@ def certify_linear(
     scores = model.vectors[places.candidates].astype(np.float64) @ model.weights.T
     margins, rivals = np.full(len(bags), np.inf), np.zeros(len(bags), dtype=np.int64)
     words = np.array(bags.words)
+    # Documents of one label share the difference of two scores, so they are looked at together.
     for label in np.unique(truth).tolist():
         group = places.group(np.flatnonzero(truth == label))
         for rival in range(model.classes):
             if rival == label:
                 continue
             low = group.worst(scores[:, label] - scores[:, rival])
-            found = low.values + (model.bias[label] - model.bias[rival])
-            lower = found < margins[group.rows]
-            margins[group.rows[lower]] = found[lower]
+            reached = low.values + (model.bias[label] - model.bias[rival])
+            lower = reached < margins[group.rows]
+            margins[group.rows[lower]] = reached[lower]
             rivals[group.rows[lower]] = rival
             kept = lower[group.document]
             choice = np.where(low.changed, low.shares.argmax(axis=1)[group.kind], 0)

@@ -56,6 +56,7 @@ class LinearModel:
 
     def scores(self, bags: Bags) -> FloatArray:
         """Score of each class, shape (k, m); the biases for a document without known words."""
+        # The mean of no word is taken as 0, so that the biases alone remain.
         return averaged(bags.counts(), self.vectors) @ self.weights.T + self.bias
 
     def probabilities(self, bags: Bags) -> FloatArray:

@@ -46,7 +46,7 @@ def linear_radii(
     Raises:
         ParameterError: shapes do not fit, or the norm is another one.
     """
-    w, b, x = (np.asarray(one, dtype=np.float64) for one in (weights, bias, inputs))
+    w, b, x = (np.asarray(values, dtype=np.float64) for values in (weights, bias, inputs))
     truth = np.asarray(labels, dtype=np.int64)
     if not (w.ndim == x.ndim == 2 and b.shape == w.shape[:1] and x.shape[1:] == w.shape[1:]):
         raise ParameterError(
@@ -56,14 +56,16 @@ def linear_radii(
     if not (truth.shape == x.shape[:1] and ((truth >= 0) & (truth < len(w))).all()):
         raise ParameterError(f"each of {len(x)} inputs needs a label in 0..{len(w) - 1}")
     dual = _DUAL[norm_of(attack)]
+    # ‖w_y − w_c‖_q of every pair of classes, then the row of each input's own class.
     reach = np.linalg.norm(w[:, None] - w[None], ord=dual, axis=2)[truth]
     scores = x @ w.T + b
     margins = np.take_along_axis(scores, truth[:, None], axis=1) - scores
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(reach > 0, margins / reach, np.where(margins < 0, -np.inf, np.inf))
+    # 0/0 above: a class is no rival of itself, and one with the same weights is decided by biases.
     sizes[np.arange(len(x)), truth] = np.inf
-    found = sizes.min(axis=1)
-    return np.asarray(np.where(found >= 0, found, -1.0))
+    nearest = sizes.min(axis=1)
+    return np.asarray(np.where(nearest >= 0, nearest, -1.0))
 
 
 def ordinary_radii(data: Digits, attack: float) -> FloatArray:

@@ -121,10 +121,11 @@ class Program:
         features = averaged(bags.counts(), vectors)
         self.centre = features.mean(axis=0)
         spread = features.std(axis=0)
-        self.spread = np.where(spread > 0, spread, 1.0)
+        self.spread = np.where(spread > 0, spread, 1.0)  # a constant coordinate says nothing
         self.features = (features - self.centre) / self.spread
         # A document without known words has mean vector 0, not the centre.
         self._shift = -self.centre / self.spread
+        # Candidates in standardised coordinates: their mean over a text is the text's own point.
         self.points = vectors[self.places.candidates].astype(np.float64) / self.spread + self._shift
 
     @property
@@ -135,6 +136,7 @@ class Program:
     def model(self, flat: FloatArray) -> LinearModel:
         """The classifier of some values of the variables."""
         v, bias = self._parts(flat)
+        # V·(x − centre)/spread + b written as a function of x itself.
         weights = v / self.spread
         return LinearModel(weights, bias - weights @ self.centre, self.vectors)
 
@@ -168,6 +170,7 @@ class Program:
     def _clean(self, v: FloatArray, bias: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         from scipy.special import logsumexp
 
+        # The gradient of a softmax cross-entropy: probabilities less 1 at the label.
         scores = self.features @ v.T + bias
         logs = scores - logsumexp(scores, axis=1, keepdims=True)
         rows = np.arange(len(scores))
@@ -193,10 +196,13 @@ class Program:
                 low.values + empty * ((v[label] - v[c]) @ self._shift) + bias[label] - bias[c]
                 for c, low in zip(rivals, lowest, strict=True)
             ]
+            # ln(1 + Σ exp(−margin)): the 1 is the label's own term, exp(0).
             logs = logsumexp(np.stack([np.zeros(empty.size), *(-m for m in margins)]), axis=0)
             loss += float(logs.sum())
             for rival, margin, low in zip(rivals, margins, lowest, strict=True):
                 share = np.exp(-margin - logs)
+                # ∂loss/∂margin = −share; a margin grows with the label's score and falls with the
+                # rival's.
                 pushed = group.spread(low, share, len(scores))
                 on_points[:, label] -= pushed
                 on_points[:, rival] += pushed
@@ -238,25 +244,27 @@ def train_linear(
         steps += 1
         progress("training", steps, settings.rounds)
 
-    at = np.zeros(program.size)
-    best, value = at, program.value(at)[0]
+    variables = np.zeros(program.size)
+    best, value = variables, program.value(variables)[0]
     stopped = False
+    # L-BFGS needs a gradient that does not jump: each temperature starts where the last one ended,
+    # and what is kept is judged by the program itself, without smoothing.
     for temperature in _TEMPERATURES if settings.robust > 0 else _TEMPERATURES[-1:]:
         left = settings.rounds - steps
         if not left > 0:
             stopped = True
             break
-        found = minimize(  # type: ignore[call-overload]  # the stub knows no `jac=True` beside `args`
+        solution = minimize(  # type: ignore[call-overload]  # the stub knows no `jac=True` beside `args`
             program.value,
-            at,
+            variables,
             args=(temperature,),
             jac=True,
             method="L-BFGS-B",
             callback=step,
             options={"maxiter": left, "ftol": _TOLERANCE, "gtol": 1e-6},
         )
-        at, stopped = found.x, found.nit >= left
-        exact = program.value(at)[0]
+        variables, stopped = solution.x, solution.nit >= left
+        exact = program.value(variables)[0]
         if exact < value:
-            best, value = at, exact
+            best, value = variables, exact
     return Trained(program.model(best), value, steps, stopped)

@@ -28,7 +28,6 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import torch
-from dpcore.learn.pixeldp.convolution import unrolled
 from dpcore.learn.pixeldp.sensitivity import norm_of
 from dpcore.learn.tensors import array
 
@@ -72,10 +71,12 @@ class BoundedMap:
             weight: shape (m, d) of a dense layer, (o, 1, a, a) of a convolution.
         """
         if self.attack == 1:
+            # Every column of an unrolled kernel holds entries of it, and an inner pixel's all.
             columns = weight.flatten() if self.side else weight
             return torch().linalg.vector_norm(columns, ord=self.noise, dim=0).max()
         if not self.side:
             return torch().linalg.matrix_norm(weight, ord=2)
+        # ‖K̂(ω)‖² = the squared cosine and sine parts of every output channel, added up at each ω.
         waves = torch().from_numpy(_waves(self.side, weight.shape[-1])).to(weight.dtype)
         transforms = weight.flatten(1) @ waves.to(weight.device)  # real and imaginary parts
         return transforms.square().sum(dim=0).reshape(2, -1).sum(dim=0).max().sqrt()
@@ -92,15 +93,18 @@ class BoundedMap:
         return torch().nn.functional.conv2d(pictures, weight, padding="same").flatten(1)
 
     def matrix(self, weight: Any) -> FloatArray:
-        """The weights as a float64 matrix of shape (m, d)."""
-        found = array(weight).astype(np.float64)
-        return unrolled(found, self.side, self.side) if self.side else found
+        """The weights as a float64 matrix of shape (m, d); a convolution becomes one, unrolled."""
+        # A column is what the map makes of one coordinate alone. No sum has a second term that is
+        # not 0, so this is the matrix itself and not a rounded one.
+        units = torch().eye(self.side**2 or weight.shape[1], dtype=torch().float64)
+        columns = self.apply(weight.detach().double(), units.to(weight.device))
+        return np.ascontiguousarray(array(columns).T)
 
 
 @functools.lru_cache(maxsize=8)
 def _waves(side: int, kernel: int) -> NDArray[np.float64]:
     """cos and sin at every place of a kernel and frequency of the torus, shape (a², 2·s²)."""
-    size = side + kernel - 1
+    size = side + kernel - 1  # of the torus: a kernel over one edge does not reach the other
     angles = 2.0 * math.pi * np.outer(np.arange(kernel), np.arange(size)) / size
     both = (angles[:, None, :, None] + angles[None, :, None, :]).reshape(kernel**2, size**2)
     return np.concatenate((np.cos(both), np.sin(both)), axis=1)

@@ -127,6 +127,7 @@ def draw_scores(
     clean = layer.clean(inputs)
     if not len(clean):
         raise ParameterError("there is no input to predict")
+    # All draws of some inputs at a time, and where one input has too many, some of its draws.
     step = max(1, _BLOCK // (draws * clean.shape[1]))
     means, votes = [], []
     for start in range(0, len(clean), step):
@@ -136,10 +137,10 @@ def draw_scores(
         counts: IntArray | int = 0
         while rest:
             count = min(rest, max(1, _BLOCK // part.size))
-            found = _probabilities(scorer, layer.noisy(np.repeat(part, count, axis=0), rng))
-            found = found.reshape(len(part), count, -1)
-            total = total + found.sum(axis=1)
-            chosen = found.argmax(axis=2)[..., None] == np.arange(found.shape[2])
+            shares = _probabilities(scorer, layer.noisy(np.repeat(part, count, axis=0), rng))
+            shares = shares.reshape(len(part), count, -1)
+            total = total + shares.sum(axis=1)
+            chosen = shares.argmax(axis=2)[..., None] == np.arange(shares.shape[2])
             counts = counts + chosen.sum(axis=1)
             rest -= count
         means.append(np.asarray(total) / draws)
@@ -149,15 +150,15 @@ def draw_scores(
 
 
 def _probabilities(scorer: Scorer, outputs: FloatArray) -> FloatArray:
-    found = np.asarray(scorer(outputs), dtype=np.float64)
-    if not (found.ndim == 2 and len(found) == len(outputs) and found.shape[1] >= 2):
+    scores = np.asarray(scorer(outputs), dtype=np.float64)
+    if not (scores.ndim == 2 and len(scores) == len(outputs) and scores.shape[1] >= 2):
         raise ParameterError(
             "a classifier gives the probabilities of at least two classes for each input, got "
-            f"shape {found.shape} for {len(outputs)} inputs"
+            f"shape {scores.shape} for {len(outputs)} inputs"
         )
-    if not bool((np.abs(found.sum(axis=1) - 1.0) < 1e-6).all() and (found >= 0).all()):
+    if not bool((np.abs(scores.sum(axis=1) - 1.0) < 1e-6).all() and (scores >= 0).all()):
         raise ParameterError("the scores of a classifier must be probabilities that sum to 1")
-    return found
+    return scores
 
 
 def hoeffding_width(draws: int, error: float, statements: int) -> float:
@@ -194,10 +195,12 @@ def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
         low = np.maximum(scores.means - width, 0.0)
         high = np.minimum(scores.means + width, 1.0)
     else:
+        # An interval depends on the number of votes alone: each is computed once.
         counts, where = np.unique(scores.votes, return_inverse=True)
         ends = [clopper_pearson(int(c), scores.draws, error / statements) for c in counts]
         both = np.array(ends)[where.reshape(scores.votes.shape)]
         low, high = both[..., 0], both[..., 1]
+    # `max` with `low`: rounding must not put the upper end below the lower one.
     left = 1.0 - (low.sum(axis=1, keepdims=True) - low)
     return ScoreBounds(low, np.minimum(high, np.maximum(left, low)))
 
@@ -215,6 +218,7 @@ def certify(layer: NoiseLayer, bounds: ScoreBounds) -> Certified:
     rows = np.arange(len(bounds.low))
     classes = bounds.low.argmax(axis=1)
     low = bounds.low[rows, classes]
+    # If two classes had lower bounds above all other upper bounds, each would be above the other.
     others = bounds.high.copy()
     others[rows, classes] = -np.inf
     high = others.max(axis=1)
@@ -252,5 +256,6 @@ def certified_accuracy(
     if not bool((asked >= 0).all()):
         raise ParameterError("the size of an attack must be a number >= 0")
     reach = certified.sizes if limits is None else limits
+    # A wrong or withheld answer withstands no attack, not even that of size 0.
     reach = np.where(certified.classes == truth, reach, -1.0)
     return np.asarray((reach >= asked[:, None]).mean(axis=1))

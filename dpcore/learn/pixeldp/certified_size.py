@@ -95,12 +95,12 @@ def _in_units(
     if not bool(((a >= 0) & (a <= 1) & (b >= 0) & (b <= 1)).all()):
         raise ParameterError("bounds on expected scores must lie between 0 and 1")
     pairs, where = np.unique(np.stack((a.ravel(), b.ravel()), axis=1), axis=0, return_inverse=True)
-    found = np.zeros(len(pairs))
+    radii = np.zeros(len(pairs))
     ahead = pairs[:, 0] > pairs[:, 1]
     if ahead.any():
-        found[ahead] = radius(pairs[ahead, 0], pairs[ahead, 1])
+        radii[ahead] = radius(pairs[ahead, 0], pairs[ahead, 1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.where(found > 0, found * layer.scale / layer.sensitivity, 0.0)
+        sizes = np.where(radii > 0, radii * layer.scale / layer.sensitivity, 0.0)
     return np.asarray(sizes[where.ravel()].reshape(a.shape) * _INSIDE)
 
 
@@ -125,7 +125,7 @@ def _private(
         most = 0.5 * np.log(low / high)  # e at which no δ is left
     if accounting is Accounting.LAPLACE:
         return np.asarray(most)
-    found = np.full(low.shape, np.inf)  # high = 0: larger and larger e certify any size
+    radii = np.full(low.shape, np.inf)  # high = 0: larger and larger e certify any size
     if accounting is Accounting.CLASSICAL:
         most = np.minimum(most, 1.0)
     some = np.isfinite(most)
@@ -152,8 +152,8 @@ def _private(
         middle = np.take_along_axis(grid, top, axis=1)
         start = np.maximum(middle - step, 0.0)
         stop = np.minimum(middle + step, most)
-    found[some] = best
-    return found
+    radii[some] = best
+    return radii
 
 
 def _exact(epsilon: FloatArray, log_delta: FloatArray, guess: FloatArray) -> FloatArray:

@@ -22,7 +22,6 @@ from dpcore.learn.pixeldp.digits import digits
 from dpcore.learn.pixeldp.network import CODING, Network
 from dpcore.learn.pixeldp.training import added_noise
 from dpcore.learn.tensors import threads, torch_generator
-from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +54,6 @@ def step_cost(
     channels: int,
     steps: int,
     rng: np.random.Generator,
-    progress: Progress = silent,
 ) -> StepCost:
     """Time training steps with and without a noise layer, on one thread.
 
@@ -65,7 +63,6 @@ def step_cost(
         channels: of the first convolution; the second one has twice as many.
         steps: of each kind, 1 to 100,000.
         rng: of weights, minibatches and noise.
-        progress: called with ("steps", done, steps).
 
     Raises:
         MissingPackageError: torch or scikit-learn is not installed.
@@ -79,6 +76,8 @@ def step_cost(
     network = Network(place, accounting.norm, accounting, 10, channels)
     noise = network.training_noise(0.5)
     weights = [network.start(torch_generator(rng)) for _ in range(2)]
+    # Adam steps every weight that it is given: those of the auto-encoder are no cost of the plain
+    # network.
     plain_weights = {n: w for n, w in weights[0].items() if not n.startswith(CODING)}
 
     def plain(rows: Any) -> Any:
@@ -93,9 +92,9 @@ def step_cost(
     with threads(1):
         for i in range(-_BEFORE, steps):
             rows = rng.integers(len(pictures), size=_BATCH)
+            # Each kind goes first in every other pair: what the first one warms, the second finds.
             for kind in (0, 1) if i % 2 else (1, 0):
                 seconds[max(i, 0), kind] = kinds[kind].seconds(rows)
-            progress("steps", max(i + 1, 0), steps)
     return StepCost(
         median_interval(seconds[:, 0]),
         median_interval(seconds[:, 1]),

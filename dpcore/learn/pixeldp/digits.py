@@ -21,9 +21,13 @@ from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of, tra
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcore.learn.pixeldp.noise_layer import NoiseLayer
+
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
+WIDTH = 8
+"""Numbers in a line of what is looked at: a picture has as many lines, a first layer fewer."""
 _TEST_EVERY = 4  # every fourth picture is tested on
 _HIDDEN = 32
 
@@ -68,8 +72,8 @@ def digits() -> Digits:
     Raises:
         MissingPackageError: scikit-learn is not installed.
     """
-    found = sklearn("datasets").load_digits()
-    pictures, labels = found.data / 16.0, found.target.astype(np.int64)
+    collection = sklearn("datasets").load_digits()
+    pictures, labels = collection.data / 16.0, collection.target.astype(np.int64)  # 0 to 16
     test = np.arange(len(labels)) % _TEST_EVERY == 0
     return Digits(pictures[~test], labels[~test], pictures[test], labels[test])
 
@@ -80,8 +84,8 @@ def first_layer(place: Place, data: Digits, rng: np.random.Generator) -> FloatAr
         return None
     if Place(place) is Place.AUTO_ENCODER:
         # The mean that principal components leave out is a constant shift: it is added back.
-        found = sklearn("decomposition").PCA(_HIDDEN, svd_solver="full").fit(data.train)
-        return np.array(found.components_)
+        analysis = sklearn("decomposition").PCA(_HIDDEN, svd_solver="full").fit(data.train)
+        return np.array(analysis.components_)
     network = sklearn("neural_network").MLPClassifier(
         (_HIDDEN,), max_iter=40, random_state=int(rng.integers(2**31))
     )
@@ -119,3 +123,53 @@ def train_digits(
     layer = layer_of(accounting, scale, attack, data.train.shape[1], matrix)
     rectified = Place(place) is Place.FIRST_LAYER
     return train_noisy(layer, data.train, data.train_labels, rng, rectified=rectified)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The same numbers without and with noise; read-only.
+
+    Attributes:
+        clean: shape (lines, `WIDTH`).
+        noisy: of the same shape.
+    """
+
+    clean: FloatArray
+    noisy: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        self.clean.setflags(write=False)
+        self.noisy.setflags(write=False)
+
+
+def look_at(
+    layer: NoiseLayer,
+    place: Place,
+    picture: FloatArray,
+    rng: np.random.Generator,
+    data: Digits | None = None,
+) -> Look:
+    """One picture, and one draw of the noise on it.
+
+    The picture itself; what the decoder of the auto-encoder makes of the noisy code; or the units
+    of the first layer after the rectifier.
+
+    Args:
+        layer: the noise, at `place`.
+        place: where it stands.
+        picture: shape (64,).
+        rng: of the noise.
+        data: pictures that the auto-encoder was made from; `digits` if None.
+    """
+    clean = layer.clean(picture[None])
+    outputs = np.concatenate((clean, layer.noisy(clean, rng)))
+    if Place(place) is Place.FIRST_LAYER:
+        outputs = np.maximum(outputs, 0.0)
+    elif layer.matrix is not None:
+        mean = (digits() if data is None else data).train.mean(axis=0)
+        # The code is W·x, not W·(x − mean): what the components leave out of the mean is constant.
+        left_out = mean - (layer.matrix @ mean) @ layer.matrix
+        outputs = outputs @ layer.matrix + left_out
+    lines = outputs.reshape(2, -1, WIDTH)
+    return Look(lines[0].copy(), lines[1].copy())

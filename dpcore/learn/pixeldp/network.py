@@ -19,6 +19,8 @@ from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.learn.pixeldp.noisy_classifier import layer_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     Weights = dict[str, Any]
 
 SIDE = 8
@@ -27,6 +29,26 @@ _KERNEL = 3
 _CODE, _PAINTED = 32, 128
 CODING = ("code", "decode", "paint")
 """What the names of the weights of an auto-encoder begin with."""
+
+
+def random_weights(shapes: Mapping[str, tuple[int, ...]], generator: Any) -> Weights:
+    """Weights to begin training with, and a bias of 0 for each of them.
+
+    Args:
+        shapes: of the weights by name, outputs first.
+        generator: a `torch.Generator`.
+
+    Returns:
+        Normal entries of variance 2/inputs, which keep the size of what passes a rectifier (He et
+        al. 2015, Section 2.2).
+    """
+    weights: Weights = {}
+    for name, shape in shapes.items():
+        size = math.sqrt(2.0 / math.prod(shape[1:]))
+        drawn = size * torch().randn(shape, generator=generator)
+        weights[name] = drawn.requires_grad_()
+        weights[f"{name}-bias"] = torch().zeros(shape[0], requires_grad=True)
+    return weights
 
 
 @dataclass(frozen=True)
@@ -57,7 +79,7 @@ class Network:
         object.__setattr__(self, "accounting", Accounting(self.accounting))
         if not 1 <= self.channels <= 512:
             raise ParameterError(f"a convolution has 1 to 512 channels, got {self.channels}")
-        self.before  # noqa: B018 - refuses norms that it cannot bound
+        self.before  # noqa: B018 - refuses norms that it cannot bound, before hours of training
 
     @property
     def before(self) -> BoundedMap | None:
@@ -84,12 +106,14 @@ class Network:
 
     def training_noise(self, scale: float) -> NoiseLayer:
         """The noise that is trained on: of a scale in units of the bound that is held at 1."""
+        # Before the picture stands no map that training could enlarge: its exact sensitivity
+        # counts. Elsewhere W/R has at most 1, and the noise is measured by that.
         if self.place is Place.PICTURE:
             return layer_of(self.accounting, scale, self.attack, PIXELS)
         return NoiseLayer(self.accounting, scale, self.accounting.norm, self.width)
 
     def start(self, generator: Any) -> Weights:
-        """Random weights (He et al. 2015); those of an auto-encoder only where there is one."""
+        """Random weights; those of an auto-encoder only where there is one."""
         c = self.channels
         shapes: dict[str, tuple[int, ...]] = {
             "first": (c, 1, _KERNEL, _KERNEL),
@@ -99,13 +123,10 @@ class Network:
         if self.place is Place.AUTO_ENCODER:
             shapes |= {"code": (_CODE, PIXELS), "decode": (_PAINTED, _CODE)}
             shapes |= {"paint": (PIXELS, _PAINTED)}
-        found = {}
-        for name, shape in shapes.items():
-            size = math.sqrt(2.0 / math.prod(shape[1:]))
-            found[name] = size * torch().randn(shape, generator=generator)
-            if name != "code":
-                found[f"{name}-bias"] = torch().zeros(shape[0])
-        return {name: tensor.requires_grad_() for name, tensor in found.items()}
+        weights = random_weights(shapes, generator)
+        # A bias of the code would be a constant under the noise: that of the decoder does its work.
+        weights.pop("code-bias", None)
+        return weights
 
     def released(self, weights: Weights, pictures: Any) -> Any:
         """What the noise is added to, shape (k, 64) to (k, width); its sensitivity is ≤ 1."""
@@ -117,6 +138,7 @@ class Network:
     def logits(self, weights: Weights, outputs: Any) -> Any:
         """What follows the noise, shape (k, width) to (k, classes)."""
         if self.place is Place.FIRST_LAYER:
+            # The bias comes after the noise: it is post-processing, and no part of what is bounded.
             maps = outputs.reshape(-1, self.channels, SIDE, SIDE)
             return self._rest(weights, maps + weights["first-bias"][:, None, None])
         if self.place is Place.AUTO_ENCODER:

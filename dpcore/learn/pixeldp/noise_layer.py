@@ -17,7 +17,6 @@ import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.sensitivity import identity_sensitivity, norm_of, sensitivity
-from dpcore.mechanisms.clipped.gaussian import analytic_sigma, classical_sigma
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -74,10 +73,11 @@ class NoiseLayer:
                 f"the scale of the noise must be a finite number > 0, got {self.scale}"
             )
         if self.matrix is None:
-            found = identity_sensitivity(self.dimension, self.attack, self.accounting.norm)
+            largest = identity_sensitivity(self.dimension, self.attack, self.accounting.norm)
         else:
+            # A copy: the sensitivity is that of these numbers, whatever becomes of the caller's.
             matrix = np.array(self.matrix, dtype=np.float64)
-            found = sensitivity(matrix, self.attack, self.accounting.norm)
+            largest = sensitivity(matrix, self.attack, self.accounting.norm)
             if matrix.shape[1] != self.dimension:
                 raise ParameterError(
                     f"the layer takes {matrix.shape[1]} coordinates and the input has "
@@ -85,7 +85,7 @@ class NoiseLayer:
                 )
             matrix.setflags(write=False)
             object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "sensitivity", found)
+        object.__setattr__(self, "sensitivity", largest)
 
     def clean(self, inputs: ArrayLike) -> FloatArray:
         """Wx of k inputs of shape (k, d), without noise: shape (k, m).
@@ -102,45 +102,7 @@ class NoiseLayer:
 
     def noisy(self, clean: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Fresh noise on outputs of `clean`, of any shape."""
+        # Plain float64 noise: nothing is kept secret here, so its rounding gives nothing away.
         if self.accounting is Accounting.LAPLACE:
             return np.asarray(clean + rng.laplace(scale=self.scale, size=clean.shape))
         return np.asarray(clean + self.scale * rng.standard_normal(clean.shape))
-
-
-def calibrated_scale(
-    accounting: Accounting, size: float, epsilon: float, delta: float, shift: float
-) -> float:
-    """The scale at which attacks up to a size are (e, δ)-private.
-
-    Args:
-        accounting: the noise and its theorem.
-        size: L > 0, of the attack.
-        epsilon: e > 0; at most 1 for the classical Gaussian theorem.
-        delta: δ in (0, 1); not used by Laplace noise, whose δ is 0.
-        shift: Δ_{p,q} of the layer, > 0.
-
-    Raises:
-        ParameterError: an argument is outside its range.
-    """
-    accounting = Accounting(accounting)
-    if not 0 < size < math.inf:
-        raise ParameterError(
-            f"the noise is made for attacks up to a size L, a finite number > 0, got {size}; "
-            "against attacks of size 0 no noise is needed"
-        )
-    if not 0 < epsilon < math.inf:
-        raise ParameterError(f"e of a noise layer must be a finite number > 0, got {epsilon}")
-    if not 0 < shift < math.inf:
-        raise ParameterError(f"the sensitivity must be a finite number > 0, got {shift}")
-    if accounting is Accounting.LAPLACE:
-        return shift * size / epsilon
-    if not 0 < delta < 1:
-        raise ParameterError(f"delta of Gaussian noise must be between 0 and 1, got {delta}")
-    if accounting is Accounting.CLASSICAL:
-        if not epsilon <= 1:
-            raise ParameterError(
-                f"the classical theorem on Gaussian noise is proved for e <= 1, got {epsilon}; "
-                "take the analytic one"
-            )
-        return classical_sigma(epsilon, delta, shift * size)
-    return analytic_sigma(epsilon, math.log(delta), shift * size)

@@ -79,6 +79,7 @@ def layer_of(
     """
     if not 0 < scale < np.inf:
         raise ParameterError(f"the scale of the noise must be a finite number > 0, got {scale}")
+    # Made once with scale 1 to learn its sensitivity, which does not depend on the scale.
     unit = NoiseLayer(accounting, 1.0, attack, dimension, matrix)
     return NoiseLayer(accounting, scale * unit.sensitivity, attack, dimension, matrix)
 

@@ -1,11 +1,15 @@
-"""PixelDP for texts: noise on the vector of every word, in a network trained with it (needs torch).
+"""PixelDP for texts: noise on the mean word vector, or on the vector of every word.
 
-A text of ℓ known words is the matrix of their public vectors, and an attack is measured in the norm
-of all its numbers: ‖·‖₁ for Laplace noise, ‖·‖₂ for Gaussian noise. Words that are each replaced by
-one at distance D or less in that norm move it by at most B·D and √B·D for B of them: this is what a
-certificate means in words. How many words there are, and which places hold unknown words, is not
-hidden and not attacked. `dpcore.learn.pixeldp.noisy_text` puts the noise on the mean vector
-instead.
+**On the mean** (`train_text`): what an attack of length L on the mean vector cannot do, the
+replacement of few words cannot do. Of ℓ known words, B that are each replaced by one at distance D
+or less move the mean by at most B·D/ℓ. With D the diameter of the vocabulary the new words may be
+any.
+
+**On every word** (`train_text_network`, needs torch): a text is the matrix of the vectors of its
+known words, and an attack is measured in the norm of all its numbers: ‖·‖₁ for Laplace noise, ‖·‖₂
+for Gaussian noise. B words that are each replaced by one at distance D or less in that norm move it
+by at most B·D and √B·D. How many words there are, and which places hold unknown words, is not
+hidden and not attacked.
 """
 
 from __future__ import annotations
@@ -17,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.errors import CorpusError, ParameterError
+from dpcore.learn.classifiers import averaged
 from dpcore.learn.packages import torch
 from dpcore.learn.pixeldp.certified_prediction import Scores, draw_scores
+from dpcore.learn.pixeldp.network import random_weights
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
+from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of, train_noisy
 from dpcore.learn.pixeldp.training import ClassTensors, LossTask, added_noise
 from dpcore.learn.tensors import torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
-from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,6 +41,92 @@ if TYPE_CHECKING:
     IntArray = NDArray[np.int64]
 
 _HIDDEN = 32
+
+
+def train_text(
+    accounting: Accounting,
+    scale: float,
+    bags: Bags,
+    labels: ArrayLike,
+    vectors: NDArray[np.float32],
+    rng: np.random.Generator,
+) -> NoisyClassifier:
+    """A classifier of mean vectors with noise, certified against Euclidean attacks on them.
+
+    Its inputs are `dpcore.learn.classifiers.averaged(bags.counts(), vectors)`.
+
+    Args:
+        accounting: the noise.
+        scale: b or σ in units of the sensitivity: of a shift of the mean vector.
+        bags: k documents.
+        labels: whole numbers, shape (k,).
+        vectors: public word vectors, shape (n, d).
+        rng: of the noise that is trained on.
+
+    Raises:
+        CorpusError: only one class occurs.
+        ParameterError: the scale is outside its range.
+    """
+    layer = layer_of(accounting, scale, 2.0, vectors.shape[1])
+    return train_noisy(layer, averaged(bags.counts(), vectors), labels, rng)
+
+
+def words_within(sizes: ArrayLike, lengths: ArrayLike, distance: float) -> IntArray:
+    """How many words of each text may be replaced without leaving its certificate: of the mean.
+
+    Args:
+        sizes: certified L of each mean vector in the Euclidean norm, shape (k,).
+        lengths: known words of each text, shape (k,); unknown words do not count.
+        distance: D, the largest distance of a word from what may replace it.
+
+    Returns:
+        The largest B with B·D/ℓ ≤ L, at most the length; 0 for a text without known words; (k,).
+
+    Raises:
+        ParameterError: the distance is not a finite number above 0, or a size is not ≥ 0.
+    """
+    ratio, known = _in_distances(sizes, lengths, distance)
+    # An infinite L times no word would be NaN: twice the text is as good as any larger ratio.
+    return _whole(np.minimum(ratio, 2.0) * known, known)
+
+
+def replaced_words(sizes: ArrayLike, lengths: ArrayLike, distance: float, norm: float) -> IntArray:
+    """The same for noise on every word.
+
+    Args:
+        sizes: certified L of each text in the norm of all numbers of its vectors, shape (k,).
+        lengths: known words of each text, shape (k,).
+        distance: D in the same norm.
+        norm: 1 or 2.
+
+    Returns:
+        The largest B with B·D ≤ L (norm 1) or √B·D ≤ L (norm 2), at most the length; shape (k,).
+
+    Raises:
+        ParameterError: as `words_within`, or the norm is another.
+    """
+    if norm not in (1, 2):
+        raise ParameterError(f"the norm of an attack on words must be 1 or 2, got {norm}")
+    ratio, known = _in_distances(sizes, lengths, distance)
+    # No text needs more than its length, whose square is finite where that of L/D may not be.
+    return _whole(np.minimum(ratio, known + 1.0) ** norm, known)
+
+
+def _in_distances(
+    sizes: ArrayLike, lengths: ArrayLike, distance: float
+) -> tuple[FloatArray, IntArray]:
+    """L/D and the known words of each text."""
+    reach, known = np.asarray(sizes, dtype=np.float64), np.asarray(lengths, dtype=np.int64)
+    if not 0 < distance < math.inf:
+        raise ParameterError(f"a distance must be a finite number > 0, got {distance}")
+    if not bool((reach >= 0).all()):
+        raise ParameterError("the size of an attack must be a number >= 0")
+    return reach / distance, known
+
+
+def _whole(words: FloatArray, known: IntArray) -> IntArray:
+    # Rounding must not give a word too many.
+    return np.minimum(np.floor(words * (1 - 1e-12)).astype(np.int64), known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +151,13 @@ class TextNetwork:
         size = words * self.vectors.shape[1]
         return NoiseLayer(self.accounting, self.scale, self.accounting.norm, size)
 
-    def scores(
-        self, bags: Bags, draws: int, rng: np.random.Generator, progress: Progress = silent
-    ) -> Scores:
+    def scores(self, bags: Bags, draws: int, rng: np.random.Generator) -> Scores:
         """Scores of each text under independent noise, for `certify` with `layer()`.
 
         Args:
             bags: k texts; one without known words has the same scores as any other such text.
             draws: of the noise for each text.
             rng: of the noise.
-            progress: called with ("noise", texts done, k).
 
         Raises:
             ParameterError: there is no text, or the draws are out of range.
@@ -79,16 +168,14 @@ class TextNetwork:
         lengths = np.array([words.size for words in texts])
         means = np.zeros((len(texts), self.classes.size))
         votes = np.zeros(means.shape, dtype=np.int64)
-        done = 0
+        # Texts of one length are rows of one matrix, which draws their noise together.
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             # A text without known words is one zero vector: it takes part in no attack.
             words = [self.vectors[texts[i]] if length else self.vectors[:1] * 0 for i in rows]
             inputs = np.stack(words).reshape(rows.size, -1).astype(np.float64)
-            found = draw_scores(self._scorer(), self.layer(max(length, 1)), inputs, draws, rng)
-            means[rows], votes[rows] = found.means, found.votes
-            done += rows.size
-            progress("noise", done, len(texts))
+            scores = draw_scores(self._scorer(), self.layer(max(length, 1)), inputs, draws, rng)
+            means[rows], votes[rows] = scores.means, scores.votes
         return Scores(means, votes, draws)
 
     def _scorer(self) -> Any:
@@ -110,7 +197,6 @@ def train_text_network(
     rng: np.random.Generator,
     *,
     epochs: int = 15,
-    progress: Progress = silent,
 ) -> TextNetwork:
     """A network for texts, trained with noise on the vector of every word.
 
@@ -122,7 +208,6 @@ def train_text_network(
         vectors: public word vectors, shape (n, d); they are not trained.
         rng: of the start, the order of the texts and the noise.
         epochs: passes over the texts.
-        progress: called with ("training", batches done, batches).
 
     Raises:
         CorpusError: only one class occurs.
@@ -135,13 +220,8 @@ def train_text_network(
     noise = NoiseLayer(accounting, scale, Accounting(accounting).norm, vectors.shape[1])
     texts = _known(bags)
     truth = torch().from_numpy(targets.reshape(-1).astype(np.int64))
-    start = torch_generator(rng)
     shapes = {"word": (_HIDDEN, vectors.shape[1]), "last": (classes.size, _HIDDEN)}
-    weights: dict[str, Any] = {}
-    for name, shape in shapes.items():
-        size = math.sqrt(2.0 / shape[1])
-        weights[name] = (size * torch().randn(shape, generator=start)).requires_grad_()
-        weights[f"{name}-bias"] = torch().zeros(shape[0], requires_grad=True)
+    weights = random_weights(shapes, torch_generator(rng))
 
     def loss(rows: IntArray, drawn: np.random.Generator) -> Any:
         some = [texts[i] for i in rows]
@@ -151,42 +231,13 @@ def train_text_network(
         for i, words in enumerate(some):
             inputs[i, : words.size], there[i, : words.size] = vectors[words], 1.0
         noisy = added_noise(noise, torch().from_numpy(inputs), drawn)
-        found = _logits(weights, noisy, torch().from_numpy(there))
-        return torch().nn.functional.cross_entropy(found, truth[rows])
+        logits = _logits(weights, noisy, torch().from_numpy(there))
+        return torch().nn.functional.cross_entropy(logits, truth[rows])
 
     seed = int(rng.integers(2**53))
     settings = Training(epochs=epochs, batch=64, rate=2e-3, seed=seed, threads=1)
-    fit(LossTask(weights, len(texts), loss), settings, progress=progress)
+    fit(LossTask(weights, len(texts), loss), settings)
     return TextNetwork(noise.accounting, noise.scale, classes, vectors, weights)
-
-
-def replaced_words(sizes: ArrayLike, lengths: ArrayLike, distance: float, norm: float) -> IntArray:
-    """How many words of each text may be replaced without leaving its certificate.
-
-    Args:
-        sizes: certified L of each text in the norm of all numbers of its vectors, shape (k,).
-        lengths: known words of each text, shape (k,).
-        distance: D, the largest distance of a word from what may replace it, in the same norm.
-        norm: 1 or 2.
-
-    Returns:
-        The largest B with B·D ≤ L (norm 1) or √B·D ≤ L (norm 2), at most the length; shape (k,).
-
-    Raises:
-        ParameterError: the distance is not a finite number above 0, the norm is another, or a size
-            is not ≥ 0.
-    """
-    reach, known = np.asarray(sizes, dtype=np.float64), np.asarray(lengths, dtype=np.int64)
-    if not 0 < distance < math.inf:
-        raise ParameterError(f"a distance must be a finite number > 0, got {distance}")
-    if norm not in (1, 2):
-        raise ParameterError(f"the norm of an attack on words must be 1 or 2, got {norm}")
-    if not bool((reach >= 0).all()):
-        raise ParameterError("the size of an attack must be a number >= 0")
-    # Rounding must not give a word too many; no length needs more than its square root.
-    ratio = np.minimum(reach / distance, known + 1.0)
-    words = np.floor(ratio**norm * (1 - 1e-12)).astype(np.int64)
-    return np.asarray(np.minimum(words, known))
 
 
 def _known(bags: Bags) -> list[IntArray]:

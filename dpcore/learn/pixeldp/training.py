@@ -24,7 +24,6 @@ from dpcore.learn.pixeldp.noisy_classifier import NoisyClassifier, layer_of
 from dpcore.learn.tensors import array, torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
-from dpcore.lexicon.progress import Progress, silent
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -63,13 +62,14 @@ class ClassTensors:
 
     def predict_proba(self, outputs: ArrayLike) -> FloatArray:
         """Shape (k, width) to (k, classes)."""
+        # Softmax in float64: votes compare classes whose scores may differ in the last digits.
         x = np.asarray(outputs)
-        found = []
+        parts = []
         with torch().no_grad():
             for start in range(0, len(x), _AT_ONCE):
                 part = torch().from_numpy(x[start : start + _AT_ONCE].astype(np.float32))
-                found.append(array(torch().softmax(self.logits(part).double(), dim=1)))
-        return np.concatenate(found)
+                parts.append(array(torch().softmax(self.logits(part).double(), dim=1)))
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +92,12 @@ class LossTask:
 
     def held_out(self, step: Step) -> float:
         """Falls from epoch to epoch."""
-        return -step.epoch
+        return -step.epoch  # nothing is held out, and every epoch is better than the one before
 
 
 def added_noise(layer: NoiseLayer, clean: Any, rng: np.random.Generator) -> Any:
     """Fresh noise of a layer on a tensor; gradients pass, the noise is a constant."""
+    # Drawn by the layer itself, in float64: training and prediction meet the same noise.
     drawn = layer.noisy(np.zeros(tuple(clean.shape)), rng)
     return clean + torch().from_numpy(drawn).to(clean.dtype)
 
@@ -112,7 +113,6 @@ def train_pixeldp(
     data: Digits | None = None,
     channels: int = 8,
     epochs: int = 40,
-    progress: Progress = silent,
 ) -> NoisyClassifier:
     """A convolutional network for digits with a noise layer.
 
@@ -133,7 +133,6 @@ def train_pixeldp(
         data: pictures; `digits` if None.
         channels: of the first convolution.
         epochs: of each training.
-        progress: called with ("training", batches done, batches).
 
     Raises:
         CorpusError: only one class occurs.
@@ -141,7 +140,7 @@ def train_pixeldp(
         ParameterError: an argument is outside its range.
     """
     data = digits() if data is None else data
-    work = _Work(data, place, attack, accounting, channels, epochs, rng, progress)
+    work = _Work(data, place, attack, accounting, channels, epochs, rng)
     network, weights = work.network, work.weights
     noise = network.training_noise(scale)
     fixed: set[str] = set()
@@ -167,7 +166,6 @@ def train_layer_free(
     data: Digits | None = None,
     channels: int = 8,
     epochs: int = 40,
-    progress: Progress = silent,
 ) -> ClassTensors:
     """The same network without noise: what a noise layer is compared with.
 
@@ -176,7 +174,7 @@ def train_layer_free(
     """
     data = digits() if data is None else data
     nothing = (Place.PICTURE, 2.0, Accounting.ANALYTIC)
-    work = _Work(data, *nothing, channels, epochs, rng, progress)
+    work = _Work(data, *nothing, channels, epochs, rng)
     work.train(set(work.weights), work.plain)
     return ClassTensors(lambda pictures: work.network.plain_logits(work.weights, pictures))
 
@@ -193,7 +191,6 @@ class _Work:
         channels: int,
         epochs: int,
         rng: np.random.Generator,
-        progress: Progress,
     ) -> None:
         self.classes, targets = np.unique(data.train_labels, return_inverse=True)
         if not self.classes.size >= 2:
@@ -204,14 +201,14 @@ class _Work:
         self.weights = self.network.start(torch_generator(rng))
         self.pictures = torch().from_numpy(data.train.astype(np.float32))
         self.truth = torch().from_numpy(targets.reshape(-1).astype(np.int64))
-        self.progress = progress
 
     def train(self, names: set[str], loss: Loss) -> None:
         """Train some of the weights; the others are constants."""
+        # Also those of an earlier training: a gradient that nobody uses would still be computed.
         for name, tensor in self.weights.items():
             tensor.requires_grad_(name in names)
         part = {name: self.weights[name] for name in names}
-        fit(LossTask(part, len(self.pictures), loss), self.settings, progress=self.progress)
+        fit(LossTask(part, len(self.pictures), loss), self.settings)
 
     def plain(self, rows: IntArray, _: np.random.Generator) -> Any:
         logits = self.network.plain_logits(self.weights, self.pictures[rows])
@@ -233,5 +230,6 @@ def _matrix(network: Network, weights: Weights) -> FloatArray | None:
     before = network.before
     if before is None:
         return None
+    # W/R, the map as it is used; its exact sensitivity is the layer's business from here on.
     with torch().no_grad():
         return before.matrix(before.bounded(weights[network.mapped]))

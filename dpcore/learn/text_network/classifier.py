@@ -11,10 +11,9 @@ from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.learn.packages import torch
-from dpcore.learn.tensors import array, device_of
+from dpcore.learn.tensors import array
 from dpcore.learn.text_network.interval import least_margins
-from dpcore.learn.text_network.network import Kind, Shape, features
-from dpcore.learn.text_network.places import padded, places
+from dpcore.learn.text_network.network import Kind, Shape, features, padded, places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +114,8 @@ class NetworkClassifier:
             given = self.premises
             if given is None or len(given) not in (1, len(bags)):
                 raise _premises(0 if given is None else len(given), len(bags))
-            words = np.broadcast_to(padded(given), (len(bags), padded(given).shape[1]))
+            premises = padded(given)  # one for all is read once, and stands beside every text
+            words = np.broadcast_to(premises, (len(bags), premises.shape[1]))
             premise = places(words, self.tensors, self.vectors)
         return features(self.shape, self.tensors, text, premise, draw)
 
@@ -126,24 +126,24 @@ class NetworkClassifier:
 
     def parts(self, bags: Bags) -> list[tuple[IntArray, NetworkClassifier]]:
         """Rows of documents that are looked at together, and the network with their premises."""
-        found = []
+        parts = []
         many = self.premises is not None and len(self.premises) > 1
         if many and self.premises is not None and len(self.premises) != len(bags):
             raise _premises(len(self.premises), len(bags))
         for start in range(0, len(bags), _TOGETHER):
             rows = np.arange(start, min(start + _TOGETHER, len(bags)))
-            own = self.given(self.premises.part(rows)) if many and self.premises else self
-            found.append((rows, own))
-        return found
+            network = self.given(self.premises.part(rows)) if many and self.premises else self
+            parts.append((rows, network))
+        return parts
 
     def probabilities(self, bags: Bags) -> FloatArray:
         """Probability of each class for each document, shape (k, m)."""
-        found = np.zeros((len(bags), self.classes))
+        probabilities = np.zeros((len(bags), self.classes))
         with torch().no_grad():
-            for rows, own in self.parts(bags):
-                scores = own.scored(own.last(bags.part(rows)).value)
-                found[rows] = array(torch().softmax(scores.double(), dim=1))
-        return found
+            for rows, network in self.parts(bags):
+                scores = network.scored(network.last(bags.part(rows)).value)
+                probabilities[rows] = array(torch().softmax(scores.double(), dim=1))
+        return probabilities
 
     def predict(self, bags: Bags) -> IntArray:
         """The most probable class of each document, shape (k,)."""
@@ -173,16 +173,18 @@ class NetworkClassifier:
                 f"each of {len(bags)} documents needs a label in 0..{self.classes - 1}, got "
                 f"{truth.size}"
             )
+        # In float32 the sums of the bounds would lose more than a small margin.
         exact = replace(self, tensors={name: x.double() for name, x in self.tensors.items()})
         weight, bias = exact.tensors["scores.weight"], exact.tensors["scores.bias"]
         margins, sizes = np.zeros(len(bags)), np.zeros(len(bags))
         with torch().no_grad():
-            for rows, own in exact.parts(bags):
-                last = own.last(bags.part(rows), substitutions)
+            for rows, network in exact.parts(bags):
+                last = network.last(bags.part(rows), substitutions)
                 label = torch().from_numpy(truth[rows]).to(weight.device)
-                found = array(least_margins(last, weight, bias, label))
-                found[np.arange(rows.size), truth[rows]] = np.inf
-                margins[rows] = found.min(axis=1)
+                lowest = array(least_margins(last, weight, bias, label))
+                lowest[np.arange(rows.size), truth[rows]] = np.inf  # no class rivals itself
+                margins[rows] = lowest.min(axis=1)
+                # A score is at most Σ|w|·h + |b|: activations are ≥ 0 behind the last ReLU.
                 size = last.high.abs() @ weight.abs().T + bias.abs()
                 sizes[rows] = array(size.amax(dim=1))
         return Certificate(margins, margins > _ROUNDING * sizes)
@@ -212,30 +214,28 @@ def keep(
         facts: JSON values: how well it does.
     """
     tensors = {name: array(x) for name, x in model.tensors.items()}
-    held = {**settings, "shape": model.shape.to_json()}
-    save(path, Checkpoint(str(model.shape.kind), held, tensors, lexicon.fingerprint, dict(facts)))
+    described = {**settings, "shape": model.shape.to_json()}
+    save(
+        path,
+        Checkpoint(str(model.shape.kind), described, tensors, lexicon.fingerprint, dict(facts)),
+    )
 
 
-def recall(
-    path: Path, lexicon: Lexicon, device: str = "cpu"
-) -> tuple[NetworkClassifier, Checkpoint]:
-    """Read a checkpoint that `keep` wrote.
+def recall(path: Path, lexicon: Lexicon) -> tuple[NetworkClassifier, Checkpoint]:
+    """Read a checkpoint that `keep` wrote; its network computes on the processor.
 
     Raises:
         MissingPackageError: torch or safetensors is not installed.
         ParameterError: the file is missing, damaged, of another vocabulary, or no text network.
     """
-    found = load(path, lexicon=lexicon)
+    checkpoint = load(path, lexicon=lexicon)
     try:
-        shape = Shape(**found.settings["shape"])
+        shape = Shape(**checkpoint.settings["shape"])
     except (KeyError, TypeError):
         raise ParameterError(
             f"the checkpoint {path.name[:60]!r} holds no text network, but "
-            f"{found.architecture[:40]!r}; train one with: python -m dpcore robust train"
+            f"{checkpoint.architecture[:40]!r}; train one with: python -m dpcore robust train"
         ) from None
-    check_shapes(found, shape.tensors)
-    where = device_of(device)
-    tensors = {
-        name: torch().from_numpy(values.copy()).to(where) for name, values in found.tensors.items()
-    }
-    return NetworkClassifier(shape, tensors, lexicon.vectors), found
+    check_shapes(checkpoint, shape.tensors)
+    tensors = {name: torch().from_numpy(x.copy()) for name, x in checkpoint.tensors.items()}
+    return NetworkClassifier(shape, tensors, lexicon.vectors), checkpoint

@@ -93,8 +93,8 @@ def convolved(x: Bounded, weight: Any, bias: Any) -> Bounded:
     padding = weight.shape[2] // 2
 
     def over(part: Any, w: Any, b: Any) -> Any:
-        found = torch().nn.functional.conv1d(part.transpose(1, 2), w, b, padding=padding)
-        return found.transpose(1, 2)
+        maps = torch().nn.functional.conv1d(part.transpose(1, 2), w, b, padding=padding)
+        return maps.transpose(1, 2)
 
     return _linear(x, over, weight, bias)
 
@@ -103,6 +103,8 @@ def _linear(x: Bounded, over: Callable[[Any, Any, Any], Any], weight: Any, bias:
     value = over(x.value, weight, bias)
     if x.low is None:
         return Bounded(value)
+    # Two products instead of four: |W|·radius is the sum of what each coordinate can add, and the
+    # shift b moves the centre alone.
     centre = over((x.low + x.high) / 2, weight, bias)
     radius = over((x.high - x.low) / 2, weight.abs(), None)
     return Bounded(value, centre - radius, centre + radius)
@@ -138,6 +140,7 @@ def least_margins(x: Bounded, weight: Any, bias: Any, labels: Any) -> Any:
     Returns:
         Shape (k, m); 0 for the label itself.
     """
+    # Shape (k, m, h): what a row of the label has more than the row of each class.
     difference = weight[labels].unsqueeze(1) - weight.unsqueeze(0)
     shift = bias[labels].unsqueeze(1) - bias.unsqueeze(0)
     centre, radius = (x.low + x.high) / 2, (x.high - x.low) / 2

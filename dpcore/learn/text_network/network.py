@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcore.errors import ParameterError
 from dpcore.learn.packages import torch
 from dpcore.learn.tensors import torch_generator
@@ -24,6 +26,7 @@ from dpcore.learn.text_network.interval import (
     Bounded,
     affine,
     convolved,
+    extremes,
     joined,
     relu,
     scaled,
@@ -34,8 +37,12 @@ from dpcore.limits import MAX_CLASSES, MAX_DIMENSION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
+    from numpy.typing import NDArray
 
+    from dpcore.learn.bags import Bags
+    from dpcore.learn.substitutions import Substitutions
+
+    IntArray = NDArray[np.int64]
     Tensors = Mapping[str, Any]
 
 WIDTH = 3
@@ -106,26 +113,27 @@ class Shape:
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every trained tensor."""
         h, wide = self.hidden, self.hidden * (2 if self.kind is Kind.ENTAILMENT else 1)
-        found: dict[str, tuple[int, ...]] = {
+        shapes: dict[str, tuple[int, ...]] = {
             "words.weight": (h, self.dimension),
             "words.bias": (h,),
         }
         if self.kind is Kind.CNN:
-            found |= {"convolution.weight": (h, h, WIDTH), "convolution.bias": (h,)}
+            shapes |= {"convolution.weight": (h, h, WIDTH), "convolution.bias": (h,)}
         for i in range(self.layers):
-            found |= {f"hidden{i}.weight": (wide, wide), f"hidden{i}.bias": (wide,)}
-        return found | {"scores.weight": (self.classes, wide), "scores.bias": (self.classes,)}
+            shapes |= {f"hidden{i}.weight": (wide, wide), f"hidden{i}.bias": (wide,)}
+        return shapes | {"scores.weight": (self.classes, wide), "scores.bias": (self.classes,)}
 
     def start(self, rng: np.random.Generator, device: Any = "cpu") -> dict[str, Any]:
         """Tensors to begin training with: uniform on ±1/√(inputs), as torch's own layers begin."""
         draw = torch_generator(rng)
-        found = {}
+        tensors = {}
         for name, shape in self.tensors.items():
+            # A bias is drawn within the bound of its layer's weights, whose inputs count.
             weights = self.tensors[name.replace(".bias", ".weight")]
             bound = 1 / math.sqrt(math.prod(weights[1:]))
             values = (2 * torch().rand(shape, generator=draw) - 1) * bound
-            found[name] = values.to(device).requires_grad_()
-        return found
+            tensors[name] = values.to(device).requires_grad_()
+        return tensors
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,61 @@ class Places:
 
     words: Bounded
     mask: Any
+
+
+def padded(bags: Bags) -> IntArray:
+    """The known words of each document in order, shape (k, t); −1 behind the last one.
+
+    Words outside the vocabulary are left out, as in `Bags.counts`.
+    """
+    known = bags.words >= 0
+    document = np.repeat(np.arange(len(bags)), bags.lengths)[known]
+    lengths = np.bincount(document, minlength=len(bags))
+    starts = np.cumsum(lengths) - lengths
+    rows = np.full((len(bags), max(1, int(lengths.max(initial=0)))), -1, dtype=np.int64)
+    rows[document, np.arange(document.size) - starts[document]] = bags.words[known]
+    return rows
+
+
+def places(
+    words: IntArray,
+    tensors: Tensors,
+    vectors: NDArray[np.float32],
+    substitutions: Substitutions | None = None,
+) -> Places:
+    """What the first linear layer makes of each place.
+
+    With substitutions the box of a place is the smallest one around what the layer makes of its
+    allowed words: no wider box is looked at before, so the linear layer costs nothing (Jia et al.
+    2019, Section 3.2).
+
+    Args:
+        words: of k texts, −1 for no word, shape (k, t).
+        tensors: of the network; their device and type are those of the result.
+        vectors: public word vectors, shape (n, d).
+        substitutions: what may become of a word; None: nothing, and there is no box.
+    """
+    weight, bias = tensors["words.weight"], tensors["words.bias"]
+
+    def tensor(array: NDArray[Any]) -> Any:
+        return torch().from_numpy(array).to(weight.device)
+
+    def projected(distinct: IntArray) -> Any:
+        points = tensor(vectors[distinct]).to(weight.dtype)
+        return torch().nn.functional.linear(points, weight, bias)
+
+    mask = tensor(words >= 0).to(weight.dtype).unsqueeze(-1)
+    # Every distinct word goes through the layer once, however often it stands in the texts; an
+    # empty place (−1) borrows word 0, which the mask takes away again.
+    distinct, where = np.unique(np.maximum(words, 0), return_inverse=True)
+    place = tensor(where.reshape(words.shape))
+    if substitutions is None:
+        return Places(Bounded(projected(distinct)[place]), mask)
+    candidates, flat = np.unique(substitutions.table(distinct), return_inverse=True)
+    choices = flat.reshape(distinct.size, -1)
+    itself = tensor(np.ascontiguousarray(choices[:, 0]))  # the first choice of a word
+    box = extremes(projected(candidates), tensor(choices), itself)
+    return Places(box.each(lambda part: part[place]), mask)
 
 
 def features(
@@ -166,10 +229,12 @@ def features(
     def dropped(x: Bounded) -> Bounded:
         if draw is None or not shape.dropout:
             return x
-        # The same units are left out of the value and of its bounds.
+        # The same units are left out of the value and of its bounds: else the bounds of one draw
+        # would not hold for the value of another.
         kept = torch().rand(x.value.shape, generator=draw, device=x.value.device) >= shape.dropout
         return scaled(x, kept / (1 - shape.dropout))
 
+    # The mask goes on after the ReLU: the bias has made something of the empty places too.
     x = scaled(relu(text.words), text.mask)
     if premise is None:
         x = convolved(x, tensors["convolution.weight"], tensors["convolution.bias"])

@@ -75,7 +75,7 @@ class Examples:
             np.concatenate([*starts, ends[-1:]]),
             self.bags.vocabulary,
         )
-        rows = np.tile(np.arange(len(self)), len(all_bags))
+        rows = np.tile(np.arange(len(self)), len(all_bags))  # copy after copy, as the bags are
         premises = None if self.premises is None else self.premises.part(rows)
         return Examples(bags, self.labels[rows], premises)
 
@@ -145,6 +145,7 @@ class NetworkTask:
 
     def held_out(self, step: Step) -> float:
         """The loss at the end of the schedule on what is held out."""
+        # At the end of the schedule, so that the losses of different epochs can be compared.
         schedule = (1.0, self.certified.weight) if self.certified else (0.0, 0.0)
         total = 0.0
         with torch().no_grad():
@@ -155,6 +156,7 @@ class NetworkTask:
     def _loss(self, some: Examples, schedule: tuple[float, float], draw: Any) -> Any:
         share, weight = schedule
         model = self.model.given(some.premises)
+        # At κ = 0 the boxes would be carried along for nothing.
         table = self.substitutions if weight > 0 else None
         last = model.last(some.bags, table, share, draw)
         labels = torch().from_numpy(some.labels).to(last.value.device)
@@ -164,6 +166,8 @@ class NetworkTask:
             return loss
         tensors = model.tensors
         margins = least_margins(last, tensors["scores.weight"], tensors["scores.bias"], labels)
+        # −margins are the worst scores up to a constant: the cross-entropy of a corner of the box
+        # that may be none of the box's points, so an upper bound of every allowed text's loss.
         return (1 - weight) * loss + weight * entropy(-margins, labels)
 
 
@@ -216,6 +220,7 @@ def train_network(
     if (certified is None) != (substitutions is None):
         raise ParameterError("certified training needs a schedule and substitutions, both")
     if certified is not None:
+        # An early stop must not compare losses from before the box is whole.
         training = replace(training, first=certified.first(training.epochs))
     tensors = shape.start(generator(training.seed, "start"), device_of(device))
     model = NetworkClassifier(shape, tensors, vectors)
@@ -257,8 +262,9 @@ def perturbed(
         raise ParameterError(f"an example has 1 to 1,000 perturbed copies, got {copies}")
     known = np.flatnonzero(bags.words >= 0)
     grid = np.array([mechanism.check_epsilon(epsilon) for epsilon in epsilons])
-    found = outputs_at(mechanism, rng, np.tile(bags.words[known], copies), grid, progress)
-    parts = np.split(found, copies)
+    outputs = outputs_at(mechanism, rng, np.tile(bags.words[known], copies), grid, progress)
+    # All copies in one draw: the laws of the distinct words are computed once for all of them.
+    parts = np.split(outputs, copies)
     result = []
     for e in range(grid.size):
         rewritten = []

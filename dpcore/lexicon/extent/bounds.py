@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.extent.exact import PARALLEL_ANGLE
 from dpcore.lexicon.extent.extent import Extent
-from dpcore.lexicon.metric import Metric, distances, paired_distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dpcore.lexicon.metric import Metric, distances, paired_distances, unit_rows
 
 _BLOCK = 8192
 _AXES = 8
@@ -22,7 +20,7 @@ _SMALLEST_STEP = 2.0**-149
 _ROUNDING = 1e-11
 
 
-def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
+def bound_extent(vectors: Float32Array, metric: Metric) -> Extent:
     """Bounds in O(n d) time and a search in eight dimensions: 50 s for 400,000 x 300, busy machine.
 
     Diameter: for any point c, D(x, y) <= D(x, c) + D(c, y), so the sum of the two largest
@@ -51,9 +49,9 @@ def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
     if metric is Metric.CHEBYSHEV:
         shortest /= float(np.sqrt(vectors.shape[1]))
     least = PARALLEL_ANGLE if metric is Metric.ANGULAR else _SMALLEST_STEP
-    found = paired_distances(vectors[close], vectors[other], metric)
-    found = np.concatenate((found[found > least], _near(vectors, far, metric, least)))
-    separation_high = float(found.min())
+    gaps = paired_distances(vectors[close], vectors[other], metric)
+    gaps = np.concatenate((gaps, distances(vectors, vectors[[far]], metric)[0]))
+    separation_high = float(gaps[gaps > least].min())
     return Extent(
         diameter=high,
         separation=min(max(shortest, least), separation_high),
@@ -63,7 +61,7 @@ def bound_extent(vectors: NDArray[np.float32], metric: Metric) -> Extent:
     )
 
 
-def _diameter(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, float, int]:
+def _diameter(vectors: Float32Array, metric: Metric) -> tuple[float, float, int]:
     """Upper bound, lower bound, and the word farthest from the centre."""
     centre = vectors.mean(axis=0, dtype=np.float64)
     if metric is Metric.ANGULAR and not centre.any():
@@ -83,9 +81,7 @@ def _diameter(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, floa
     return max(high, low), low, far
 
 
-def _closest(
-    points: NDArray[np.float64],
-) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+def _closest(points: FloatArray) -> tuple[float, IntArray, IntArray]:
     """The smallest distance between two of the points, and pairs that are close.
 
     The nearest neighbours of a sample give a distance that occurs; looking no farther than that
@@ -108,23 +104,16 @@ def _closest(
 
 
 def _second(
-    tree: Any, points: NDArray[np.float64], which: NDArray[np.int64], within: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    tree: Any, points: FloatArray, which: IntArray, within: float
+) -> tuple[FloatArray, IntArray]:
     """Nearest other point of each; infinity if it is not within the distance."""
-    gaps, found = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
+    gaps, pairs = tree.query(points[which], k=2, distance_upper_bound=within, workers=-1)
     # The point itself is one of the two; if another lies in the same place, either may be first.
-    other = np.where(found[:, 1] == which, found[:, 0], found[:, 1])
+    other = np.where(pairs[:, 1] == which, pairs[:, 0], pairs[:, 1])
     return gaps[:, 1], other.astype(np.int64)
 
 
-def _near(
-    vectors: NDArray[np.float32], word: int, metric: Metric, least: float
-) -> NDArray[np.float64]:
-    row = distances(vectors, vectors[word][None], metric)[0]
-    return np.asarray(row[row > least])
-
-
-def _project(vectors: NDArray[np.float32], *, unit: bool) -> tuple[NDArray[np.float64], float]:
+def _project(vectors: Float32Array, *, unit: bool) -> tuple[FloatArray, float]:
     """Coordinates on orthonormal axes, and a bound on the rounding error of a distance there."""
     d = vectors.shape[1]
     step = max(1, len(vectors) // _SAMPLE)
@@ -141,9 +130,6 @@ def _project(vectors: NDArray[np.float32], *, unit: bool) -> tuple[NDArray[np.fl
     return result, _ROUNDING * longest
 
 
-def _rows(vectors: NDArray[np.float32], unit: bool) -> NDArray[np.float64]:
+def _rows(vectors: Float32Array, unit: bool) -> FloatArray:
     rows = vectors.astype(np.float64)
-    if unit:
-        rows /= np.abs(rows).max(axis=1, keepdims=True)
-        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return rows
+    return unit_rows(rows) if unit else rows

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array, FloatArray
 from dpcore.errors import LexiconError
-from dpcore.lexicon.metric import Metric, distances, paired_distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances, unit_rows
 from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.lexicon.progress import Progress
 
 _BLOCK = 2048
@@ -21,9 +20,7 @@ _PAIRS = 16_384
 PARALLEL_ANGLE = 1e-12
 
 
-def exact_extent(
-    vectors: NDArray[np.float32], metric: Metric, progress: Progress
-) -> tuple[float, float]:
+def exact_extent(vectors: Float32Array, metric: Metric, progress: Progress) -> tuple[float, float]:
     """Diameter and separation over all pairs.
 
     For the Euclidean metric (and the angular one, on rows scaled to length 1) a float32 matrix
@@ -60,7 +57,7 @@ def exact_extent(
 class _Search:
     """The best pairs so far."""
 
-    def __init__(self, vectors: NDArray[np.float32], metric: Metric) -> None:
+    def __init__(self, vectors: Float32Array, metric: Metric) -> None:
         self.vectors = vectors
         self.metric = metric
         self.largest = 0.0
@@ -69,7 +66,7 @@ class _Search:
         self.screened = metric in (Metric.EUCLIDEAN, Metric.ANGULAR)
         if not self.screened:
             return
-        self.rows = vectors if metric is Metric.EUCLIDEAN else _unit_rows(vectors)
+        self.rows = vectors if metric is Metric.EUCLIDEAN else _single_unit_rows(vectors)
         self.half = np.empty(len(vectors))
         for start in range(0, len(vectors), _BLOCK):
             part = self.rows[start : start + _BLOCK].astype(np.float64)
@@ -122,17 +119,15 @@ class _Search:
             return float(2 * np.sin(distance / 2) ** 2)
         return distance**2 / 2
 
-    def _take(self, found: NDArray[np.float64]) -> None:
-        self.largest = max(self.largest, float(found.max(initial=0.0)))
-        positive = found[found > self.floor]
+    def _take(self, gaps: FloatArray) -> None:
+        self.largest = max(self.largest, float(gaps.max(initial=0.0)))
+        positive = gaps[gaps > self.floor]
         self.smallest = min(self.smallest, float(positive.min(initial=np.inf)))
 
 
-def _unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _single_unit_rows(vectors: Float32Array) -> Float32Array:
     result = np.empty_like(vectors)
     for start in range(0, len(vectors), _BLOCK):
         part = vectors[start : start + _BLOCK].astype(np.float64)
-        part /= np.abs(part).max(axis=1, keepdims=True)
-        part /= np.sqrt(np.einsum("ij,ij->i", part, part))[:, None]
-        result[start : start + _BLOCK] = part
+        result[start : start + _BLOCK] = unit_rows(part)
     return result

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, Float32Array
 from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.cache import Kept, keep, recall
 from dpcore.lexicon.extent.exact import exact_extent
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.lexicon.nearest_word import product_error
 from dpcore.lexicon.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
@@ -27,10 +26,7 @@ _PAIRS = 16_384
 
 
 def largest_stretch(
-    lexicon: Lexicon,
-    mapped: NDArray[np.float32],
-    label: str,
-    progress: Progress = silent,
+    lexicon: Lexicon, mapped: Float32Array, label: str, progress: Progress = silent
 ) -> float:
     """max over pairs of words of ‖mapped_w − mapped_w′‖ / ‖φ_w − φ_w′‖.
 
@@ -53,10 +49,7 @@ def largest_stretch(
 
 
 def image_separation(
-    lexicon: Lexicon,
-    mapped: NDArray[np.float32],
-    label: str,
-    progress: Progress = silent,
+    lexicon: Lexicon, mapped: Float32Array, label: str, progress: Progress = silent
 ) -> float:
     """Smallest distance above 0 between two rows of `mapped`; arguments as `largest_stretch`."""
     return _fact(
@@ -69,11 +62,7 @@ def image_separation(
 
 
 def _fact(
-    lexicon: Lexicon,
-    mapped: NDArray[np.float32],
-    label: str,
-    name: str,
-    compute: Callable[[], float],
+    lexicon: Lexicon, mapped: Float32Array, label: str, name: str, compute: Callable[[], float]
 ) -> float:
     """What is bundled or kept of this map under a name, else computed and kept."""
     digest = hashlib.sha256(np.ascontiguousarray(mapped, dtype="<f4").data).hexdigest()
@@ -88,7 +77,7 @@ def _fact(
 
 
 def compute_stretch(
-    vectors: NDArray[np.float32], mapped: NDArray[np.float32], progress: Progress = silent
+    vectors: Float32Array, mapped: Float32Array, progress: Progress = silent
 ) -> float:
     """As `largest_stretch`, without the cache.
 
@@ -114,7 +103,8 @@ def compute_stretch(
                 some = some[_possible(above[some], image_error, below[some], error, best)]
                 if some.size:
                     left, right = p[some] + i, q[some] + j
-                    ratio = _distance(images, left, right) / _distance(rows, left, right)
+                    ratio = paired_distances(images[left], images[right])
+                    ratio /= paired_distances(rows[left], rows[right])
                     best = max(best, float(ratio.max()))
             done += 1
             progress("stretch", done, total)
@@ -122,36 +112,28 @@ def compute_stretch(
 
 
 def _possible(
-    above: NDArray[np.float32],
+    above: Float32Array,
     image_error: np.float32,
-    below: NDArray[np.float32],
+    below: Float32Array,
     error: np.float32,
     best: float,
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Where ratio² > best² is possible: above + f > best²·(below − e)."""
+    # The comparison is rounded to float32 as well: it gives a millionth away.
     level = np.float32(best**2)
     return np.asarray(above + image_error > level * (below - error) * (1 - 1e-6))
 
 
-def _half_squares(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], np.float32]:
+def _half_squares(rows: Float32Array) -> tuple[Float32Array, np.float32]:
     """Half squared norms, and a bound on the error of a half squared distance in float32."""
     half = np.einsum("ij,ij->i", rows, rows, dtype=np.float64) / 2
     error = product_error(rows.shape[1]) * 8 * float(half.max())
     return half.astype(np.float32), np.float32(error)
 
 
-def _half_distances(
-    rows: NDArray[np.float32], half: NDArray[np.float32], i: int, j: int
-) -> NDArray[np.float32]:
+def _half_distances(rows: Float32Array, half: Float32Array, i: int, j: int) -> Float32Array:
     """‖x − y‖²/2 for block i against block j, float32."""
     product = rows[i : i + _BLOCK] @ rows[j : j + _BLOCK].T
     np.subtract(half[j : j + _BLOCK], product, out=product)
     product += half[i : i + _BLOCK, None]
     return product
-
-
-def _distance(
-    rows: NDArray[np.float32], p: NDArray[np.int64], q: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    difference = rows[p].astype(np.float64) - rows[q]
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))

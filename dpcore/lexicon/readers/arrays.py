@@ -61,8 +61,8 @@ def read_arrays(path: Path, limit: int | None = None) -> RawVectors:
                 _check_size(path)
                 vectors = loaded[_choose(path, loaded.files, _VECTOR_KEYS)]
                 if set(_WORD_KEYS) & set(loaded.files):
-                    found = loaded[_choose(path, loaded.files, _WORD_KEYS)]
-                    words = _as_words(path, found)
+                    array = loaded[_choose(path, loaded.files, _WORD_KEYS)]
+                    words = _as_words(path, array)
     except LexiconError:
         raise
     except ARRAYS as error:

@@ -21,8 +21,8 @@ _BATCH_ROWS = 4096
 
 def looks_binary(start: bytes) -> bool:
     """Whether a file that begins like this is word2vec binary: a header line, then no text."""
-    line, found, rest = start[:100].partition(b"\n")
-    head = header(line) if found else None
+    line, line_feed, rest = start[:100].partition(b"\n")
+    head = header(line) if line_feed else None
     if head is None:
         return False
     sample = start[len(line) + 1 :][: 4 * head[1] + 1000]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array
 from dpcore.errors import LexiconError
 from dpcore.limits import MAX_LEXICON_NUMBERS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Above glibc's largest threshold for mapped blocks (32 MiB), so that freeing one gives its memory
 # back at once.
@@ -30,7 +27,7 @@ class RawVectors:
     """
 
     words: list[str]
-    vectors: NDArray[np.float32]
+    vectors: Float32Array
     format: str
     undecodable: int = 0
 
@@ -47,18 +44,16 @@ class RowGatherer:
     """Appends rows; `finish` joins them, freeing each part as it is copied."""
 
     def __init__(self, dimension: int) -> None:
-        """Start with no row."""
         self._dimension = dimension
         self._rows_per_block = max(1, _BLOCK_BYTES // (4 * dimension))
-        self._blocks: list[NDArray[np.float32]] = []
+        self._blocks: list[Float32Array] = []
         self._used = self._rows_per_block
         self._count = 0
 
     def __len__(self) -> int:
-        """Return the number of rows so far."""
         return self._count
 
-    def add(self, rows: NDArray[np.float32]) -> None:
+    def add(self, rows: Float32Array) -> None:
         """Append rows of shape (m, d).
 
         Raises:
@@ -78,7 +73,7 @@ class RowGatherer:
             self._used += room
             rows = rows[room:]
 
-    def finish(self) -> NDArray[np.float32]:
+    def finish(self) -> Float32Array:
         """Return all rows as one read-only array, and forget them."""
         result = np.empty((self._count, self._dimension), dtype=np.float32)
         start = 0

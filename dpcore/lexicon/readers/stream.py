@@ -37,7 +37,6 @@ class ByteSource:
     """
 
     def __init__(self, path: Path, member: str, progress: Progress) -> None:
-        """Open the file."""
         self.label = f"{path.name}::{member}" if member else path.name
         self._progress = progress
         self._file: IO[bytes] = path.open("rb")
@@ -81,7 +80,6 @@ class ByteSource:
         )
 
     def __enter__(self) -> Self:
-        """Return the open source."""
         return self
 
     def __exit__(
@@ -90,7 +88,6 @@ class ByteSource:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file."""
         self._stream.close()
         self._file.close()
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array
 from dpcore.errors import LexiconError
 from dpcore.lexicon.readers.rows import RawVectors, RowGatherer
 from dpcore.limits import MAX_BLANK_LINES, MAX_DIMENSION, MAX_VOCABULARY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpcore.lexicon.readers.stream import ByteSource
 
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})")
@@ -51,8 +50,8 @@ def read_text(source: ByteSource, limit: int | None = None) -> RawVectors:
 
 def header(line: bytes) -> tuple[int, int] | None:
     """Rows and dimension, if the line may be a header."""
-    found = _HEADER.fullmatch(line.rstrip(_BLANK))
-    return (int(found[1]), int(found[2])) if found else None
+    match = _HEADER.fullmatch(line.rstrip(_BLANK))
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def is_number(text: bytes) -> bool:
@@ -151,7 +150,7 @@ class _Parser:
             )
         return b" ".join([first, *fields[:extra]]), b" ".join(fields[extra:])
 
-    def _parse(self, numbers: list[bytes], line_of: list[int]) -> NDArray[np.float32]:
+    def _parse(self, numbers: list[bytes], line_of: list[int]) -> Float32Array:
         try:
             with np.errstate(over="ignore"):
                 flat = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
@@ -178,7 +177,7 @@ class _Parser:
                     )
         raise LexiconError(f"{self.label}: lines {line_of[0]} to {line_of[-1]} are not numeric")
 
-    def _append(self, words: list[bytes], rows: NDArray[np.float32]) -> None:
+    def _append(self, words: list[bytes], rows: Float32Array) -> None:
         kept: list[int] = []
         for i, word in enumerate(words):
             try:

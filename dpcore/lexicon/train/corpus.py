@@ -17,6 +17,8 @@ from unicodedata import combining, normalize
 
 import numpy as np
 
+from dpcore.arrays import BoolArray, IntArray
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -54,8 +56,8 @@ class Corpus:
     ids: NDArray[np.int32]
     segments: NDArray[np.int32]
     documents: NDArray[np.int32]
-    capitals: NDArray[np.bool_]
-    bounds: NDArray[np.int64]
+    capitals: BoolArray
+    bounds: IntArray
 
 
 def split_form(form: str, compounds: frozenset[str]) -> tuple[str, ...]:
@@ -102,10 +104,10 @@ def tokenise(
     for source in sources:
         for lines in source:
             for line in lines:
-                found = _FORM.findall(_ADDRESS.sub(" ", html.unescape(line)))
-                if found:
-                    chunks.append(np.fromiter(map(look_up, found), np.int32, len(found)))
-                    lengths.append(len(found))
+                forms = _FORM.findall(_ADDRESS.sub(" ", html.unescape(line)))
+                if forms:
+                    chunks.append(np.fromiter(map(look_up, forms), np.int32, len(forms)))
+                    lengths.append(len(forms))
                     owners.append(document)
             document += 1
             if document % 2000 == 0:

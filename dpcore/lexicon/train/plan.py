@@ -49,7 +49,6 @@ class TrainingPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Validate."""
         for name in ("dimensions", "window", "svd_dimensions"):
             if not getattr(self, name) >= 1:
                 raise ParameterError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arrays import Float32Array
+from dpcore.lexicon.cache import replacing, sha256_of_file, write_text
+from dpcore.lexicon.packages import installed
 from dpcore.lexicon.progress import silent
-from dpcore.lexicon.train import combine, encoder, output, wordnet
+from dpcore.lexicon.stored import MANIFEST, VECTORS, WORDS
+from dpcore.lexicon.train import encoder, wordnet
 from dpcore.lexicon.train.corpus import tokenise
-from dpcore.lexicon.train.counts import cooccurrences
-from dpcore.lexicon.train.packages import need, versions
-from dpcore.lexicon.train.pmi import factorise, positive_pmi
+from dpcore.lexicon.train.packages import RECORDED, need
 from dpcore.lexicon.train.quality import word_similarity
-from dpcore.lexicon.train.sources import SOURCES, sha256
+from dpcore.lexicon.train.sources import SOURCES
+from dpcore.lexicon.train.vectors import (
+    centred_unit_rows,
+    cooccurrences,
+    factorise,
+    nearest_distances,
+    positive_pmi,
+    side_by_side,
+)
 from dpcore.lexicon.train.vocabulary import select, statistics
 
 if TYPE_CHECKING:
@@ -85,13 +96,16 @@ def train(
     words, blocks = _blocks(plan, words, row_of[corpus.ids], corpus.segments, report, threads)
     report("joining", 0, 1)
     weights = (1.0, plan.encoder_weight)[: len(blocks)]
-    vectors = combine.side_by_side(blocks, weights, plan.dimensions)
+    vectors = side_by_side(blocks, weights, plan.dimensions)
     words, scaled, scale = _scaled(words, vectors, plan.nearest_distance)
     report("joining", 1, 1)
 
-    output.write_vectors(out, words, scaled)
+    with replacing(out / VECTORS) as temporary, temporary.open("wb") as file:
+        np.save(file, scaled, allow_pickle=False)
+    write_text(out / WORDS, "\n".join(words))
     manifest = _manifest(plan, words, scaled, scale, data, out, sources)
-    output.write_manifest(out, manifest)
+    # Last, so that it vouches for the others.
+    write_text(out / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return manifest
 
 
@@ -102,7 +116,7 @@ def _blocks(
     segments: NDArray[np.int32],
     report: Progress,
     threads: int,
-) -> tuple[list[str], list[NDArray[np.float32]]]:
+) -> tuple[list[str], list[Float32Array]]:
     """Return the words that have a vector, and the blocks of vectors to be joined."""
     counted = cooccurrences(
         ids, segments, len(words), plan.window, lambda d, t: report("counting", d, t)
@@ -116,18 +130,18 @@ def _blocks(
     blocks = [vectors[kept]]
     if plan.encoder:
         encoded = encoder.encode(words, threads, lambda d, t: report("encoding words", d, t))
-        blocks.append(combine.centred_unit_rows(encoded))
+        blocks.append(centred_unit_rows(encoded))
     return words, blocks
 
 
 def _scaled(
-    words: list[str], vectors: NDArray[np.float32], nearest_distance: float
+    words: list[str], vectors: Float32Array, nearest_distance: float
 ) -> tuple[list[str], NDArray[np.float16], float]:
     """Scale to the wanted median nearest-neighbour distance; drop rows that rounding merges.
 
     Of words that share a row after rounding to float16, the most frequent one stays.
     """
-    scale = nearest_distance / float(np.median(combine.nearest_distances(vectors)))
+    scale = nearest_distance / float(np.median(nearest_distances(vectors)))
     rounded = (vectors * np.float32(scale)).astype(np.float16)
     _, first = np.unique(rounded, axis=0, return_index=True)
     kept = np.sort(first)
@@ -151,7 +165,7 @@ def _manifest(
             "credit": source.credit,
             "used": source.used,
             "weight": source.weight,
-            "sha256": sha256(source.path(data)),
+            "sha256": sha256_of_file(source.path(data)),
         }
         for source in sources
     ]
@@ -163,7 +177,7 @@ def _manifest(
                 "licence": encoder.LICENCE,
                 "credit": "sentence-transformers/all-MiniLM-L6-v2",
                 "used": "vectors of single words, distilled",
-                "sha256": sha256(encoder.model_file()),
+                "sha256": sha256_of_file(encoder.model_file()),
             }
         )
     pairs = data / SIMILARITY
@@ -177,10 +191,10 @@ def _manifest(
         "order": "balanced frequency, highest first",
         "seed": plan.seed,
         "scale": scale,
-        "median_nearest_distance": float(np.median(combine.nearest_distances(vectors))),
+        "median_nearest_distance": float(np.median(nearest_distances(vectors))),
         "quality": [dataclasses.asdict(score) for score in scores],
         "plan": dataclasses.asdict(plan),
         "sources": origins,
-        "versions": versions(),
-        "sha256": {name: sha256(out / name) for name in (output.VECTORS, output.WORDS)},
+        "versions": installed(RECORDED),
+        "sha256": {name: sha256_of_file(out / name) for name in (VECTORS, WORDS)},
     }

@@ -7,7 +7,6 @@ so that a study which evaluates on them never meets vectors that have seen them.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +64,6 @@ class Source:
                 f"needed are: {', '.join(source.file for source in SOURCES)}"
             )
         return path
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file as lower-case hexadecimal digits."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _wikipedia(frame: Any) -> Iterator[Document]:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.train.wanted import WANTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from dpcore.lexicon.train.corpus import Corpus
     from dpcore.lexicon.train.sources import Source
@@ -53,9 +52,9 @@ class Statistics:
             1 for a form that only caseless sources hold.
     """
 
-    balanced: NDArray[np.float64]
-    documents: NDArray[np.int64]
-    lower_share: NDArray[np.float64]
+    balanced: FloatArray
+    documents: IntArray
+    lower_share: FloatArray
 
 
 def statistics(corpus: Corpus, sources: Sequence[Source]) -> Statistics:
@@ -71,6 +70,7 @@ def statistics(corpus: Corpus, sources: Sequence[Source]) -> Statistics:
         if not source.lower_only:
             cased += np.bincount(ids, minlength=size)
             lower += np.bincount(ids[~corpus.capitals[begin:end]], minlength=size)
+            # Document and form as one number: a form counts once in a document, however often.
             keys = np.unique(corpus.documents[begin:end].astype(np.int64) * max(size, 1) + ids)
             documents += np.bincount(keys % max(size, 1), minlength=size)
     share = np.divide(lower, cased, out=np.ones(size), where=cased > 0)

@@ -51,24 +51,12 @@ _EVERYDAY = frozenset(
     "verb.communication verb.cognition verb.consumption verb.perception verb.body verb.social "
     "noun.communication noun.body".split()
 )
-_ENDINGS = (
-    ("s", ""),
-    ("es", ""),
-    ("ies", "y"),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ied", "y"),
-    ("ing", ""),
-    ("ing", "e"),
-    ("er", ""),
-    ("er", "e"),
-    ("ier", "y"),
-    ("est", ""),
-    ("est", "e"),
-    ("iest", "y"),
-    ("ly", ""),
-    ("ily", "y"),
-    ("n't", ""),
+# An ending, and what it may have been put in the place of.
+_ENDINGS = tuple(
+    rule.split("/")
+    for rule in (
+        "s/ es/ ies/y ed/ ed/e ied/y ing/ ing/e er/ er/e ier/y est/ est/e iest/y ly/ ily/y n't/"
+    ).split()
 )
 
 
@@ -107,14 +95,14 @@ class WordNetWords:
 
 def stems(word: str) -> list[str]:
     """Return the forms that regular English endings could have been put on."""
-    found = []
+    candidates = []
     for ending, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
             stem = word[: len(word) - len(ending)] + replacement
-            found.append(stem)
+            candidates.append(stem)
             if not replacement and len(stem) > 3 and stem[-1] == stem[-2]:
-                found.append(stem[:-1])
-    return found
+                candidates.append(stem[:-1])
+    return candidates
 
 
 def _digest(word: str) -> str:

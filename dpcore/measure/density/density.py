@@ -3,6 +3,9 @@
 All distances are Euclidean, whatever the metric of the lexicon. One word needs one ranking of the
 vocabulary and nothing kept; figures of the whole vocabulary come from the table of neighbours,
 which is computed once and cached.
+
+The table of the bundled lexicon takes a while, so its density comes along in a file, to the bit;
+`python -m dpcore density --file data/lexicon/density.npz` makes it again.
 """
 
 from __future__ import annotations
@@ -15,12 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon.bundled import bundled_folder
+from dpcore.lexicon.cache import replacing
+from dpcore.lexicon.damage import ARRAYS
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from dpcore.lexicon.lexicon import Lexicon
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 10
 ORDINARY_ROWS = 10_000
+FILE = "density.npz"
+_FORM = {"nearest": "<f4", "mean_distance": "<f8", "hubness": "<i4"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +142,7 @@ class VocabularyDensity:
         Thirds of the vocabulary; of words with equal δ the one of lower index is the denser.
         """
         n = self.nearest.size
+        # The word of rank r is in stratum ⌊3r/n⌋: thirds that differ by one word at most.
         strata = np.empty(n, dtype=np.int64)
         strata[np.argsort(self.nearest, kind="stable")] = np.arange(n) * len(STRATA) // n
         return strata
@@ -158,24 +169,44 @@ def vocabulary_density(
     """
     check_neighbours(lexicon, k, NEIGHBOUR_TABLE_WIDTH - 1)
     euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
-    held = bundled_density(euclidean, k)
-    return density_from_table(euclidean, k, progress) if held is None else held
+    bundled = bundled_density(euclidean, k)
+    return density_from_table(euclidean, k, progress) if bundled is None else bundled
 
 
 def bundled_density(lexicon: Lexicon, k: int = NEIGHBOURS) -> VocabularyDensity | None:
     """The density that comes with the laboratory, or None for another lexicon or k."""
-    from dpcore.measure.density.bundle import read_density
+    return read_density(lexicon.with_metric(Metric.EUCLIDEAN).fingerprint, k, len(lexicon))
 
-    euclidean = lexicon.with_metric(Metric.EUCLIDEAN)
-    held = read_density(euclidean.fingerprint, k, len(lexicon))
-    if held is None:
+
+def read_density(fingerprint: str, k: int, words: int) -> VocabularyDensity | None:
+    """The density in the bundle, or None if it is damaged or of another lexicon or k.
+
+    Args:
+        fingerprint: of the Euclidean lexicon.
+        k: number of neighbours.
+        words: n.
+    """
+    try:
+        path = bundled_folder() / FILE
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            if str(stored["fingerprint"]) != fingerprint or int(stored["k"]) != k:
+                return None
+            arrays = {name: stored[name] for name in _FORM}
+    except (OSError, *ARRAYS):
         return None
-    return VocabularyDensity(
-        k,
-        held["nearest"].astype(np.float32),
-        held["mean_distance"].astype(np.float64),
-        held["hubness"].astype(np.int64),
-    )
+    forms = {name: (array.shape, array.dtype.str) for name, array in arrays.items()}
+    if forms != {name: ((words,), form) for name, form in _FORM.items()}:
+        return None
+    hubness = arrays["hubness"].astype(np.int64)
+    return VocabularyDensity(k, arrays["nearest"], arrays["mean_distance"], hubness)
+
+
+def write_density(path: Path, fingerprint: str, density: VocabularyDensity) -> None:
+    """Write the file of the bundle whole or not at all."""
+    content = {name: getattr(density, name).astype(form) for name, form in _FORM.items()}
+    content |= {"fingerprint": np.str_(fingerprint), "k": np.int64(density.k)}
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **content)
 
 
 def density_from_table(
@@ -183,7 +214,7 @@ def density_from_table(
 ) -> VocabularyDensity:
     """As `vocabulary_density`, always from the table of neighbours."""
     table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
-    near = table.distances[:, 1 : k + 1]
+    near = table.distances[:, 1 : k + 1]  # the first neighbour of a word is the word itself
     hubness = np.bincount(table.indices[:, 1 : k + 1].reshape(-1), minlength=len(lexicon))
     return VocabularyDensity(
         k, near[:, 0].copy(), near.mean(axis=1, dtype=np.float64), hubness.astype(np.int64)
@@ -202,6 +233,7 @@ def within_radius(
     check_radius(radius)
     table = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(progress=progress)
     counts = (table.distances[:, 1:] <= radius).sum(axis=1)
+    # Complete where a neighbour of the table lies beyond, or the table holds all other words.
     return counts, (counts < table.distances.shape[1] - 1) | (len(lexicon) == counts + 1)
 
 

@@ -37,16 +37,6 @@ class NoiseRadius:
     exact: bool
 
 
-def noise_radius(mechanism: Mechanism, epsilon: float, seed: int = 0) -> NoiseRadius | None:
-    """The length of the noise at one ε (see `noise_radii`).
-
-    Raises:
-        EpsilonError: ε is not admissible.
-    """
-    found = noise_radii(mechanism, [epsilon], seed)
-    return None if found is None else found[0]
-
-
 def noise_radii(
     mechanism: Mechanism, epsilons: Iterable[float], seed: int = 0
 ) -> list[NoiseRadius] | None:
@@ -82,10 +72,12 @@ def _quantile(family: Radial, dimension: int, lengths: FloatArray, share: float)
     from scipy.optimize import brentq
     from scipy.special import gammaincinv
 
+    # r² is twice a Gamma variable of shape d/2, or r is one of shape d (`dpcore.noise.radial`).
     if family is Radial.GAUSSIAN:
         plain = float(np.sqrt(2.0 * gammaincinv(dimension / 2, share)))
     else:
         plain = float(gammaincinv(dimension, share))
+    # A quantile of the mixture lies between those along its shortest and its longest direction.
     low, high = plain * float(lengths.min()), plain * float(lengths.max())
     if lengths.size == 1 or low == high:
         return high

@@ -89,7 +89,7 @@ def umap_plane(
     start[:, flat] = rng.uniform(-1, 1, (len(start), int(flat.sum()))) * np.abs(start).max()
     # UMAP knows no unit; squares of float32 must neither over- nor underflow.
     unit = float(np.abs(vectors).max()) or 1.0
-    indices, found = (part[:, :count] for part in neighbours)
+    indices, lengths = (part[:, :count] for part in neighbours)
     model = umap.UMAP(
         **settings,
         densmap=projection is Projection.DENSMAP,
@@ -97,7 +97,7 @@ def umap_plane(
         n_jobs=1,
         # Rounded, so that the last bits of a linear algebra library do not move the map.
         init=np.round(start / np.abs(start).max(), 6).astype(np.float32),
-        precomputed_knn=(indices.astype(np.int32), (found / unit).astype(np.float32)),
+        precomputed_knn=(indices.astype(np.int32), (lengths / unit).astype(np.float32)),
         tqdm_kwds={
             "file": _Rounds(progress),
             "disable": False,
@@ -119,9 +119,9 @@ class _Rounds:
         self._progress = progress
 
     def write(self, text: str) -> int:
-        found = re.search(r"(\d+)/(\d+)", text)
-        if found:
-            self._progress("layout", int(found[1]), int(found[2]))
+        numbers = re.search(r"(\d+)/(\d+)", text)
+        if numbers:
+            self._progress("layout", int(numbers[1]), int(numbers[2]))
         return len(text)
 
     def flush(self) -> None:

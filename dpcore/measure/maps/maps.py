@@ -47,20 +47,6 @@ if TYPE_CHECKING:
     from dpcore.lexicon.progress import Progress
     from dpcore.measure.counting import FloatArray, IntArray
 
-__all__ = [
-    "DEFAULT_NEIGHBOURS",
-    "DEFAULT_PAIR",
-    "Map",
-    "MapPlan",
-    "Projection",
-    "available_maps",
-    "build_command",
-    "build_local_map",
-    "build_vocabulary_map",
-    "local_map",
-    "vocabulary_map",
-]
-
 DEFAULT_PAIR = ("monday", "garage")
 """An everyday word of a dense region of the bundled lexicon (nearest word at 2.42) and one of a
 sparse region (5.78): the maps of their neighbourhoods come with the laboratory."""
@@ -191,15 +177,15 @@ def check_plan(euclidean: Lexicon, plan: MapPlan) -> None:
 
 
 def _look_up(euclidean: Lexicon, plan: MapPlan) -> Map:
-    found = recall_map(plan, euclidean.fingerprint)
-    if found is None:
+    shown = recall_map(plan, euclidean.fingerprint)
+    if shown is None:
         check_plan(euclidean, plan)
         what = " and ".join(repr(euclidean.words[word]) for word in plan.centres)
         raise MapMissingError(
             f"there is no {plan.projection} map of {what or 'lexicon ' + repr(euclidean.name)} "
             f"yet; build it with: {build_command(euclidean, plan)}"
         )
-    return found
+    return shown
 
 
 def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
@@ -219,21 +205,21 @@ def build_command(lexicon: Lexicon, plan: MapPlan) -> str:
 
 def _union(euclidean: Lexicon, plan: MapPlan) -> IntArray:
     """The centres and the k words nearest to each, ascending."""
-    found = [np.array(plan.centres)]
+    groups = [np.array(plan.centres)]
     centres = list(plan.centres)
     for word, ranking in zip(
         centres, rank(euclidean.vectors, euclidean.vectors[centres]), strict=True
     ):
-        found.append(ranking.order[ranking.order != word][: plan.neighbours])
-    return np.unique(np.concatenate(found))
+        groups.append(ranking.order[ranking.order != word][: plan.neighbours])
+    return np.unique(np.concatenate(groups))
 
 
 def _build_local(euclidean: Lexicon, plan: MapPlan, progress: Progress) -> Map:
     words = _union(euclidean, plan)
     check_size(plan.projection, len(words))
-    indices, found = true_neighbours(euclidean.vectors[words], min(_COLUMNS, len(words)) - 1)
+    indices, lengths = true_neighbours(euclidean.vectors[words], min(_COLUMNS, len(words)) - 1)
     itself = np.arange(len(words))[:, None]
-    near = (np.hstack([itself, indices]), np.hstack([np.zeros((len(words), 1)), found]))
+    near = (np.hstack([itself, indices]), np.hstack([np.zeros((len(words), 1)), lengths]))
     return _build(plan, euclidean, words, near, progress)
 
 
@@ -247,15 +233,16 @@ def _build(
     """Fit, and measure what the map keeps; `near` are the nearest of the words, itself first."""
     vectors = euclidean.vectors[words]
     plane: NDArray[Any]
-    made: dict[str, Any]
+    details: dict[str, Any]
     if plan.projection is Projection.PCA:
         progress("preparing", 0, 0)
         plane, share = pca_plane(vectors)
-        made = {"variance_shown": share}
+        details = {"variance_shown": share}
     else:
-        plane, made = umap_plane(plan.projection, vectors, near, plan.seed, progress)
-        made["seed"] = plan.seed
+        plane, details = umap_plane(plan.projection, vectors, near, plan.seed, progress)
+        details["seed"] = plan.seed
     progress("measuring", 0, 0)
+    # Rounded first: what is measured is the map that will be read back.
     steps = in_steps(plane)
     k = min(COMPARED, len(words) - 1)
     true, true_distances = without_itself(near[0], near[1], k)
@@ -265,7 +252,7 @@ def _build(
         "lexicon_words": len(euclidean),
         **({"neighbours": plan.neighbours} if plan.centres else {}),
         **SETTINGS[plan.projection],
-        **made,
+        **details,
     }
     return make_map(
         plan,

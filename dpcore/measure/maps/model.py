@@ -157,8 +157,9 @@ class MapPlan:
     def kind(self) -> str:
         """The name under which the map is kept: part of it depends on all parameters."""
         settings = SETTINGS[self.projection]
-        said = [1, self.seed, list(self.centres), self.neighbours, MAX_MAP_WORDS, settings]
-        digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        # The 1 is the version of this list: another one would leave all older maps behind.
+        settled = [1, self.seed, list(self.centres), self.neighbours, MAX_MAP_WORDS, settings]
+        digest = hashlib.sha256(json.dumps(settled, sort_keys=True).encode()).hexdigest()
         return f"map-{self.projection}-{digest[:16]}"
 
 

@@ -24,24 +24,25 @@ _ROWS = 256
 
 
 def without_itself(
-    indices: NDArray[np.integer], found: FloatArray, k: int
+    indices: NDArray[np.integer], lengths: FloatArray, k: int
 ) -> tuple[IntArray, FloatArray]:
     """The k nearest other rows, from the k + 1 nearest of each row (with itself, as a rule).
 
     A row need not be among its own k + 1 nearest: more than k others may lie at its place.
     """
     rows = np.arange(len(indices))[:, None]
+    # False sorts before True: the row itself goes last and is cut off, the others keep their order.
     order = np.argsort(indices[:, : k + 1] == rows, axis=1, kind="stable")[:, :k]
     return (
         np.take_along_axis(indices, order, axis=1).astype(np.int64),
-        np.take_along_axis(found, order, axis=1),
+        np.take_along_axis(lengths, order, axis=1),
     )
 
 
 def true_neighbours(vectors: NDArray[np.float32], k: int) -> tuple[IntArray, FloatArray]:
     """The k nearest other rows of each row and their distances, both of shape (m, k)."""
-    indices, found = ExactIndex(vectors).search(vectors, k + 1)
-    return without_itself(indices, found, k)
+    indices, lengths = ExactIndex(vectors).search(vectors, k + 1)
+    return without_itself(indices, lengths, k)
 
 
 def plane_neighbours(points: NDArray[np.float32], k: int) -> tuple[IntArray, FloatArray]:
@@ -56,16 +57,16 @@ def plane_neighbours(points: NDArray[np.float32], k: int) -> tuple[IntArray, Flo
     wanted = min(k + 1 + _SPARE, len(points))
     tree = cKDTree(exact).query(exact, wanted)
     reach, proposed = np.asarray(tree[0]), np.asarray(tree[1], dtype=np.int64)
-    indices, found = refine(points, exact, proposed, k + 1)
+    indices, lengths = refine(points, exact, proposed, k + 1)
     if wanted < len(points):
-        unsure = np.flatnonzero(reach[:, -1] <= found[:, -1] * (1 + _SLACK))
+        unsure = np.flatnonzero(reach[:, -1] <= lengths[:, -1] * (1 + _SLACK))
         for start in range(0, len(unsure), _ROWS):
             rows = unsure[start : start + _ROWS]
             block = distances(points, exact[rows])
             order = np.argsort(block, axis=1, kind="stable")[:, : k + 1]
             indices[rows] = order
-            found[rows] = np.take_along_axis(block, order, axis=1)
-    return without_itself(indices, found, k)
+            lengths[rows] = np.take_along_axis(block, order, axis=1)
+    return without_itself(indices, lengths, k)
 
 
 def neighbours_kept(true: IntArray, shown: IntArray) -> NDArray[np.uint8]:
@@ -76,6 +77,8 @@ def neighbours_kept(true: IntArray, shown: IntArray) -> NDArray[np.uint8]:
         shown: shape (m, k).
     """
     m = len(true)
+    # Row i is moved to numbers of its own, i·m to i·m + m − 1, so that one search over all rows
+    # finds only neighbours of the same row.
     offset = np.arange(m)[:, None] * m
     both = np.isin((true + offset).reshape(-1), (shown + offset).reshape(-1))
     return np.asarray(both.reshape(true.shape).sum(axis=1), dtype=np.uint8)
@@ -95,5 +98,5 @@ def density_kept(true: FloatArray, shown: FloatArray) -> float:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # equal means: the correlation is not defined
-        found = spearmanr(true.mean(axis=1, dtype=np.float64), shown.mean(axis=1))
-    return float(found.statistic)
+        correlation = spearmanr(true.mean(axis=1, dtype=np.float64), shown.mean(axis=1))
+    return float(correlation.statistic)

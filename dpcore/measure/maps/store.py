@@ -181,13 +181,13 @@ def recall_map(plan: MapPlan, fingerprint: str) -> Map | None:
 def stored_facts(fingerprint: str) -> list[dict[str, Any]]:
     """What is said of every map that is there: the facts, and whether it is bundled."""
     bundle = _bundle(fingerprint)
-    found = [dict(entry) | {"bundled": True} for entry in bundle.values()]
+    facts = [dict(entry) | {"bundled": True} for entry in bundle.values()]
     for kind in kinds_kept(fingerprint):
         if kind.startswith("map-") and kind not in bundle:
             kept = recall(fingerprint, kind)
             if kept is not None:
-                found.append(dict(kept.facts) | {"bundled": False})
-    return found
+                facts.append(dict(kept.facts) | {"bundled": False})
+    return facts
 
 
 def _folder() -> Path:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.measure.counting import IntArray
     from dpcore.measure.maps.model import Map
     from dpcore.measure.mass import MapMass
 
@@ -53,8 +54,8 @@ def point_table(
     import pandas as pd
 
     near = [
-        found.order[found.order != word][:k]
-        for word, found in zip(
+        ranking.order[ranking.order != word][:k]
+        for word, ranking in zip(
             centres, rank(lexicon.vectors, lexicon.vectors[list(centres)]), strict=True
         )
     ]
@@ -74,19 +75,12 @@ def point_table(
     )
     words = np.concatenate((others, around, middle))
     place = np.searchsorted(shown.words, words)
-    return pd.DataFrame(
-        {
-            "word": [lexicon.words[word] for word in words.tolist()],
-            "x": shown.points[place, 0],
-            "y": shown.points[place, 1],
-            "role": roles,
-            "kept": shown.kept[place],
-        }
-    )
+    columns = _places(lexicon, shown, place) | {"role": roles, "kept": shown.kept[place]}
+    return pd.DataFrame(columns)
 
 
 def mass_table(
-    lexicon: Lexicon, shown: Map, masses: Sequence[MapMass], at: int = 0
+    lexicon: Lexicon, shown: Map, masses: Sequence[MapMass], position: int = 0
 ) -> pd.DataFrame:
     """Where the outputs of one or two words fall: the most likely words, if they can be seen.
 
@@ -94,7 +88,7 @@ def mass_table(
         lexicon: words.
         shown: the map that the masses were divided on.
         masses: of a and b, in this order.
-        at: position of the ε.
+        position: of the ε.
 
     Returns:
         Columns word, x, y, source (a, b), mass (0 to 1); largest first within a source.
@@ -103,21 +97,18 @@ def mass_table(
 
     parts: list[pd.DataFrame] = []
     for source, mass in zip(_SOURCES, masses, strict=False):
-        row = mass.on[at]
+        row = mass.on[position]
         chosen = np.flatnonzero(row >= SMALLEST_MASS)
         chosen = chosen[np.argsort(-row[chosen], kind="stable")][:MOST_MASS]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "word": [lexicon.words[word] for word in shown.words[chosen].tolist()],
-                    "x": shown.points[chosen, 0],
-                    "y": shown.points[chosen, 1],
-                    "source": source,
-                    "mass": row[chosen],
-                }
-            )
-        )
+        columns = _places(lexicon, shown, chosen) | {"source": source, "mass": row[chosen]}
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
+
+
+def _places(lexicon: Lexicon, shown: Map, rows: IntArray) -> dict[str, Any]:
+    """Words and coordinates of rows of a map, as columns."""
+    words = [lexicon.words[word] for word in shown.words[rows].tolist()]
+    return {"word": words, "x": shown.points[rows, 0], "y": shown.points[rows, 1]}
 
 
 def distance_table(lexicon: Lexicon, centres: Sequence[int], k: int) -> pd.DataFrame:
@@ -128,18 +119,13 @@ def distance_table(lexicon: Lexicon, centres: Sequence[int], k: int) -> pd.DataF
     """
     import pandas as pd
 
-    rows: list[dict[str, Any]] = []
-    found = rank(lexicon.vectors, lexicon.vectors[list(centres)])
-    for source, word, ranking in zip(_SOURCES, centres, found, strict=False):
+    rows: list[tuple[str, str, str, float]] = []
+    rankings = rank(lexicon.vectors, lexicon.vectors[list(centres)])
+    for source, word, ranking in zip(_SOURCES, centres, rankings, strict=False):
         others = ranking.order != word
         pairs = zip(ranking.order[others][:k], ranking.distances[others][:k], strict=True)
         rows += [
-            {
-                "source": source,
-                "word": lexicon.words[word],
-                "neighbour": lexicon.words[int(other)],
-                "distance": float(distance),
-            }
+            (source, lexicon.words[word], lexicon.words[int(other)], float(distance))
             for other, distance in pairs
         ]
     return pd.DataFrame(rows, columns=["source", "word", "neighbour", "distance"])

@@ -37,7 +37,7 @@ class Encoder:
         Returns:
             k arrays of shape (pieces, 384).
         """
-        found = []
+        vectors = []
         for start in range(0, len(texts), _BATCH):
             batch = list(texts[start : start + _BATCH])
             read = self._tokenizer(
@@ -48,8 +48,8 @@ class Encoder:
             sizes = read["attention_mask"].sum(dim=1).tolist()
             for states, size in zip(hidden, sizes, strict=True):
                 rows = states[1 : size - 1] if size > 2 else states[:size]
-                found.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-        return found
+                vectors.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        return vectors
 
 
 def compare(

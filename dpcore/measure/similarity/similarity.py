@@ -52,8 +52,8 @@ def rouge1(references: Sequence[str], candidates: Sequence[str]) -> Overlap:
     """
     _paired(references, candidates)
     scorer = _need("rouge_score.rouge_scorer").RougeScorer(["rouge1"], use_stemmer=False)
-    found = [scorer.score(a, b)["rouge1"] for a, b in zip(references, candidates, strict=True)]
-    columns = np.array([[s.precision, s.recall, s.fmeasure] for s in found])
+    scores = [scorer.score(a, b)["rouge1"] for a, b in zip(references, candidates, strict=True)]
+    columns = np.array([[s.precision, s.recall, s.fmeasure] for s in scores])
     return Overlap(*(columns[:, j] for j in range(3)))
 
 
@@ -104,8 +104,9 @@ def greedy_matching(
     """
     if len(before) != len(after):
         raise ParameterError("matching compares as many originals as rewritten texts")
+    # float64, because squares of float32 may overflow.
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    found = np.full((len(before), 3), np.nan)
+    shares = np.full((len(before), 3), np.nan)
     for i, (original, rewritten) in enumerate(zip(before, after, strict=True)):
         if not (original.size and rewritten.size):
             continue
@@ -113,8 +114,8 @@ def greedy_matching(
             vectors[words] / np.maximum(lengths[words], 1e-30)[:, None]
             for words in (original, rewritten)
         )
-        found[i] = greedy(left @ right.T)
-    return Overlap(*(found[:, j] for j in range(3)))
+        shares[i] = greedy(left @ right.T)
+    return Overlap(*(shares[:, j] for j in range(3)))
 
 
 def greedy(cosines: NDArray[np.floating[Any]]) -> tuple[float, float, float]:

@@ -7,7 +7,6 @@ targets (clipped or projected vectors) in place of the lexicon's own.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -50,13 +49,21 @@ class RadialMechanism(NoisyMechanism):
 
     # -- what a member may change
 
-    @abstractmethod
-    def scale(self, epsilon: float) -> float:
-        """s(ε) > 0, decreasing."""
+    @property
+    def sensitivity(self) -> float:
+        """How far apart two origins are, in the norm of the noise, at most: per unit of distance.
 
-    @abstractmethod
+        Or between any two words, where that is what ε bounds.
+        """
+        return 1.0
+
+    def scale(self, epsilon: float) -> float:
+        """s(ε) > 0, decreasing: the sensitivity over ε."""
+        return self.sensitivity / epsilon
+
     def epsilon_of(self, scale: FloatArray) -> FloatArray:
         """The ε with this scale, elementwise (the inverse of `scale`)."""
+        return self.sensitivity / scale
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """Rows through the symmetric map that makes this noise of the family's: the identity."""
@@ -101,6 +108,7 @@ class RadialMechanism(NoisyMechanism):
     @property
     def admissible(self) -> EpsilonRange:
         """Every ε whose noise has a finite squared length in float64."""
+        # A radius is about p/ε or less than 1e4/ε, and what is squared must stay below 1e308.
         return EpsilonRange(low=1e-140, low_reason="below it the noise overflows a float64")
 
     @property
@@ -120,8 +128,8 @@ class RadialMechanism(NoisyMechanism):
         if known is not None and self.in_lexicon_space:
             return known
         distinct, back = np.unique(words, return_inverse=True)
-        found = rank(self.targets, self.origins[distinct])
-        return [found[i] for i in back]
+        ranked = rank(self.targets, self.origins[distinct])
+        return [ranked[i] for i in back]
 
     def paths(
         self,
@@ -139,10 +147,13 @@ class RadialMechanism(NoisyMechanism):
         radius = radii(rng, self.family, words.size, self.dimension)
         known = self.rankings(words, rankings)
         if words.size > 1 and np.all(words == words[0]):
-            found = rays.from_word(unit, self.targets, known[0], keep=self.keep, norm=self.norm)
+            candidates = rays.from_word(
+                unit, self.targets, known[0], keep=self.keep, norm=self.norm
+            )
         else:
-            found = rays.from_words(unit, self.targets, known, keep=self.keep, norm=self.norm)
-        steps = self.steps(rng, found, unit)
+            candidates = rays.from_words(unit, self.targets, known, keep=self.keep, norm=self.norm)
+        steps = self.steps(rng, candidates, unit)
+        # The noise has length t = s·r: a threshold in t is one in s, and that one in ε.
         scales = steps.thresholds / radius[:, None]
         return in_epsilon(words, scales, steps.targets, self.epsilon_of)
 
@@ -172,24 +183,16 @@ class RadialMechanism(NoisyMechanism):
         known = self.rankings(words, None if ranking is None else [ranking])[0]
         if bundle is None:
             unit = self.directions(rng, effort.directions)
-            found = rays.from_word(unit, self.targets, known, keep=self.keep, norm=self.norm)
+            candidates = rays.from_word(unit, self.targets, known, keep=self.keep, norm=self.norm)
         else:
-            unit, found = bundle.unit, bundle.from_word(known, keep=self.keep)
-        steps = self.steps(rng, found, unit)
+            unit, candidates = bundle.unit, bundle.from_word(known, keep=self.keep)
+        steps = self.steps(rng, candidates, unit)
         scales = np.array([self.scale(float(value)) for value in values])
         outputs, probabilities, error = self._integrate(steps, scales)
-        method = f"Rao–Blackwell over {unit.shape[0]} directions"
-        return Law(
-            self.lexicon,
-            int(words[0]),
-            values,
-            outputs,
-            probabilities,
-            False,
-            error,
-            method,
-            unit.shape[0],
-        )
+        count = len(unit)
+        method = f"Rao–Blackwell over {count} directions"
+        word = int(words[0])
+        return Law(self.lexicon, word, values, outputs, probabilities, False, error, method, count)
 
     def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
         """Mass of the radius between the thresholds, gathered by output."""
@@ -201,6 +204,7 @@ class RadialMechanism(NoisyMechanism):
         probabilities = np.empty((scales.size, outputs.size))
         error = 0.0
         for e, scale in enumerate(scales):
+            # On a ray target k wins while t_k ≤ s·r < t_{k+1}: differences of F at the thresholds.
             below = radius_cdf(self.family, steps.thresholds / scale, self.dimension)
             edges = np.concatenate(
                 (np.zeros((rays_count, 1)), below, np.ones((rays_count, 1))), axis=1
@@ -209,6 +213,8 @@ class RadialMechanism(NoisyMechanism):
             mean = np.bincount(column, mass, minlength=outputs.size) / rays_count
             square = np.bincount(column, mass**2, minlength=outputs.size) / rays_count
             probabilities[e] = mean
+            # Of a mean over rays; a word that no ray leads to has p = 0 and no error of its own,
+            # which is why `Law.entry_error` never says less than 1/N.
             variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
             error = max(error, float(np.sqrt(variance.max())))
         return outputs, probabilities, error
@@ -239,9 +245,8 @@ class RadialMechanism(NoisyMechanism):
         half = 0.5 * np.einsum("ij,ij->i", targets, targets)
         scales = np.array([self.scale(float(value)) for value in epsilons])
         outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
-        lines = np.empty(
-            (2, len(targets)), dtype=np.float32
-        )  # what stays, and what the noise moves
+        # Of each score what stays, and what the noise moves.
+        lines = np.empty((2, len(targets)), dtype=np.float32)
         scores = np.empty((epsilons.size, len(targets)), dtype=np.float32)
         order = np.argsort(entries, kind="stable")  # equal words together share a product
         for start in range(0, entries.size, BATCH):

@@ -114,6 +114,8 @@ class Decoding:
     def margin(self) -> float:
         """m: by how much S of the computed word may exceed the least S."""
         apart = self.noise.reach + self.offset + self.displacement
+        # Rounding is relative to what is compared: squares of up to ‖q − τ‖², or beyond 4X√p the
+        # halves and products of the other form.
         near, far = apart, 0.0
         if not self.always_near:  # ‖q‖ ≤ 4X√p where squared distances are compared
             near = min(apart, self.norm * (1.0 + _FAR * math.sqrt(self.dimension)))
@@ -156,6 +158,7 @@ class Decoding:
         apart = self.noise.reach + self.offset + 2.0 * self.norm
         length = self.displacement + gamma(self.dimension + 4.0) * apart
         odds = share / (1.0 - share) if share < 1.0 else 0.0  # at 1 the choice is fixed
+        # Two distances, each off by `length`, and s₂ ≥ Δ₀/2: 2·2·odds·length/Δ₀; and the coin.
         flipped = 4.0 * odds * length / self.separation + 16.0 * _GRAIN
         ties = self.near_tie(self.margin) + 8.0 * self.near_tie(self.margin, 2.0 * self.norm)
         total = ties + flipped + self.grains(_PAIRED_LINES)

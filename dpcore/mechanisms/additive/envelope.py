@@ -67,16 +67,19 @@ def running_maxima(
     Returns:
         The ray, the row and the value of each such entry, sorted by ray and then by row.
     """
+    # Per block of rows only its maximum is looked at: about ln n of n entries are records, so most
+    # blocks hold none. Blocks that may hold one are looked into entry by entry.
     slack = tolerance.astype(np.float32)
     rays = slack.size
     largest = np.full(rays, -np.inf, dtype=np.float32)
     runner_up = largest  # a lower bound of the second largest
-    found: list[tuple[IntArray, IntArray, Float32Array]] = []
+    entries: list[tuple[IntArray, IntArray, Float32Array]] = []
     start = 0
     for values in blocks:
         m = values.shape[0]
         tops = _tops(values)
         first = _maxima_before(largest, tops)
+        # The smaller of a top and the largest before it is at most the second largest so far.
         second = _maxima_before(runner_up, np.minimum(tops, first[:-1])) if keep == 2 else first
         hit = np.flatnonzero(tops >= second[:-1] - slack)
         part, ray = np.divmod(hit, rays)
@@ -87,10 +90,10 @@ def running_maxima(
         bar = _bar_inside(inside, np.take(first, hit), np.take(second, hit), keep)
         bar -= slack[ray, None]
         chosen, offset = np.nonzero((inside >= bar) & (inside > -np.inf))
-        found.append((ray[chosen], row[chosen, offset] + start, inside[chosen, offset]))
+        entries.append((ray[chosen], row[chosen, offset] + start, inside[chosen, offset]))
         largest, runner_up, start = first[-1], second[-1], start + m
-    ray, row = (np.concatenate([part[i] for part in found]) for i in (0, 1))
-    value = np.concatenate([part[2] for part in found])
+    ray, row = (np.concatenate([part[i] for part in entries]) for i in (0, 1))
+    value = np.concatenate([part[2] for part in entries])
     by_ray = np.argsort(ray, kind="stable")
     return ray[by_ray], row[by_ray], value[by_ray]
 
@@ -106,11 +109,11 @@ def _tops(values: Float32Array) -> Float32Array:
 
 def _maxima_before(start: Float32Array, rows: Float32Array) -> Float32Array:
     """Row i: the maximum of `start` and of the rows before the i-th; one row more than `rows`."""
-    found = np.empty((len(rows) + 1, start.size), dtype=np.float32)
-    found[0] = start
+    maxima = np.empty((len(rows) + 1, start.size), dtype=np.float32)
+    maxima[0] = start
     for i, row in enumerate(rows):  # six times faster than np.maximum.accumulate along axis 0
-        np.maximum(found[i], row, out=found[i + 1])
-    return found
+        np.maximum(maxima[i], row, out=maxima[i + 1])
+    return maxima
 
 
 def _bar_inside(
@@ -167,6 +170,8 @@ class Candidates:
         for _ in range(_PASSES):
             if row.size < 3:
                 break
+            # Below the chord from the left to the right neighbour, cross-multiplied: x ascends, so
+            # no sign flips and nothing is divided by a difference that may be 0.
             rise = (y[2:] - y[:-2]) * (x[1:-1] - x[:-2])
             below = (y[1:-1] + tolerance[row[1:-1]] - y[:-2]) * (x[2:] - x[:-2]) < rise
             kept = np.ones(row.size, dtype=np.bool_)
@@ -203,6 +208,8 @@ def crossings(candidates: Lines, current: IntArray) -> FloatArray:
     """The t at which each candidate overtakes the current line; +inf if it never does."""
     d2 = np.take_along_axis(candidates.squared, current[:, None], axis=1)
     a = np.take_along_axis(candidates.reach, current[:, None], axis=1)
+    # D_y² − 2t·a_y = D_c² − 2t·a_c at t = (D_y² − D_c²)/(2(a_y − a_c)): only a line that reaches
+    # farther along the ray ever comes below the current one.
     ahead = candidates.reach - a
     overtakes = ahead > 0
     t = np.full(ahead.shape, np.inf)
@@ -219,6 +226,7 @@ def lower_envelope(candidates: Lines) -> Steps:
     """The steps of the nearest target, by walking from line to line (gift wrapping)."""
     rays = candidates.reach.shape[0]
     everyone = np.arange(rays)
+    # At t = 0 the nearest target wins; of equally near ones the one that wins just after.
     current = farthest(candidates, candidates.squared <= candidates.squared[:, :1])
     outputs = [candidates.targets[everyone, current]]
     thresholds: list[FloatArray] = []
@@ -228,6 +236,7 @@ def lower_envelope(candidates: Lines) -> Steps:
         alive = np.isfinite(soonest)
         if not alive.any():
             break
+        # Of lines that cross at the same t the steepest lies lowest beyond it.
         following = farthest(candidates, t <= soonest[:, None])
         current = np.where(alive, following, current)
         thresholds.append(soonest)

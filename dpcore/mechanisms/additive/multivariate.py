@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,21 +23,13 @@ from dpcore.noise.radial import Radial
 class MultivariateLaplace(RadialMechanism):
     """Madlib, CMP: z with density ∝ exp(−ε‖z‖₂), pure ε·‖φ_w − φ_w′‖₂."""
 
-    key: ClassVar[str] = "madlib.v1"
-    short: ClassVar[str] = "madlib"
-    title: ClassVar[str] = "Multivariate Laplace (Madlib)"
-    summary: ClassVar[str] = "Moves the word's vector in a random direction; takes the nearest word"
-    source: ClassVar[str] = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
-    family: ClassVar[Radial] = Radial.L2LAPLACE
-
-    def scale(self, epsilon: float) -> float:
-        """1/ε."""
-        return 1.0 / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """1/s."""
-        return 1.0 / scale
+    key = "madlib.v1"
+    short = "madlib"
+    title = "Multivariate Laplace (Madlib)"
+    summary = "Moves the word's vector in a random direction; takes the nearest word"
+    source = "Fernandes et al. 2019; Feyisetan et al. 2020, Theorem 2"
+    meaning = EpsilonMeaning.METRIC
+    family = Radial.L2LAPLACE
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy, proved: the triangle inequality on the log-density."""
@@ -60,15 +51,20 @@ class Mahalanobis(MultivariateLaplace):
     ε/√λ_min(S). λ = 0 is the multivariate Laplace mechanism.
     """
 
-    key: ClassVar[str] = "mahalanobis.v1"
-    short: ClassVar[str] = "mahalanobis"
-    title: ClassVar[str] = "Regularised Mahalanobis"
-    summary: ClassVar[str] = "As Madlib, with noise stretched along the vocabulary's own spread"
-    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
+    key = "mahalanobis.v1"
+    short = "mahalanobis"
+    title = "Regularised Mahalanobis"
+    summary = "As Madlib, with noise stretched along the vocabulary's own spread"
+    source = "Xu, Aggarwal, Feyisetan, Teissier 2020, Theorem 1"
 
     lam: float = parameter(
         0.2, low=0.0, high=1.0, help="λ: share of the vocabulary's covariance in the noise's shape"
     )
+
+    @property
+    def share(self) -> float:
+        """λ in effect; at 0 all of this is the multivariate Laplace mechanism."""
+        return self.lam
 
     @cached_property
     def _spectrum(self) -> tuple[FloatArray, FloatArray]:
@@ -79,8 +75,9 @@ class Mahalanobis(MultivariateLaplace):
         for i in range(0, vectors.shape[0], 4096):
             part = vectors[i : i + 4096] - mean
             total += part.T @ part
+        # Trace d, as the identity has: so λ mixes two shapes of the same size.
         total *= vectors.shape[1] / np.trace(total)
-        shape = self.lam * total + (1.0 - self.lam) * np.eye(vectors.shape[1])
+        shape = self.share * total + (1.0 - self.share) * np.eye(vectors.shape[1])
         values, axes = np.linalg.eigh(shape)
         if not values[0] > 1e-12:
             msg = (
@@ -108,18 +105,18 @@ class Mahalanobis(MultivariateLaplace):
 
     def noise_bounds(self, epsilon: float) -> Noise:
         """As for round noise, stretched by the square roots of the eigenvalues of S."""
-        if self.lam == 0:
+        if self.share == 0:
             return super().noise_bounds(epsilon)
         least, most = self._stretches
         return radial_noise(self.family, self.dimension, self.scale(epsilon), most, least)
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
         """Its noise at ε, in the shape of S."""
-        return replace(super().vector_noise(epsilon), covariance=self.lam)
+        return replace(super().vector_noise(epsilon), covariance=self.share or None)
 
     def shaped(self, vectors: FloatArray) -> FloatArray:
         """S^{1/2}·x; a direction is S^{1/2}·u, u on the unit sphere, not normalised again."""
-        if self.lam == 0:
+        if self.share == 0:
             return vectors
         values, axes = self._spectrum
         return np.asarray(((vectors @ axes) * np.sqrt(values)) @ axes.T)
@@ -127,11 +124,12 @@ class Mahalanobis(MultivariateLaplace):
     @property
     def direction_key(self) -> tuple[object, ...]:
         """Directions of the ellipsoid are shared only by mechanisms with the same λ."""
-        return (*super().direction_key, self.lam)
+        return (*super().direction_key, self.share) if self.share else super().direction_key
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Metric privacy in the regularised Mahalanobis metric, proved."""
         value = self.check_epsilon(epsilon)
+        # ‖z‖_RM ≤ ‖z‖₂/√λ_min(S), with the eigenvalue rounded down.
         factor = 1.0 if self.lam == 0 else 1.0 / self._stretches[0]
         return MetricPrivacy(
             epsilon=value,

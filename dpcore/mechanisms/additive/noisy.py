@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ _POOLED = 4_096  # noisy vectors that share a search: 10 MB at 300 dimensions
 class NoisyMechanism(Mechanism):
     """The nearest target to an origin plus noise, unless a member chooses otherwise."""
 
-    accepts_approximate_search: ClassVar[bool] = True
+    accepts_approximate_search = True
 
     # -- what a member says
 

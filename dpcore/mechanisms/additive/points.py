@@ -69,19 +69,22 @@ class _Held:
         self._busy = threading.Lock()
         self._points: OrderedDict[Hashable, Points] = OrderedDict()
 
-    def get(self, key: Hashable, make: Callable[[], Float32Array], own: Float32Array) -> Points:
+    def get(
+        self, key: Hashable, make: Callable[[], Float32Array], originals: Float32Array
+    ) -> Points:
         with self._busy:
             if key not in self._points:
                 self._points[key] = Points(make())
             self._points.move_to_end(key)
-            while self._too_many(own):
+            while self._too_many(originals):
                 self._points.popitem(last=False)
             return self._points[key]
 
-    def _too_many(self, own: Float32Array) -> bool:
-        sizes = [p.vectors.nbytes for p in self._points.values() if p.vectors is not own]
+    def _too_many(self, originals: Float32Array) -> bool:
+        # The lexicon's own vectors are no copy, and the points asked for last always stay.
+        sizes = [p.vectors.nbytes for p in self._points.values() if p.vectors is not originals]
         return len(self._points) > _KEPT or (
-            len(self._points) > 1 and sum(sizes) > _COPIES * own.nbytes
+            len(self._points) > 1 and sum(sizes) > _COPIES * originals.nbytes
         )
 
 
@@ -100,9 +103,10 @@ def derived(lexicon: Lexicon, key: Hashable, make: Callable[[], Float32Array]) -
     Returns:
         The same object for all mechanisms, until others have been used more recently.
     """
+    # Weak keys: who lets go of a lexicon lets go of its copies.
     with _opening:
-        held = _held.setdefault(lexicon, _Held())
-    return held.get(key, make, lexicon.vectors)
+        copies = _held.setdefault(lexicon, _Held())
+    return copies.get(key, make, lexicon.vectors)
 
 
 def least_distance(lexicon: Lexicon, points: Points) -> float | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -49,11 +48,11 @@ class RandomProjection(MultivariateLaplace):
     that stretch no pair by more than 1 + β, a 1 − δ share of all.
     """
 
-    key: ClassVar[str] = "random-projection.v1"
-    short: ClassVar[str] = "random-projection"
-    title: ClassVar[str] = "Random projection"
-    summary: ClassVar[str] = "Madlib in a space of fewer dimensions, where noise is smaller"
-    source: ClassVar[str] = "Feyisetan and Kasiviswanathan 2021"
+    key = "random-projection.v1"
+    short = "random-projection"
+    title = "Random projection"
+    summary = "Madlib in a space of fewer dimensions, where noise is smaller"
+    source = "Feyisetan and Kasiviswanathan 2021"
 
     dimensions: int = parameter(
         50, low=1, high=4096, help="m: dimension that the vectors are projected to"
@@ -108,16 +107,9 @@ class RandomProjection(MultivariateLaplace):
         return f"projection-{self.dimensions}-{self.matrix_seed}"
 
     @property
-    def _factor(self) -> float:
+    def sensitivity(self) -> float:
+        """L, or 1 in the paper's form."""
         return self.stretch if self.form == "exact" else 1.0
-
-    def scale(self, epsilon: float) -> float:
-        """L/ε, or 1/ε in the paper's form."""
-        return self._factor / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """The inverse of `scale`."""
-        return self._factor / scale
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Exact form: metric privacy, proved. Paper's form: (1+β)ε under a condition."""

@@ -44,6 +44,7 @@ def largest_norm(vectors: Float32Array) -> float:
 def tolerance(unit: FloatArray, norm: float) -> FloatArray:
     """Bound on the rounding error of a difference of two float32 reaches, shape (rays,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+    # ‖τ‖·‖u‖ times the bound of a product, twice for a difference; and terms may underflow.
     underflow = 2.0 * unit.shape[1] * float(np.finfo(np.float32).smallest_subnormal)
     return np.asarray(2.0 * product_error(unit.shape[1]) * norm * lengths + underflow)
 
@@ -56,11 +57,11 @@ def _reaches(targets: Float32Array, unit: FloatArray, order: IntArray) -> Iterat
     rays = unit.astype(np.float32).T
     step = min(max(_FEWEST, _ENTRIES // max(1, len(unit))), len(order))
     near = np.empty((step, targets.shape[1]), dtype=np.float32)
-    found = np.empty((step, len(unit)), dtype=np.float32)
+    reach = np.empty((step, len(unit)), dtype=np.float32)
     for start in range(0, len(order), step):
         part = order[start : start + step]
         np.take(targets, part, axis=0, out=near[: len(part)], mode="clip")  # clip: no copy
-        yield np.matmul(near[: len(part)], rays, out=found[: len(part)])
+        yield np.matmul(near[: len(part)], rays, out=reach[: len(part)])
 
 
 def from_word(
@@ -78,8 +79,8 @@ def from_word(
     slack = tolerance(unit, norm)
     row, column, reach = running_maxima(_reaches(targets, unit, ranking.order), slack, keep)
     squared = np.square(ranking.distances[column])
-    found = Candidates(row, ranking.order[column], squared, reach)
-    return _lines(unit, targets, slack, keep, found)
+    candidates = Candidates(row, ranking.order[column], squared, reach)
+    return _lines(unit, targets, slack, keep, candidates)
 
 
 def from_words(
@@ -102,13 +103,13 @@ def from_words(
         row, column, value = running_maxima([reach], slack[part], keep)
         ends = np.searchsorted(row, np.arange(reach.shape[1] + 1))
         for i, ranking in enumerate(rankings[part]):
-            own = column[ends[i] : ends[i + 1]]
-            chosen.append(ranking.order[own])
-            squared.append(np.square(ranking.distances[own]))
+            columns = column[ends[i] : ends[i + 1]]
+            chosen.append(ranking.order[columns])
+            squared.append(np.square(ranking.distances[columns]))
         rows.append(row + start)
         reaches.append(value)
-    found = Candidates(*(np.concatenate(part) for part in (rows, chosen, squared, reaches)))
-    return _lines(unit, targets, slack, keep, found)
+    candidates = Candidates(*(np.concatenate(part) for part in (rows, chosen, squared, reaches)))
+    return _lines(unit, targets, slack, keep, candidates)
 
 
 def _lines(
@@ -116,10 +117,10 @@ def _lines(
     targets: Float32Array,
     slack: FloatArray,
     keep: int,
-    found: Candidates,
+    candidates: Candidates,
 ) -> Lines:
     """Candidates in float64; where only the nearest target matters, those near the hull."""
-    return lines(unit, targets, found.on_the_hull(slack) if keep == 1 else found)
+    return lines(unit, targets, candidates.on_the_hull(slack) if keep == 1 else candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +189,8 @@ class Bundle:
         moved = self._moved(ranking.order, along, amounts.astype(np.float32))
         row, column, reach = running_maxima(moved, slack, keep)
         squared = np.square(ranking.distances[column])
-        found = Candidates(row, ranking.order[column], squared, reach)
-        return unit, _lines(unit, self.targets, slack, keep, found)
+        candidates = Candidates(row, ranking.order[column], squared, reach)
+        return unit, _lines(unit, self.targets, slack, keep, candidates)
 
     def _moved(
         self, order: IntArray, along: Float32Array, amounts: Float32Array
@@ -222,10 +223,13 @@ class Bundle:
         position = np.empty(len(ranking), dtype=np.int64)
         position[ranking.order] = np.arange(len(ranking))
         where = position[index]
+        # Of the remembered targets, those that reach farther than any forgotten one can, rounding
+        # included. A forgotten target behind the nearest (`keep`-th nearest) of these never wins.
         complete = index.shape[1] == self.targets.shape[0]
         sure = reach > (reach.min(axis=1) + slack)[:, None]
         beyond = np.sort(np.where(sure, where, len(ranking) - 1), axis=1)[:, keep - 1]
         prefix = 0 if complete else int(beyond.max()) + 1
+        # The neighbourhood and then the remembered targets behind it: ascending in distance.
         by_rank = np.argsort(where, axis=1)
         far = np.take_along_axis(where, by_rank, axis=1)
         far_reach = np.take_along_axis(reach, by_rank, axis=1)
@@ -235,5 +239,5 @@ class Bundle:
         near = column < prefix
         rank_of = np.where(near, column, far[row, np.maximum(column - prefix, 0)])
         squared = np.square(ranking.distances[rank_of])
-        found = Candidates(row, ranking.order[rank_of], squared, value)
-        return _lines(self.unit, self.targets, slack, keep, found)
+        candidates = Candidates(row, ranking.order[rank_of], squared, value)
+        return _lines(self.unit, self.targets, slack, keep, candidates)

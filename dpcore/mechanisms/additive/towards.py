@@ -96,6 +96,8 @@ def rays_towards(
     if laplace:
         spread *= np.sqrt(2.0 / dimension)
     strengths = _STRENGTHS * bundle.farthest / spread
+    # The strengths take turns, so that their shares are fixed and not random: the balance heuristic
+    # needs the shares, and fixed ones have no variance.
     which = np.arange(count) % strengths.size
     shares = np.bincount(which, minlength=strengths.size) / plain
     if laplace:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from dpcore.guarantee import Guarantee, Rounding
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import ExactIndex, NeighbourIndex
-from dpcore.mechanisms.additive.decoding import Noise
 from dpcore.mechanisms.additive.envelope import (
     FloatArray,
     IntArray,
@@ -27,7 +25,6 @@ from dpcore.mechanisms.additive.envelope import (
     farthest,
 )
 from dpcore.mechanisms.additive.multivariate import Mahalanobis
-from dpcore.mechanisms.hooks import VectorNoise
 from dpcore.mechanisms.settings import parameter
 
 
@@ -44,12 +41,12 @@ class Vickrey(Mahalanobis):
     t = 0 is the mechanism of the noise, t = 1 always takes the second; 0/0 takes the first.
     """
 
-    key: ClassVar[str] = "vickrey.v1"
-    short: ClassVar[str] = "vickrey"
-    title: ClassVar[str] = "Vickrey"
-    summary: ClassVar[str] = "As Madlib, but the second-nearest word may win"
-    source: ClassVar[str] = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
-    keep: ClassVar[int] = 2
+    key = "vickrey.v1"
+    short = "vickrey"
+    title = "Vickrey"
+    summary = "As Madlib, but the second-nearest word may win"
+    source = "Xu, Aggarwal, Feyisetan, Teissier 2021, post-processing"
+    keep = 2
 
     t: float = parameter(
         0.75, low=0.0, high=1.0, help="t: weight of the second-nearest word (0: never chosen)"
@@ -60,36 +57,16 @@ class Vickrey(Mahalanobis):
         help="the noise: multivariate Laplace, or regularised Mahalanobis with lam",
     )
 
-    def shaped(self, vectors: FloatArray) -> FloatArray:
-        """Rows in the shape of the chosen noise."""
-        if self.noise == "mahalanobis":
-            return super().shaped(vectors)
-        return super(Mahalanobis, self).shaped(vectors)
-
     @property
-    def direction_key(self) -> tuple[object, ...]:
-        """As for the mechanism of the noise."""
-        if self.noise == "mahalanobis":
-            return super().direction_key
-        return super(Mahalanobis, self).direction_key
+    def share(self) -> float:
+        """λ, or 0 for multivariate Laplace noise: everything about the noise follows from it."""
+        return self.lam if self.noise == "mahalanobis" else 0.0
 
     def guarantee(self, epsilon: float) -> Guarantee:
-        """The guarantee of the noise (post-processing)."""
+        """The guarantee of the noise (post-processing), in the metric of that."""
         if self.noise == "mahalanobis":
             return super().guarantee(epsilon)
         return super(Mahalanobis, self).guarantee(epsilon)
-
-    def noise_bounds(self, epsilon: float) -> Noise:
-        """As for the mechanism of the noise."""
-        if self.noise == "mahalanobis":
-            return super().noise_bounds(epsilon)
-        return super(Mahalanobis, self).noise_bounds(epsilon)
-
-    def vector_noise(self, epsilon: float) -> VectorNoise:
-        """As for the mechanism of the noise."""
-        if self.noise == "mahalanobis":
-            return super().vector_noise(epsilon)
-        return super(Mahalanobis, self).vector_noise(epsilon)
 
     def rounding(self, epsilon: float) -> Rounding | None:
         """As for the noise; the choice depends on two words, so all of it is total variation."""
@@ -101,6 +78,7 @@ class Vickrey(Mahalanobis):
 
     def odds_bar(self, coin: FloatArray) -> FloatArray:
         """κ² such that y₁ is chosen if and only if s₁² ≤ κ²·s₂², for a uniform coin in [0, 1)."""
+        # U < (1−t)s₂/(t·s₁ + (1−t)s₂) ⟺ s₁·U·t < s₂·(1−U)(1−t); squares need no roots.
         with np.errstate(divide="ignore"):
             return np.square(np.divide((1.0 - coin) * (1.0 - self.t), coin * self.t))
 
@@ -156,6 +134,7 @@ def two_nearest(candidates: Lines) -> Pairs:
     now = np.zeros(everyone.size)
     starts, firsts, seconds = [now], [first], [second]
     while True:
+        # Two events: the second overtakes the first (they swap), or a third overtakes the second.
         t = crossings(candidates, second)
         t[everyone, first] = np.inf
         third = t.min(axis=1)
@@ -184,17 +163,20 @@ def two_nearest(candidates: Lines) -> Pairs:
 
 def choose_along(pairs: Pairs, unit: FloatArray, bar: FloatArray) -> Steps:
     """The chosen word along each ray: s₁² − κ²s₂² is a quadratic in t between two events."""
+    # s_i² = ‖u‖²t² − 2a_i·t + D_i², so s₁² − κ²s₂² = q₂t² + 2h·t + c; κ² is ∞ where t = 0.
     length = np.einsum("ij,ij->i", unit, unit)[:, None]
     k = np.minimum(bar, 1e30)[:, None]
     (d1, d2), (a1, a2) = np.moveaxis(pairs.squared, 2, 0), np.moveaxis(pairs.reach, 2, 0)
     quadratic, half, constant = (1 - k) * length, -(a1 - k * a2), d1 - k * d2
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Both roots without cancellation: q/q₂ and c/q with q = −(h + sgn(h)·√(h² − q₂c)).
         root = np.sqrt(half**2 - quadratic * constant)
         q = -(half + np.copysign(root, half))
         roots = np.sort(np.nan_to_num(np.stack((q / quadratic, constant / q)), nan=np.inf), axis=0)
     low = pairs.starts
     high = np.concatenate((low[:, 1:], np.full_like(low[:, :1], np.inf)), axis=1)
     cut1, cut2 = np.clip(roots[0], low, high), np.clip(roots[1], low, high)
+    # Between two edges the sign does not change: the choice at any point inside is that of all.
     edges = np.stack((low, cut1, cut2, high), axis=2)
     left, right = edges[:, :, :3], edges[:, :, 1:]
     left = np.where(np.isfinite(left), left, 0.0)

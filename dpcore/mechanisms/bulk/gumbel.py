@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.gumbel.bounds import BoundedGumbel
+    from dpcore.mechanisms.gumbel.published import TruncatedGumbel
     from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
     from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Words
@@ -39,7 +39,7 @@ class RepairedBulk:
     def __init__(self, mechanism: TruncatedGumbelRepaired, epsilon: float) -> None:
         """Fix the law at this ε."""
         self._mechanism = mechanism
-        self._strength = mechanism.strength(epsilon)
+        self._epsilon, self._strength = epsilon, mechanism.strength(epsilon)
         self._kept: Kept[tuple[IntArray, Words, np.uint64]] = Kept(16 * mechanism.heads + 8)
 
     def __call__(
@@ -62,7 +62,7 @@ class RepairedBulk:
             far = members[place >= order.size]
             if far.size:
                 outputs[far], sure[far] = self._among_all(word, first[far])
-        rows = self._mechanism.rows(self._strength)
+        rows = self._mechanism.rows(self._epsilon)
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _laws(self, words: list[int]) -> Iterator[tuple[IntArray, Words, np.uint64]]:
@@ -84,7 +84,7 @@ class TruncatedGumbelBulk:
 
     shared_laws = None
 
-    def __init__(self, mechanism: BoundedGumbel, epsilon: float) -> None:
+    def __init__(self, mechanism: TruncatedGumbel, epsilon: float) -> None:
         """Fix the noise at this ε."""
         self._mechanism = mechanism
         self._b = mechanism.noise_scale(epsilon)
@@ -102,6 +102,8 @@ class TruncatedGumbelBulk:
         outputs = np.empty(words.size, dtype=np.int64)
         counts = np.empty(words.size, dtype=np.int64)
         uniform: list[FloatArray] = []
+        # The numbers of each document in the order of `sample`: counts, noise of few candidates by
+        # count, noise of whole vocabularies.
         for i, rng in enumerate(rngs):
             part = slice(int(offsets[i]), int(offsets[i + 1]))
             if part.start == part.stop:
@@ -124,8 +126,11 @@ class TruncatedGumbelBulk:
         self._widen(int(counts.max()))
         distinct, which = np.unique(words, return_inverse=True)
         step = max(1, _ROWS_BYTES // (8 * len(self._mechanism.lexicon)))
-        found = list(self._kept.each(distinct.tolist(), self._neighbours, step))
-        near = np.stack([order for order, _ in found]), np.stack([row for _, row in found])
+        neighbours = list(self._kept.each(distinct.tolist(), self._neighbours, step))
+        near = (
+            np.stack([order for order, _ in neighbours]),
+            np.stack([row for _, row in neighbours]),
+        )
         bound = self._mechanism.bound
         return smallest_sums(near, which, counts, uniform, [self._b], bound)[:, 0]
 

@@ -48,16 +48,17 @@ class Kept(Generic[T]):
         """
         for start in range(0, len(words), step):
             part = words[start : start + step]
-            found = {word: self._things[word] for word in part if word in self._things}
-            missing = [word for word in part if word not in found]
+            things = {word: self._things[word] for word in part if word in self._things}
+            missing = [word for word in part if word not in things]
             if missing:
-                found |= dict(zip(missing, compute(missing), strict=True))
+                things |= dict(zip(missing, compute(missing), strict=True))
             for word in part:
-                self._things[word] = found[word]
+                self._things[word] = things[word]
                 self._things.move_to_end(word)
+            # After the part, so that a part larger than the memory still finds its own things.
             while len(self._things) > self._most:
                 self._things.popitem(last=False)
-            yield from (found[word] for word in part)
+            yield from (things[word] for word in part)
 
 
 def first_words(rngs: Sequence[np.random.Generator], sizes: IntArray) -> Words:
@@ -86,6 +87,7 @@ def settle(
         offsets: as in `dpcore.mechanisms.bulk.documents.Bulk`.
         rows: the weights of inputs.
     """
+    # A draw that takes a second word moves all later draws of its document, and of no other.
     doubtful = np.searchsorted(offsets, np.flatnonzero(~decided), side="right") - 1
     for document in np.unique(doubtful).tolist():
         part = slice(int(offsets[document]), int(offsets[document + 1]))

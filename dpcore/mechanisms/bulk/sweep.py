@@ -17,6 +17,7 @@ import numpy as np
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.bulk.documents import BATCH
+from dpcore.mechanisms.distance_blocks import by_word
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.law import FloatArray, IntArray
@@ -66,24 +67,21 @@ def by_law(
 ) -> IntArray:
     """Inversion of the exact law, one uniform number an entry, one law a distinct word."""
     uniform = rng.random(entries.size)
-    found = np.empty((entries.size, epsilons.size), dtype=np.int64)
-    distinct, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
-    places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
+    outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+    distinct, places = by_word(entries)
     vectors = mechanism.lexicon.vectors
-    for start in range(0, distinct.size, _TOGETHER):
+    for start in range(0, len(distinct), _TOGETHER):
         part = slice(start, start + _TOGETHER)
         rankings = rank(vectors, vectors[distinct[part]])
-        for word, members, ranking in zip(
-            distinct[part].tolist(), places[part], rankings, strict=True
-        ):
+        for word, members, ranking in zip(distinct[part], places[part], rankings, strict=True):
             law = mechanism.law(word, epsilons, ranking=ranking)
             for e, probabilities in enumerate(law.probabilities):
                 ladder = np.cumsum(probabilities)
                 # A product that rounds up to the last step must not leave the vocabulary.
                 rung = np.searchsorted(ladder, uniform[members] * ladder[-1], side="right")
-                found[members, e] = law.outputs[np.minimum(rung, ladder.size - 1)]
-        progress(mechanism.short, min(start + _TOGETHER, distinct.size), distinct.size)
-    return found
+                outputs[members, e] = law.outputs[np.minimum(rung, ladder.size - 1)]
+        progress(mechanism.short, min(start + _TOGETHER, len(distinct)), len(distinct))
+    return outputs
 
 
 def by_paths(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.distance_blocks import by_word
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.additive.envelope import Float32Array
@@ -42,25 +43,24 @@ def outputs_by_distance(
         Word indices, shape (k, E).
     """
     uniform = rng.random(entries.size)
-    found = np.empty((entries.size, epsilons.size), dtype=np.int64)
-    distinct, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
-    places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(counts)[:-1])
+    outputs = np.empty((entries.size, epsilons.size), dtype=np.int64)
+    distinct, places = by_word(entries)
     rates = [np.float32(-0.5 * mechanism.nominal(float(value))) for value in epsilons]
     lowest, n = np.float32(-mechanism.cap), len(mechanism.lexicon)
     vectors = mechanism.lexicon.vectors
     squares = np.einsum("ij,ij->i", vectors, vectors)
     weights = np.zeros((-(-n // _BLOCK), _BLOCK), dtype=np.float32)
     flat = weights.reshape(-1)[:n]
-    for start in range(0, distinct.size, _TOGETHER):
-        rows = euclidean(vectors, squares, distinct[start : start + _TOGETHER])
+    for start in range(0, len(distinct), _TOGETHER):
+        rows = euclidean(vectors, squares, np.array(distinct[start : start + _TOGETHER]))
         for members, row in zip(places[start : start + _TOGETHER], rows, strict=True):
             for e, rate in enumerate(rates):
                 np.multiply(row, rate, out=flat)
                 np.maximum(flat, lowest, out=flat)
                 np.exp(flat, out=flat)
-                found[members, e] = _placed(weights, uniform[members], n)
-        progress(mechanism.short, min(start + _TOGETHER, distinct.size), distinct.size)
-    return found
+                outputs[members, e] = _placed(weights, uniform[members], n)
+        progress(mechanism.short, min(start + _TOGETHER, len(distinct)), len(distinct))
+    return outputs
 
 
 def euclidean(vectors: Float32Array, squares: Float32Array, words: IntArray) -> Float32Array:

@@ -1,4 +1,4 @@
-"""TEM for many documents at once: inversion in two steps.
+"""Weights of distances, such as those of TEM, for many documents at once: inversion in two steps.
 
 Of a word's cumulated units (`dpcore.noise.inversion`) only every 64th or so is kept, so that the
 laws of a whole vocabulary fit into a bounded memory. A draw falls between two of them; the units
@@ -9,14 +9,14 @@ outputs are those of `sample` to the bit.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.bulk.kept import Kept, first_words, settle
 from dpcore.mechanisms.distance_blocks import by_word
-from dpcore.mechanisms.exponential.tem_law import capped
 from dpcore.noise.inversion import decided, scaled, shift, units
 
 if TYPE_CHECKING:
@@ -24,20 +24,44 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcore.mechanisms.exponential.tem import TruncatedExponential
-    from dpcore.mechanisms.law import IntArray
-    from dpcore.noise.inversion import Words
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.noise.inversion import Rows, Words
 
 _ROWS_BYTES = 16 * 2**20  # of distances held at a time
+
+Weigher = Callable[["FloatArray", slice], "FloatArray"]
+"""From distances of some words to outputs in a row, shape (k, m), to their weights, each <= 1."""
+
+
+class Weighed(Protocol):
+    """A mechanism whose weights are functions of a distance and of the output."""
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """Words and vectors."""
+
+    @property
+    def metric(self) -> str:
+        """Of the distances."""
+
+    def weigher(self, epsilon: float) -> Weigher:
+        """The weights at ε."""
+
+    def rows(self, epsilon: float) -> Rows:
+        """The same weights, of all outputs, for each distinct entry."""
+
+    def check_words(self, words: IntArray) -> IntArray:
+        """Indices inside the vocabulary."""
 
 
 class TemBulk:
     """First the block of words in which a draw falls, then the word in it."""
 
-    def __init__(self, mechanism: TruncatedExponential, epsilon: float) -> None:
+    def __init__(self, mechanism: Weighed, epsilon: float) -> None:
         """Fix the law at this ε."""
         self._mechanism = mechanism
-        self._nominal = mechanism.nominal(epsilon)
+        self._epsilon, self._weigh = epsilon, mechanism.weigher(epsilon)
         self._metric = Metric.parse(mechanism.metric)
         n = len(mechanism.lexicon)
         self._shift = shift(n)
@@ -72,6 +96,7 @@ class TemBulk:
         if not words.size:
             return np.empty(0, dtype=np.int64)
         entries = self._mechanism.check_words(words)
+        # Step one: by the kept ends, the block in which the unit lies that a first word leads to.
         target, before = np.empty_like(first), np.empty_like(first)
         block = np.empty(words.size, dtype=np.int64)
         distinct, places = by_word(entries)
@@ -82,15 +107,14 @@ class TemBulk:
             target[members], block[members] = where, numbers
             before[members] = np.where(numbers > 0, ends[numbers - 1], 0)
         outputs, sure = self._inside(entries, block, target, before)
-        rows = self._mechanism.rows(self._nominal)
+        rows = self._mechanism.rows(self._epsilon)
         return settle(outputs, sure, rngs, first, entries, offsets, rows)
 
     def _units(self, begin: int, stop: int, words: list[int] | IntArray) -> Words:
         """Units of some outputs in a row for some words, shape (k, m)."""
         vectors = self._mechanism.lexicon.vectors
         row = distances(vectors[begin:stop], vectors[words], self._metric)
-        logs = capped(row, np.array([self._nominal]), self._mechanism.cap)[0]
-        return units(np.exp(logs), self._shift)
+        return units(self._weigh(row, slice(begin, stop)), self._shift)
 
     def _ends(self, words: list[int]) -> Iterator[Words]:
         """The cumulated units at the end of every block, for each word."""
@@ -120,6 +144,7 @@ class TemBulk:
             Output words, and whether the digits that were drawn decide for them, shape (k,) each.
         """
         n = len(self._mechanism.lexicon)
+        # Block after block, since the words of a block are a slice of the vectors.
         pairs, first, which = np.unique(
             block * np.int64(n) + entries, return_index=True, return_inverse=True
         )

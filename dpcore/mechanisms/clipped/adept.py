@@ -13,13 +13,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from dpcore.guarantee import Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.mechanisms.additive.envelope import Float32Array
 from dpcore.mechanisms.clipped.clipped import ClippedLaplace
 from dpcore.mechanisms.settings import parameter
 
@@ -28,14 +26,14 @@ from dpcore.mechanisms.settings import parameter
 class Adept(ClippedLaplace):
     """Clip to Euclidean norm C, then i.i.d. Laplace noise of scale 2C/ε: as published."""
 
-    key: ClassVar[str] = "adept.v1"
-    short: ClassVar[str] = "adept"
-    title: ClassVar[str] = "ADePT (as published)"
-    summary: ClassVar[str] = (
+    key = "adept.v1"
+    short = "adept"
+    title = "ADePT (as published)"
+    summary = (
         "Laplace noise on the clipped vector, smaller than its promise needs by the root of the "
         "dimension; `laplace` and `l2-laplace` have the noise that it needs"
     )
-    source: ClassVar[str] = "Krishna, Gupta, Dupuy 2021, Theorem 1"
+    source = "Krishna, Gupta, Dupuy 2021, Theorem 1"
 
     @property
     def sensitivity(self) -> float:
@@ -53,6 +51,7 @@ class Adept(ClippedLaplace):
         From the first word to the farthest, and on from there; the farthest of all may be farther.
         """
         rows, here, best = self.origins, 0, (0.0, 0, 0)
+        # Each step goes on to the word that is farthest from this one, until that is a step back.
         for _ in range(6):
             row = distances(rows, rows[[here]], Metric.MANHATTAN)[0]
             there = int(row.argmax())
@@ -73,9 +72,9 @@ class Adept(ClippedLaplace):
                 f"Clipping bounds the Euclidean norm, the noise needs a bound on the L1 norm: the "
                 f"true ε for two vectors is √d·ε = {self.true_epsilon(value):.4g} at the worst"
             )
-            found = self.far_pair[0] * value
-            if found > value:
-                reason += f", and {found:.4g} for two words of this vocabulary"
+            here = self.far_pair[0] * value
+            if here > value:
+                reason += f", and {here:.4g} for two words of this vocabulary"
             reason += ". (For the noisy vector; the nearest word may give away less.)"
         return PureLocalPrivacy(
             epsilon=value,
@@ -86,34 +85,20 @@ class Adept(ClippedLaplace):
         )
 
 
-def clip_manhattan(vectors: Float32Array, norm: float) -> Float32Array:
-    """Rows scaled down to L1 norm ≤ `norm`, shape (n, d): x·min(1, C/‖x‖₁).
-
-    The factor is rounded down so that rounding the result cannot lift a row above the bound.
-    """
-    lengths = np.abs(vectors).sum(axis=1, dtype=np.float64)
-    if not np.any(lengths > norm):
-        return vectors
-    factor = np.where(lengths > norm, norm * (1 - 2.0**-22) / np.maximum(lengths, norm), 1.0)
-    clipped = (vectors * factor[:, None]).astype(np.float32)
-    clipped.setflags(write=False)
-    return clipped
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdeptManhattan(ClippedLaplace):
     """Clip to L1 norm C, then i.i.d. Laplace noise of scale 2C/ε: the promise holds."""
 
-    key: ClassVar[str] = "adept-l1.v1"
-    short: ClassVar[str] = "adept-l1"
-    title: ClassVar[str] = "ADePT, clipped by the L1 norm"
-    summary: ClassVar[str] = (
+    key = "adept-l1.v1"
+    short = "adept-l1"
+    title = "ADePT, clipped by the L1 norm"
+    summary = (
         "ADePT's noise on vectors that were clipped by the norm that it protects; the other two "
         "repairs are `laplace` and `l2-laplace`"
     )
-    source: ClassVar[str] = "Habernal 2021; Dwork et al. 2006, Proposition 1"
+    source = "Habernal 2021; Dwork et al. 2006, Proposition 1"
 
-    clip_power: ClassVar[int] = 1
+    clip_power = 1
 
     clip_norm: float | None = parameter(
         None,
@@ -132,9 +117,6 @@ class AdeptManhattan(ClippedLaplace):
     def bound(self) -> float:
         """C, an L1 norm."""
         return self._largest if self.clip_norm is None else float(self.clip_norm)
-
-    def _clip(self) -> Float32Array:
-        return clip_manhattan(self.lexicon.vectors, self.bound)
 
     @property
     def sensitivity(self) -> float:

@@ -81,6 +81,7 @@ def noise_scale(form: LatentForm, epsilon: float, clip_norm: float, dimension: i
 
 def clip_rows(vectors: FloatArray, norm: float, form: LatentForm) -> FloatArray:
     """x·min(1, C/‖x‖) in the norm of the form, shape (k, d); never above C by rounding."""
+    # The factor is rounded down by more than a norm of d terms and a product can be off.
     order = 1 if form is LatentForm.MANHATTAN else 2
     lengths = np.linalg.norm(vectors, ord=order, axis=1)
     shrink = norm * (1.0 - (vectors.shape[1] + 4) * 2.0**-52) / np.maximum(lengths, norm)
@@ -152,6 +153,7 @@ def latent_path(
     if rows.ndim != 2 or rows.shape[1] < 1 or not np.isfinite(rows).all():
         raise ParameterError(f"latent vectors must be finite, shape (k, d), got {rows.shape}")
     clipped = clip_rows(rows, clip_norm, form)
+    # Noise at scale 1 does not depend on ε: one draw serves all ε of a path.
     family = Radial.L2LAPLACE if form is LatentForm.ROUND else Radial.LAPLACE
     noise = draws(rng, family, rows.shape[0], rows.shape[1], 1.0)
     for array in (clipped, noise):

@@ -7,7 +7,6 @@ the guarantee does not depend on a distance: every word could have been every ot
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -36,13 +35,16 @@ from dpcore.mechanisms.settings import parameter
 from dpcore.noise.radial import Radial
 
 
-def clip(vectors: Float32Array, norm: float) -> Float32Array:
-    """Rows scaled down to Euclidean norm ≤ `norm`, shape (n, d).
+def clip(vectors: Float32Array, norm: float, power: int = 2) -> Float32Array:
+    """Rows scaled down to a norm ≤ `norm`, shape (n, d): the L2 norm, or with `power` = 1 the L1.
 
     x·min(1, C/‖x‖), with the factor rounded down by two units of float32, so that rounding the
     result cannot lift a row above the bound. Rows within the bound are returned as they are.
     """
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if power == 1:
+        lengths = np.abs(vectors).sum(axis=1, dtype=np.float64)
+    else:
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     if not np.any(lengths > norm):
         return vectors
     factor = np.where(lengths > norm, norm * (1 - 2.0**-22) / np.maximum(lengths, norm), 1.0)
@@ -79,13 +81,10 @@ class ClippedMechanism(NoisyMechanism):
         """C, in the unit of the vectors."""
         return self.lexicon.largest_norm if self.clip_norm is None else float(self.clip_norm)
 
-    def _clip(self) -> Float32Array:
-        return clip(self.lexicon.vectors, self.bound)
-
     @property
     def _clipped(self) -> Points:
-        how = self._clip.__qualname__  # in which norm
-        return derived(self.lexicon, (how, self.bound), self._clip)
+        vectors, norm, power = self.lexicon.vectors, self.bound, self.clip_power
+        return derived(self.lexicon, ("clipped", norm, power), lambda: clip(vectors, norm, power))
 
     @property
     def points(self) -> Points:
@@ -100,6 +99,7 @@ class ClippedMechanism(NoisyMechanism):
     @property
     def offset(self) -> float:
         """Bound on the distance of a clipped vector from its own target."""
+        # x − x·min(1, C/‖x‖) is at most as long as x.
         return 0.0 if self.targets is self.origins else self.lexicon.largest_norm
 
 
@@ -108,9 +108,9 @@ class ClippedRadial(ClippedMechanism, RadialMechanism):
     """Radial noise on clipped vectors, its scale set by the largest distance of two of them."""
 
     @property
-    @abstractmethod
     def sensitivity(self) -> float:
-        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        """2C: largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        return 2.0 * self.bound
 
     def vector_noise(self, epsilon: float) -> VectorNoise:
         """Its noise at ε, with the norm that vectors are clipped to."""
@@ -126,26 +126,18 @@ class ClippedRadial(ClippedMechanism, RadialMechanism):
 class ClippedLaplace(ClippedRadial):
     """I.i.d. Laplace noise of scale 2√d·C/ε in each coordinate: pure ε between any two words."""
 
-    key: ClassVar[str] = "laplace.v1"
-    short: ClassVar[str] = "laplace"
-    title: ClassVar[str] = "Clipped Laplace"
-    summary: ClassVar[str] = "Independent Laplace noise in every coordinate of the clipped vector"
-    source: ClassVar[str] = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL
-    family: ClassVar[Radial] = Radial.LAPLACE
+    key = "laplace.v1"
+    short = "laplace"
+    title = "Clipped Laplace"
+    summary = "Independent Laplace noise in every coordinate of the clipped vector"
+    source = "Dwork et al. 2006, Proposition 1, with L1 sensitivity 2√d·C"
+    meaning = EpsilonMeaning.LOCAL
+    family = Radial.LAPLACE
 
     @property
     def sensitivity(self) -> float:
-        """Largest norm of the difference of two clipped vectors, in the norm of the noise."""
+        """2√d·C, an L1 norm: ‖x‖₁ ≤ √d·‖x‖₂, attained at (C/√d, …, C/√d)."""
         return 2.0 * math.sqrt(self.dimension) * self.bound
-
-    def scale(self, epsilon: float) -> float:
-        """Sensitivity/ε."""
-        return self.sensitivity / epsilon
-
-    def epsilon_of(self, scale: FloatArray) -> FloatArray:
-        """Sensitivity/s."""
-        return self.sensitivity / scale
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Pure local privacy, proved."""
@@ -166,12 +158,12 @@ class ClippedLaplace(ClippedRadial):
 class ClippedL2Laplace(ClippedLaplace):
     """Noise ∝ exp(−ε‖z‖₂/(2C)): pure ε, with √2 less noise than i.i.d. Laplace for large d."""
 
-    key: ClassVar[str] = "l2-laplace.v1"
-    short: ClassVar[str] = "l2-laplace"
-    title: ClassVar[str] = "Clipped L2-Laplace"
-    summary: ClassVar[str] = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
-    source: ClassVar[str] = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
-    family: ClassVar[Radial] = Radial.L2LAPLACE
+    key = "l2-laplace.v1"
+    short = "l2-laplace"
+    title = "Clipped L2-Laplace"
+    summary = "Madlib's round noise on the clipped vector: the pure-ε one to beat"
+    source = "Chaudhuri, Monteleoni, Sarwate 2011, with L2 sensitivity 2C"
+    family = Radial.L2LAPLACE
 
     @property
     def sensitivity(self) -> float:
@@ -183,26 +175,21 @@ class ClippedL2Laplace(ClippedLaplace):
 class ClippedGaussian(ClippedRadial):
     """Gaussian noise with the smallest σ that is (ε, δ)-private (Balle and Wang 2018)."""
 
-    key: ClassVar[str] = "gaussian.v1"
-    short: ClassVar[str] = "gaussian"
-    title: ClassVar[str] = "Clipped Gaussian (analytic)"
-    summary: ClassVar[str] = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
-    source: ClassVar[str] = "Balle and Wang 2018, Theorem 8"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
-    family: ClassVar[Radial] = Radial.GAUSSIAN
+    key = "gaussian.v1"
+    short = "gaussian"
+    title = "Clipped Gaussian (analytic)"
+    summary = "Gaussian noise on the clipped vector, as little as (ε, δ) allows"
+    source = "Balle and Wang 2018, Theorem 8"
+    meaning = EpsilonMeaning.LOCAL_APPROXIMATE
+    family = Radial.GAUSSIAN
 
     delta: float = parameter(
         1e-5, low=1e-300, high=0.999, help="δ: the probability with which ε may be exceeded"
     )
 
     @property
-    def sensitivity(self) -> float:
-        """2C, the largest L2 distance of two clipped vectors."""
-        return 2.0 * self.bound
-
-    @property
     def _log_delta(self) -> float:
-        """ln δ, rounded down."""
+        """ln δ, rounded down: a smaller δ is the stronger promise."""
         return math.nextafter(math.log(self.delta), -math.inf)
 
     def scale(self, epsilon: float) -> float:
@@ -216,6 +203,7 @@ class ClippedGaussian(ClippedRadial):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Approximate local privacy; its status is computed from the exact δ of this σ."""
         value = self.check_epsilon(epsilon)
+        # Not taken from the calibration: what this σ really gives, from above.
         true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
         holds = float(true) <= math.log(self.delta)
         least = delta_at_most(float(true))
@@ -236,13 +224,11 @@ class ClippedGaussian(ClippedRadial):
 class ClippedGaussianClassical(ClippedGaussian):
     """Gaussian noise with σ = 2C√(2 ln(1.25/δ))/ε: a theorem for ε ≤ 1 only."""
 
-    key: ClassVar[str] = "gaussian-classical.v1"
-    short: ClassVar[str] = "gaussian-classical"
-    title: ClassVar[str] = "Clipped Gaussian (classical)"
-    summary: ClassVar[str] = (
-        "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
-    )
-    source: ClassVar[str] = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
+    key = "gaussian-classical.v1"
+    short = "gaussian-classical"
+    title = "Clipped Gaussian (classical)"
+    summary = "Gaussian noise by the textbook formula, which is proved for ε ≤ 1 only"
+    source = "Dwork and Roth 2014, Theorem A.1; δ by Balle and Wang 2018, Theorem 8"
 
     def scale(self, epsilon: float) -> float:
         """2C√(2 ln(1.25/δ))/ε."""

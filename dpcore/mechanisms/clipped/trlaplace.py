@@ -12,7 +12,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -43,14 +42,14 @@ from dpcore.noise.truncated_laplace import quantile, uniforms
 class TruncatedLaplaceMechanism(ClippedMechanism):
     """Nearest target to the clipped vector plus truncated Laplace noise."""
 
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL_APPROXIMATE
+    meaning = EpsilonMeaning.LOCAL_APPROXIMATE
 
     @abstractmethod
     def truncation(self, epsilon: float) -> Truncation:
         """The noise at ε."""
 
     def noise_bounds(self, epsilon: float) -> Noise:
-        """What the bound of its rounding needs to know of the noise at ε."""
+        """As of plain Laplace noise, which is longer."""
         noise = self.truncation(epsilon)
         return truncated_noise(noise.alpha, noise.cut, self.dimension)
 
@@ -60,6 +59,8 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         None where no bound is known; the cells of step 2 need noise that can reach every target.
         """
         decoding = self.decoding(epsilon)
+        # Scaling towards a target stays within the support of the noise, which is convex, only if
+        # the target itself lies in it, whatever the origin: they are at most 2X apart.
         if decoding is None or self.truncation(epsilon).cut < 2.0 * decoding.norm:
             return None
         return decoding.rounding()
@@ -88,7 +89,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         words = self.check_words(words)
         if not words.size:
             return EpsilonPaths.none()
-        grid = self.default_grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
+        grid = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
         u = uniforms(rng, words.size, self.dimension)
         outputs = np.empty((words.size, grid.size), dtype=np.int64)
         step = max(1, BATCH // words.size)
@@ -97,11 +98,11 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
             noisy = np.stack(
                 [self.origins[words] + quantile(u, noise.alpha, noise.mass) for noise in noises]
             )
-            found = self.points.search(noisy.reshape(-1, self.dimension))
-            outputs[:, e : e + step] = found.reshape(len(noises), words.size).T
+            nearest = self.points.search(noisy.reshape(-1, self.dimension))
+            outputs[:, e : e + step] = nearest.reshape(len(noises), words.size).T
         return EpsilonPaths.of_grid(words, grid, outputs)
 
-    def default_grid(self) -> FloatArray:
+    def grid(self) -> FloatArray:
         """64 values of ε, in geometric progression, over the range where anything changes."""
         allowed = self.admissible
         high = min(0.999 * allowed.high, 1e5)
@@ -120,6 +121,7 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         values, effort = self.check_epsilons(epsilon), effort or Effort()
         rng = rng or self.estimating()
         words = self.check_words([word])
+        # The same uniforms at every ε: the estimates of two ε differ by less than their errors.
         order = np.argsort(values, kind="stable")
         paths = self.paths(rng, np.repeat(words, effort.directions), epsilons=values[order])
         drawn = np.empty((effort.directions, values.size), dtype=np.int64)
@@ -128,19 +130,10 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
         key = column.reshape(drawn.shape) + np.arange(values.size) * outputs.size
         counts = np.bincount(key.reshape(-1), minlength=outputs.size * values.size)
         share = counts.reshape(values.size, outputs.size) / effort.directions
-        error = float(np.sqrt((share * (1 - share)).max() / (effort.directions - 1)))
-        method = f"{effort.directions} draws"
-        return Law(
-            self.lexicon,
-            int(words[0]),
-            values,
-            outputs,
-            share,
-            False,
-            error,
-            method,
-            effort.directions,
-        )
+        count, word = effort.directions, int(words[0])
+        error = float(np.sqrt((share * (1 - share)).max() / (count - 1)))
+        method = f"{count} draws"
+        return Law(self.lexicon, word, values, outputs, share, False, error, method, count)
 
     def sweep(
         self,
@@ -185,11 +178,11 @@ class TruncatedLaplaceMechanism(ClippedMechanism):
 class TrLaplace(TruncatedLaplaceMechanism):
     """As published: its claim of (ε, δ) is false for d ≥ 2, but close to the largest ε."""
 
-    key: ClassVar[str] = "trlaplace.v1"
-    short: ClassVar[str] = "trlaplace"
-    title: ClassVar[str] = "TrLaplace (as published)"
-    summary: ClassVar[str] = "Laplace noise cut off short: keeps words, and gives them away"
-    source: ClassVar[str] = "Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3"
+    key = "trlaplace.v1"
+    short = "trlaplace"
+    title = "TrLaplace (as published)"
+    summary = "Laplace noise cut off short: keeps words, and gives them away"
+    source = "Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3"
 
     delta_root: float = parameter(
         0.25, low=1e-6, high=1 - 1e-9, help="δ^(1/d): the paper's δ is this to the power d"
@@ -222,6 +215,7 @@ class TrLaplace(TruncatedLaplaceMechanism):
         Close to the upper end of the range of ε the cut grows without bound, and the claim holds.
         """
         value = self.check_epsilon(epsilon)
+        # Two numbers: the δ of one difference can refute, a bound on the δ of all can prove.
         noise = self.truncation(value)
         true = worst_delta(noise, self.bound, self.dimension)
         exact = f"At this ε the exact δ for two clipped vectors 2C apart is {true:.4g}"
@@ -253,11 +247,11 @@ class TrLaplace(TruncatedLaplaceMechanism):
 class TrLaplaceCorrected(TruncatedLaplaceMechanism):
     """The same noise with the truncation that (ε, δ) really needs."""
 
-    key: ClassVar[str] = "trlaplace-corrected.v1"
-    short: ClassVar[str] = "trlaplace-corrected"
-    title: ClassVar[str] = "TrLaplace (corrected)"
-    summary: ClassVar[str] = "Truncated Laplace noise, cut off as far out as its promise needs"
-    source: ClassVar[str] = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
+    key = "trlaplace-corrected.v1"
+    short = "trlaplace-corrected"
+    title = "TrLaplace (corrected)"
+    summary = "Truncated Laplace noise, cut off as far out as its promise needs"
+    source = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
 
     delta: float = parameter(
         1e-5, low=1e-300, high=0.5, help="δ: the probability with which ε may be exceeded"

@@ -69,6 +69,7 @@ def published_truncation(
             f"(2·δ^(1/d)·√d, so that r < 1), got {epsilon:g}"
         )
         raise ParameterError(msg)
+    # Δ₁ = 2√d′·C; r = 1 − e^{−αA} is the mass that the cut keeps.
     alpha = epsilon / (2.0 * math.sqrt(total) * norm)
     return Truncation(alpha, -math.log1p(-r) / alpha, r)
 
@@ -107,14 +108,14 @@ def worst_delta(noise: Truncation, norm: float, dimension: int) -> float:
         return -_log_loss(angle, noise, norm, dimension)
 
     # Each grid lies between the neighbours of the best point of the one before.
-    low, high, found = 0.0, math.acos(1.0 / math.sqrt(dimension)), 0.0
+    low, high, least = 0.0, math.acos(1.0 / math.sqrt(dimension)), 0.0
     for _ in range(3):
         grid = np.linspace(low, high, 1001)
         values = survival(grid)
         best = int(values.argmin())
-        found = min(found, float(values[best]))
+        least = min(least, float(values[best]))
         low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
-    return float(-math.expm1(found))
+    return float(-math.expm1(least))
 
 
 def _coordinates(angle: FloatArray, norm: float, dimension: int) -> tuple[FloatArray, FloatArray]:
@@ -180,6 +181,7 @@ def _above(
     rise_low, rise_high = (
         2.0 * norm * math.sqrt(dimension - 1) * np.cos(ends) for ends in (low, high)
     )
+    # sin rises and cos falls with the angle in [0, π/2], so the ends bound every factor.
     steepest = rise_low * _slope(rest_high, noise) - fall_low * _slope(one_high, noise)
     flattest = rise_high * _slope(rest_low, noise) - fall_high * _slope(one_low, noise)
     width = high - low
@@ -203,6 +205,7 @@ def corrected_truncation(epsilon: float, delta: float, norm: float, dimension: i
     concentrated in one coordinate is worse, and A grows until that one is covered too.
     """
     alpha = epsilon / (2.0 * math.sqrt(dimension) * norm)
+    # Equal coordinates: (1 − m)^d = 1 − δ, each moved by v = 2C/√d, so αv = ε/d.
     single = -math.expm1(math.log1p(-delta) / dimension)
     low = _log1p_ratio(epsilon / dimension, single)
 

@@ -21,55 +21,55 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.bulk.sweep_tem import outputs_by_distance
-from dpcore.mechanisms.bulk.tem import TemBulk
+from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
 from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_law import capped, log_odds, normalised, tem_gamma
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.hooks import ExponentialForm, LossSearch
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import tem_rounding
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.gumbel import standard_gumbel
-from dpcore.noise.inversion import Digits, Weights, draws
+from dpcore.noise.inversion import Weights
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Rounding
-    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
     from dpcore.mechanisms.hooks import WorstLoss
+    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.noise.inversion import Rows
 
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TruncatedExponential(Mechanism):
+class TruncatedExponential(ExactMechanism):
     """TEM with the γ of Theorem 3 over any metric of the lexicon's vectors."""
 
-    key: ClassVar[str] = "tem.v1"
-    short: ClassVar[str] = "tem"
-    title: ClassVar[str] = "Truncated exponential (TEM)"
-    summary: ClassVar[str] = (
+    key = "tem.v1"
+    short = "tem"
+    title = "Truncated exponential (TEM)"
+    summary = (
         "Chooses a word with a probability that falls exponentially with its distance, "
         "and equally among all words beyond a threshold"
     )
-    source: ClassVar[str] = "Carvalho et al. 2021, Algorithms 2 and 3"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
-    exact_law: ClassVar[bool] = True
+    source = "Carvalho et al. 2021, Algorithms 2 and 3"
+    meaning = EpsilonMeaning.METRIC
+    log_error = None  # `law_error` says it
 
     beta: float = parameter(
         0.001, help="probability β that a word beyond the threshold comes out", low=0.0, high=1.0
@@ -119,7 +119,7 @@ class TruncatedExponential(Mechanism):
             ),
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
-            euclidean_factor=self._euclidean_factor,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),
         )
 
@@ -128,51 +128,24 @@ class TruncatedExponential(Mechanism):
         metric, dimension = Metric.parse(self.metric), self.lexicon.dimension
         return tem_rounding(metric, dimension, 0.5 * self.nominal(epsilon), self.cap)
 
-    @cached_property
-    def _euclidean_factor(self) -> float:
-        """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
-        if self.metric == Metric.MANHATTAN:
-            return math.sqrt(self.lexicon.dimension)
-        if self.metric == Metric.ANGULAR:
-            # Moving both words inwards to the smallest norm r does not stretch their difference,
-            # and there it is the chord 2r·sin(θ/2) ≥ 2rθ/π.
-            vectors = self.lexicon.vectors
-            squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-            return 0.5 * math.pi / math.sqrt(float(squares.min()))
-        return 1.0
+    # -- release
 
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
+    def weigher(self, epsilon: float) -> Weigher:
+        """e^(−min(η·d, c)) as a function of d; all outputs weigh alike."""
+        nominal = np.array([self.nominal(epsilon)])
+        return lambda distance, _outputs: np.exp(capped(distance, nominal, self.cap)[0])
 
-        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
-        An exact index is accepted and not needed: every word has positive probability.
-        """
-        self.check_index(index)
-        nominal = self.nominal(epsilon)
-        return draws(Digits(rng), self.check_words(words), self.rows(nominal))
-
-    def rows(self, nominal: float) -> Rows:
-        """The weights of all outputs for each distinct entry, at this `nominal` parameter."""
+    def rows(self, epsilon: float) -> Rows:
+        """The weights e^(−min(η·D, c)) of all outputs: the largest is 1 as it stands."""
         vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
-        outputs, epsilons = np.arange(len(vectors)), np.array([nominal])
+        outputs, nominal = np.arange(len(vectors)), np.array([self.nominal(epsilon)])
 
         def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
             for members, distance in distances_by_word(vectors, entries, metric):
-                logs = capped(distance, epsilons, self.cap)[0]
+                logs = capped(distance, nominal, self.cap)[0]
                 yield members, Weights(np.exp(logs), logs.item, outputs)
 
         return weights
-
-    def _distances(self, words: IntArray) -> FloatArray:
-        vectors = self.lexicon.vectors
-        return distances(vectors, vectors[words], Metric.parse(self.metric))
 
     def paths(
         self,
@@ -182,16 +155,10 @@ class TruncatedExponential(Mechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε > 0.
+        """One draw per entry as an exact step function of ε > 0; no grid is needed.
 
         At every ε the output has the law of TEM. Each entry uses n Gumbel numbers, in the order
-        of the vocabulary.
-
-        Args:
-            rng: source of randomness.
-            words: word indices, shape (k,).
-            rankings: one for each entry, used if the metric is Euclidean.
-            epsilons: not needed.
+        of the vocabulary; rankings are used if the metric is Euclidean.
         """
         entries = self.check_words(words)
         n = len(self.lexicon)
@@ -199,21 +166,19 @@ class TruncatedExponential(Mechanism):
         known: dict[int, Ranking] = {}
         if rankings is not None and self.metric == Metric.EUCLIDEAN:
             known = dict(zip(entries.tolist(), rankings, strict=True))
-        breaks: list[FloatArray] = []
-        outputs: list[IntArray] = []
+        parts: list[EpsilonPaths] = []
         for start in range(0, entries.size, step):
             block = entries[start : start + step]
             known = self._ranked(block, known)
-            found = [known[word] for word in block.tolist()]
+            ranked = [known[word] for word in block.tolist()]
             limits, words_on = gumbel_paths(
-                np.stack([r.order for r in found]),
-                np.stack([r.distances for r in found]),
+                np.stack([ranking.order for ranking in ranked]),
+                np.stack([ranking.distances for ranking in ranked]),
                 standard_gumbel(rng, (block.size, n)),
                 self.cap,
             )
-            breaks.append(limits)
-            outputs.append(words_on)
-        return EpsilonPaths(entries, *joined(breaks, outputs))
+            parts.append(EpsilonPaths(block, limits, words_on))
+        return EpsilonPaths.join(parts)
 
     def _ranked(self, block: IntArray, known: dict[int, Ranking]) -> dict[int, Ranking]:
         """`known` with the rankings of this block; those computed for other blocks may go."""
@@ -221,45 +186,27 @@ class TruncatedExponential(Mechanism):
         if not missing:
             return known
         vectors = self.lexicon.vectors
-        found = rank(vectors, vectors[missing], Metric.parse(self.metric))
-        return known | dict(zip(missing, found, strict=True))
+        ranked = rank(vectors, vectors[missing], Metric.parse(self.metric))
+        return known | dict(zip(missing, ranked, strict=True))
 
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-    ) -> Law:
-        """The closed form over the whole vocabulary, at all ε at once.
+    # -- probabilities
 
-        Args:
-            word: the word, or its index.
-            epsilon: one ε, or E of them.
-            rng: not needed.
-            ranking: of this word, used if the metric is Euclidean.
-            effort: not needed.
-        """
-        index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilon)
-        if ranking is not None and self.metric == Metric.EUCLIDEAN:
-            distance = np.empty(len(ranking))
-            distance[ranking.order] = ranking.distances
-        else:
-            distance = self._distances(np.array([index]))[0]
-        return Law(
-            lexicon=self.lexicon,
-            word=index,
-            epsilons=values,
-            outputs=np.arange(distance.size),
-            probabilities=normalised(capped(distance, values, self.cap)),
-            exact=True,
-            # Distances are right to 1e-13 of themselves, and an exponent is at most c.
-            error=4e-13 * (1.0 + self.cap),
-            method="closed form",
-        )
+    @property
+    def law_error(self) -> float:
+        """Distances are right to 1e-13 of themselves, and an exponent is at most c."""
+        return 4e-13 * (1.0 + self.cap)
+
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """The closed form at all ε at once, shape (E, n)."""
+        distance = self.distances(word, ranking, Metric.parse(self.metric))
+        nominal = np.array([self.nominal(epsilon) for epsilon in epsilons.tolist()])
+        return normalised(capped(distance, nominal, self.cap))
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln of the law: but for a β next to 0, the cap keeps every probability above underflow."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probabilities(index, np.array([value]), ranking)[0]))
 
     # -- hooks
 
@@ -302,3 +249,16 @@ class TruncatedExponential(Mechanism):
         halves = [0.5 * epsilon for epsilon in epsilons]
         losses = effective_epsilons(self.lexicon, self.metric, halves, gammas)
         return [loss.epsilon for loss in losses]
+
+
+@lru_cache(maxsize=8)
+def euclidean_factor(lexicon: Lexicon, metric: Metric) -> float:
+    """An f with d(w, w′) ≤ f·‖φ_w − φ_w′‖₂ for all words."""
+    if metric is Metric.MANHATTAN:
+        return math.sqrt(lexicon.dimension)
+    if metric is Metric.ANGULAR:
+        # Moving both words inwards to the smallest norm r does not stretch their difference, and
+        # there it is the chord 2r·sin(θ/2) ≥ 2rθ/π.
+        squares = np.einsum("ij,ij->i", lexicon.vectors, lexicon.vectors, dtype=np.float64)
+        return 0.5 * math.pi / math.sqrt(float(squares.min()))
+    return 1.0

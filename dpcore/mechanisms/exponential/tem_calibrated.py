@@ -10,8 +10,8 @@ is TEM at the nominal parameter 2η(ε) ≥ ε, and P(a word beyond γ) ≤ β h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,29 +19,33 @@ from dpcore.guarantee import MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.exponential.tem_certificate import tem_certificate
+from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
+from dpcore.mechanisms.exponential.tem import TruncatedExponential, euclidean_factor
+from dpcore.mechanisms.exponential.tem_law import log_odds
+from dpcore.mechanisms.exponential.tem_loss import effective_epsilons
 
 if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.certificate import Certificate
-    from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+    from dpcore.mechanisms.law import FloatArray, IntArray
     from dpcore.mechanisms.path import EpsilonPaths
+
+_START = 32  # exponents that the search begins with
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TemCalibrated(CalibratedMechanism, TruncatedExponential):
     """TEM at the nominal parameter 2η(ε), η certified on the lexicon."""
 
-    key: ClassVar[str] = "tem-calibrated.v1"
-    short: ClassVar[str] = "tem-calibrated"
-    title: ClassVar[str] = "Calibrated TEM"
-    summary: ClassVar[str] = (
+    key = "tem-calibrated.v1"
+    short = "tem-calibrated"
+    title = "Calibrated TEM"
+    summary = (
         "TEM with the least randomness that its promise allows on this very vocabulary, "
         "where every pair of words was computed"
     )
-    source: ClassVar[str] = "our calibration of Carvalho et al. 2021, Algorithm 2"
+    source = "our calibration of Carvalho et al. 2021, Algorithm 2"
 
     def proved_strength(self, epsilon: float) -> float:
         """η = ε/2 (Carvalho et al. 2021, Theorem 2)."""
@@ -52,8 +56,8 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         return 2.0 * strengths
 
     def compute_certificate(self, progress: Progress = silent) -> Certificate:
-        """See `tem_certificate`."""
-        return tem_certificate(self.lexicon, Metric.parse(self.metric), self.beta, progress)
+        """Exponents η with the loss of all pairs of words, each computed."""
+        return _certificate(self.lexicon, Metric.parse(self.metric), self.beta, progress)
 
     def nominal(self, epsilon: float) -> float:
         """2η(ε): the parameter of plain TEM with this law."""
@@ -74,7 +78,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
             ),
             source="Carvalho et al. 2021, Theorem 2",
             metric=self.metric,
-            euclidean_factor=self._euclidean_factor,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),
         )
 
@@ -93,16 +97,28 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         """One draw per entry as an exact step function of ε: that of TEM, at 2η(ε)."""
         return self.in_own_epsilon(super().paths(rng, words, rankings=rankings), 2.0)
 
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-    ) -> Law:
-        """The closed form over the whole vocabulary, at all ε at once."""
-        values = self.check_epsilons(epsilon)
-        nominal = np.array([self.nominal(float(value)) for value in values])
-        return replace(super().law(word, nominal, ranking=ranking), epsilons=values)
+
+def _certificate(lexicon: Lexicon, metric: Metric, beta: float, progress: Progress) -> Certificate:
+    """Exponents η whose exact ε_eff over all pairs lies just below each ε of the table.
+
+    γ is that of Theorem 3 with η in place of ε/2, so c = η·γ does not depend on η. Once η·Δ₀
+    reaches c, every other word is beyond γ and the law no longer changes: the largest η that is
+    looked at is c/Δ₀.
+
+    Args:
+        lexicon: words and vectors.
+        metric: of the guarantee.
+        beta: β of γ.
+        progress: called with (stage, done, all); several rounds.
+    """
+    cap = log_odds(len(lexicon), beta)
+    # Slightly beyond, so that rounding leaves no pair within γ.
+    last = cap / lexicon.with_metric(metric).extent.separation * (1.0 + 1e-9)
+    first = min(0.5 * EPSILONS[0], 0.5 * last)
+
+    def evaluate(etas: FloatArray) -> FloatArray:
+        losses = effective_epsilons(lexicon, metric, etas, cap / etas, progress)
+        # What is certified is a bound: the computed loss and its error, rounded up.
+        return np.nextafter([loss.epsilon + loss.error for loss in losses], np.inf)
+
+    return search(evaluate, np.geomspace(first, min(last, EPSILONS[-1]), _START))

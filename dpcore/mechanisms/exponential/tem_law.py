@@ -41,19 +41,3 @@ def normalised(exponents: FloatArray) -> FloatArray:
     weights = np.exp(exponents, out=exponents)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
-
-
-def tem_log_probabilities(distance: FloatArray, epsilon: float, gamma: float) -> FloatArray:
-    """ln P(y | w) of the words at these distances, which are all of the vocabulary.
-
-    Args:
-        distance: D(w, y) of every word y, shape (n,).
-        epsilon: ε > 0.
-        gamma: γ > 0.
-
-    Returns:
-        Shape (n,).
-    """
-    exponents = capped(distance, np.array([epsilon]), 0.5 * epsilon * gamma)[0]
-    top = exponents.max()
-    return np.asarray(exponents - (top + math.log(np.exp(exponents - top).sum())))

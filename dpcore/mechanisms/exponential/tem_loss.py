@@ -46,11 +46,13 @@ class Normalisers:
         logs: ln Z_w at each of K exponents, shape (K, n).
         nearest: the nearest word at a distance above 0 of each, shape (n,).
         distances: its distance, shape (n,).
+        together: the pairs of words at distance 0, shape (2, T).
     """
 
     logs: FloatArray
     nearest: IntArray
     distances: FloatArray
+    together: IntArray
 
 
 def effective_epsilon(
@@ -93,8 +95,8 @@ def effective_epsilons(
         raise ParameterError(msg)
     chosen = Metric.parse(metric)
     caps = strength * threshold
-    found = log_normalisers(lexicon, chosen, strength, caps, progress)
-    return _worst(lexicon, chosen, strength, caps, found, progress)
+    normalisers = log_normalisers(lexicon, chosen, strength, caps, progress)
+    return worst_losses(lexicon, chosen, strength, caps, normalisers, progress)
 
 
 def log_normalisers(
@@ -103,8 +105,9 @@ def log_normalisers(
     etas: FloatArray,
     caps: FloatArray,
     progress: Progress = silent,
+    weights: FloatArray | None = None,
 ) -> Normalisers:
-    """ln Σ_y exp(−min(η·D(w, y), c)) of every word, at K pairs (η, c).
+    """ln Σ_y a_y·exp(−min(η·D(w, y), c)) of every word, at K triples (η, c, a).
 
     Args:
         lexicon: words and vectors.
@@ -112,47 +115,54 @@ def log_normalisers(
         etas: η, shape (K,).
         caps: c = η·γ, shape (K,); ∞ allowed.
         progress: called with (stage, tiles done, all tiles).
+        weights: a of every word, shape (K, n), in [0, 1]; all 1 if not given.
     """
     n = len(lexicon)
     sums = np.zeros((etas.size, n))
     nearest = np.zeros(n, dtype=np.int64)
     gaps = np.full(n, math.inf)
+    together = [np.empty((2, 0), dtype=np.int64)]
     pairs = AllPairs(lexicon.vectors, metric)
     for done, tile in enumerate(pairs, start=1):
-        weights = np.empty_like(tile.distances)
+        entries = np.empty_like(tile.distances)
         for k, (eta, cap) in enumerate(zip(etas, caps, strict=True)):
-            np.multiply(tile.distances, -eta, out=weights)
+            np.multiply(tile.distances, -eta, out=entries)
             if cap < math.inf:
-                np.maximum(weights, -cap, out=weights)
-            np.exp(weights, out=weights)
-            sums[k, tile.rows] += weights.sum(axis=1)
+                np.maximum(entries, -cap, out=entries)
+            np.exp(entries, out=entries)
+            if weights is None:
+                along, across = entries.sum(axis=1), entries.sum(axis=0)
+            else:
+                along = entries @ weights[k, tile.columns]
+                across = weights[k, tile.rows] @ entries
+            sums[k, tile.rows] += along
             if not tile.diagonal:
-                sums[k, tile.columns] += weights.sum(axis=0)
+                sums[k, tile.columns] += across
+        together.append(_set_apart(tile))
         _note_nearest(tile, nearest, gaps)
         progress("normalising", done, pairs.count)
-    return Normalisers(np.log(sums), nearest, gaps)
+    return Normalisers(np.log(sums), nearest, gaps, np.concatenate(together, axis=1))
 
 
 def _note_nearest(tile: Tile, nearest: IntArray, gaps: FloatArray) -> None:
     """Take the nearest other words of a tile where they are nearer than those known.
 
-    Pairs at distance 0 are put at ∞ in the tile.
+    Pairs at distance 0 stand at ∞ in the tile (`_set_apart`).
     """
-    _set_apart(tile)
     ways = [(tile.rows, tile.columns, 1)]
     if not tile.diagonal:
         ways.append((tile.columns, tile.rows, 0))
-    for own, others, axis in ways:
+    for words, others, axis in ways:
         least = tile.distances.min(axis=axis)
-        better = np.flatnonzero(least < gaps[own])
+        better = np.flatnonzero(least < gaps[words])
         if better.size:
-            found = tile.distances if axis else tile.distances.T
-            nearest[own.start + better] = found[better].argmin(axis=1) + others.start
-            gaps[own.start + better] = least[better]
+            rows = tile.distances if axis else tile.distances.T
+            nearest[words.start + better] = rows[better].argmin(axis=1) + others.start
+            gaps[words.start + better] = least[better]
 
 
-def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
-    """Put pairs at distance 0 at ∞, and return those of two words.
+def _set_apart(tile: Tile) -> IntArray:
+    """Put pairs at distance 0 at ∞, and return those of two words, shape (2, T).
 
     A word and itself are no pair. Two words are at distance 0 under the angle if they are
     parallel: they have the same distances to all others, so no output tells them apart, and a loss
@@ -162,8 +172,10 @@ def _set_apart(tile: Tile) -> tuple[IntArray, IntArray]:
     tile.distances[together] = math.inf
     if tile.diagonal:
         np.fill_diagonal(together, False)
-    left, right = np.nonzero(together)
-    return left + tile.rows.start, right + tile.columns.start
+    if not together.any():  # as in nearly every tile; looking for places takes far longer
+        return np.empty((2, 0), dtype=np.int64)
+    corner = np.array([[tile.rows.start], [tile.columns.start]])
+    return np.asarray(np.argwhere(together).T + corner)
 
 
 class _Best:
@@ -176,6 +188,10 @@ class _Best:
 
     def reach(self, spread: float) -> float:
         """No pair at this distance or beyond does better if |ln Z − ln Z′| ≤ spread."""
+        if math.isinf(self.value):
+            return 0.0
+        # (min(η·d, c) + spread)/d ≤ value from d = (c + spread)/value on; and where value > η, also
+        # (η·d + spread)/d ≤ value from d = spread/(value − η) on.
         far = (self.cap + spread) / self.value if self.value > 0 else math.inf
         if not self.value > self.eta:
             return far
@@ -185,17 +201,18 @@ class _Best:
         """Look at pairs of different words."""
         if not distance.size:
             return
-        own = np.minimum(self.eta * distance, self.cap)
+        capped = np.minimum(self.eta * distance, self.cap)
         change = np.abs(self.logs[left] - self.logs[right])
         # Rounding must not break the inequality that |ln Z − ln Z′| obeys.
-        values = (own + np.minimum(change, own)) / distance
-        at, value = largest(values, "a privacy loss")
+        values = (capped + np.minimum(change, capped)) / distance
+        place, value = largest(values, "a privacy loss")
         if value > self.value:
-            self.value, self.distance = value, float(distance[at])
-            self.pair = int(left[at]), int(right[at])
+            self.value, self.distance = value, float(distance[place])
+            self.pair = int(left[place]), int(right[place])
 
     def offer_together(self, left: IntArray, right: IntArray) -> None:
         """Look at pairs at distance 0: one law, or no ε is true."""
+        # Parallel words have one law, so their ln Z differ by no more than rounding.
         change = np.abs(self.logs[left] - self.logs[right])
         differ = np.flatnonzero(~(change <= 2.0 * self._log_error))
         if differ.size:
@@ -217,8 +234,9 @@ class _Best:
         Args:
             separation: smallest distance above 0 of two words.
         """
+        # The loss at y = w is min(η·d, c) + ln Z_w′ − ln Z_w: larger where Z_w is the smaller one.
         word, other = sorted(self.pair, key=lambda w: (self.logs[w], w))
-        own = min(self.eta * self.distance, self.cap)
+        capped = min(self.eta * self.distance, self.cap)
         error = 0.0
         if self.value < math.inf:
             logs = 2.0 * self._log_error / (separation * (1.0 - self.distance_error))
@@ -232,12 +250,12 @@ class _Best:
             output=word,
             distance=self.distance,
             log_word=-float(self.logs[word]),
-            log_other=-own - float(self.logs[other]),
+            log_other=-capped - float(self.logs[other]),
             error=error,
         )
 
 
-def _worst(
+def worst_losses(
     lexicon: Lexicon,
     metric: Metric,
     etas: FloatArray,
@@ -245,7 +263,12 @@ def _worst(
     normalisers: Normalisers,
     progress: Progress,
 ) -> list[WorstLoss]:
-    """The largest value of every exponent over all pairs."""
+    """The largest loss per distance of every exponent over all pairs, from known normalisers.
+
+    With weights a ≤ 1 the same inequality bounds the loss of P(y | w) = a_y·e^(−η·D)/Z_w, of which
+    the weight of an output cancels between two words; the bound is attained if a_w > 0 at the word
+    that attains it.
+    """
     # Words with near normalisers stand together: far from the diagonal few tiles matter little,
     # near it only near pairs do.
     order = np.argsort(normalisers.logs[etas.size // 2], kind="stable")
@@ -261,21 +284,30 @@ def _worst(
     everyone = np.arange(len(lexicon))
     for best in bests:
         best.offer(everyone, normalisers.nearest, normalisers.distances)
+        best.offer_together(*normalisers.together)
     sorted_logs = normalisers.logs[:, order]
+    # No pair of a tile is nearer than the nearest words of its rows, nor than those of its columns:
+    # where that is beyond reach, and it mostly is, the tile's distances need not be computed. Both
+    # sides of the comparison are rounded distances.
+    gaps = normalisers.distances[order] * max(0.0, 1.0 - 4.0 * rounded)
     pairs = AllPairs(lexicon.vectors, metric, order)
     for done, tile in enumerate(pairs, start=1):
-        left, right = _set_apart(tile)
-        nearest = float(tile.distances.min())
-        for best, logs in zip(bests, sorted_logs, strict=True):
-            rows, columns = logs[tile.rows], logs[tile.columns]
-            spread = float(max(rows.max() - columns.min(), columns.max() - rows.min()))
-            reach = best.reach(spread)
-            if nearest < reach:
+        least = max(gaps[tile.rows].min(), gaps[tile.columns].min())
+        reaches = [
+            best.reach(_spread(logs[tile.rows], logs[tile.columns]))
+            for best, logs in zip(bests, sorted_logs, strict=True)
+        ]
+        if least < max(reaches):
+            _set_apart(tile)
+            for best, reach in zip(bests, reaches, strict=True):
                 _offer(best, tile, order, reach)
-            if left.size:
-                best.offer_together(order[left], order[right])
         progress("comparing", done, pairs.count)
     return [best.loss(separation) for best in bests]
+
+
+def _spread(rows: FloatArray, columns: FloatArray) -> float:
+    """The largest |ln Z − ln Z′| of a word of the rows and one of the columns."""
+    return float(max(rows.max() - columns.min(), columns.max() - rows.min()))
 
 
 def _offer(best: _Best, tile: Tile, order: IntArray, reach: float) -> None:

@@ -26,6 +26,7 @@ def _candidates(
     The last running maximum is the largest of all, so the constant gets its word. Padding has
     an intercept of −∞.
     """
+    # A line that starts lower than a nearer word's and falls faster is never on top.
     sorted_noise = np.take_along_axis(noise, orders, axis=1)
     highest = np.maximum.accumulate(sorted_noise, axis=1)
     record = np.ones(noise.shape, dtype=bool)
@@ -69,6 +70,7 @@ def gumbel_paths(
     outputs = [words[everyone, current]]
     breaks: list[FloatArray] = []
     while True:
+        # Lines G − ε·D/2 cross at ε = 2(G_c − G_y)/(D_c − D_y): a flatter one wins from there on.
         nearer = distance[everyone, current][:, None] - distance
         fall = intercept[everyone, current][:, None] - intercept
         crossing = np.full(nearer.shape, math.inf)
@@ -85,15 +87,3 @@ def gumbel_paths(
         outputs.append(words[everyone, current])
     limits = np.stack(breaks, axis=1) if breaks else np.empty((noise.shape[0], 0))
     return limits, np.stack(outputs, axis=1)
-
-
-def joined(breaks: list[FloatArray], outputs: list[IntArray]) -> tuple[FloatArray, IntArray]:
-    """Blocks of draws below one another, padded to one width as `gumbel_paths` pads."""
-    width = max((block.shape[1] for block in breaks), default=0)
-    limits = [np.full((0, width), math.inf)]
-    words = [np.empty((0, width + 1), dtype=np.int64)]
-    for limit, word in zip(breaks, outputs, strict=True):
-        extra = ((0, 0), (0, width - limit.shape[1]))
-        limits.append(np.pad(limit, extra, constant_values=math.inf))
-        words.append(np.pad(word, extra, mode="edge"))
-    return np.concatenate(limits), np.concatenate(words)

@@ -5,7 +5,6 @@ Its law is one integral, in probabilities (`law`) and in logarithms where those 
 (`log_law`); both take noise, panels and nodes from `noise`, and far words together as `far_words`
 has them.
 
-Repaired: `repaired` is the mechanism, `repaired_law` its closed form and the bound for every
-vocabulary, `repaired_certificate` the loss of all pairs of one vocabulary, for which
-`normaliser_bounds` saves nearly all of the sums in float64.
+Repaired: `repaired` is the mechanism with its closed form and the bound for every vocabulary,
+`repaired_certificate` the loss of all pairs of one vocabulary.
 """

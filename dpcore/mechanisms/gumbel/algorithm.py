@@ -25,8 +25,6 @@ from dpcore.noise.gumbel import truncated_from_uniform
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
-_FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
 _BLOCK_ENTRIES = 30_000  # noise of one block stays in the processor's cache
 
 
@@ -68,7 +66,8 @@ def scale(epsilon: float, n: int, separation: float, diameter: float) -> float:
             f"({low_reason(n, separation)}), got {epsilon:g}"
         )
         raise EpsilonError(msg)
-    # αΔ₀ = 1 + excess: nothing cancels just above the bound, and nothing overflows far above it.
+    # αΔ₀ = (ε·Δ₀ − 2 − 2 ln n)/3 = 1 + (ε − low)·Δ₀/3, for low·Δ₀ = 5 + 2 ln n. As 1 + excess
+    # nothing cancels just above the bound, and nothing overflows far above it.
     with np.errstate(over="ignore"):
         excess = float(np.float64(epsilon - low) * separation / 3.0)
     if excess < 1e300:
@@ -105,6 +104,7 @@ def smallest_sums(
     order, distance = near
     outputs = np.empty((rows.size, len(scales)), dtype=np.int64)
     begin = np.cumsum(counts) - counts
+    # A padded place has distance ∞ and never wins, whatever the noise that it borrows.
     for members, width in _rectangles(counts):
         missing = np.arange(width) >= counts[members, None]
         behind = uniform[np.where(missing, 0, begin[members, None] + np.arange(width))]
@@ -134,16 +134,3 @@ def _rectangles(counts: IntArray) -> Iterator[tuple[IntArray, int]]:
         step = max(1, _BLOCK_ENTRIES // k)
         for start in range(0, members.size, step):
             yield members[start : start + step], k
-
-
-def rectangles(counts: IntArray) -> list[IntArray]:
-    """Positions of draws that share one rectangle of noise: by number of candidates, in blocks."""
-    order = np.argsort(counts, kind="stable")
-    parts: list[IntArray] = []
-    while order.size:
-        # A draw over all words is wide, and it is alone but for others of its kind.
-        alike = int((counts[order] <= 2 * counts[order[0]] + _FEW).sum())
-        size = min(alike, max(1, _RECTANGLE // int(counts[order[alike - 1]])))
-        parts.append(order[:size])
-        order = order[size:]
-    return parts

@@ -11,31 +11,17 @@ of a pair of words contradict is refuted, without trust in any other code of the
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.lexicon.metric import distances
-from dpcore.lexicon.ranking import rank
-from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
-from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR
-from dpcore.mechanisms.hooks import NoisyNearestForm
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import poisson_weights
 
 if TYPE_CHECKING:
-    from dpcore.lexicon.ranking import Ranking
-    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.mechanisms.law import FloatArray
 
-GUMBEL_DEVIATION = 3e-3
-"""The largest relative deviation of `TruncatedGumbel.log_law` from a plain quadrature that was
-found: an estimate and no bound, which words in tight clusters may exceed. Where a claim is refuted,
-the bounds here say so."""
-_BOUNDED = 8  # entries of a law that are bounded one by one
-_RARE = 1e-5  # probabilities below it are taken from the logarithmic law
 _GAP, _PANELS = 1.0, 500  # coarse bounds do: a pair is beyond ε·d by hundreds of nats
 _ROUNDS = 14
 _DEPTH = 36.0  # panels whose share is below e^−36 of the largest are not refined
@@ -69,16 +55,20 @@ def log_probability_bounds(
     low, high = float(near[position]) - bound, min(float(near[position]) + bound, bound)
     edges = np.linspace(low, high, 65)
     lower, upper = -math.inf, math.inf
+    # f(t − d_i) lives on ±Δ around d_i, and S(t − d_1) = S(t) is 0 from Δ on.
     for _ in range(_ROUNDS):
         product = _log_products(edges, near, position, weights, b, bound)
         smallest, largest = _density_range(edges - near[position], b, bound)
+        # The density by its range on a panel, the product by its ends: it falls with t, so its
+        # least value is at the right end and its largest at the left.
         width = np.log(np.diff(edges))
         below = smallest + product[1:] + width
         above = largest + product[:-1] + width
         lower, upper = float(np.logaddexp.reduce(below)), float(np.logaddexp.reduce(above))
         if upper - lower <= gap or edges.size > panels:
             break
-        # Halve the panels whose own uncertainty matters.
+        # Halve the panels whose own uncertainty, ln(above − below), matters: the worst ones,
+        # panels/2 at most, and none of those that all together could not fill the gap.
         doubt = above + np.log(-np.expm1(np.minimum(below - above, -1e-16)))
         wide = doubt > max(upper - _DEPTH, float(np.sort(doubt)[-min(doubt.size, panels // 2)]))
         wide &= doubt > upper + math.log(gap / (4.0 * edges.size))
@@ -89,9 +79,9 @@ def log_probability_bounds(
 
 def _density_range(edges: FloatArray, b: float, bound: float) -> tuple[FloatArray, FloatArray]:
     """ln of the smallest and largest density on each panel of noise values."""
-    at = log_survival_and_density(np.clip(edges, -bound, bound), b, bound)[1]
+    density = log_survival_and_density(np.clip(edges, -bound, bound), b, bound)[1]
     peak = float(log_survival_and_density(np.zeros(1), b, bound)[1][0])
-    smallest, largest = np.minimum(at[:-1], at[1:]), np.maximum(at[:-1], at[1:])
+    smallest, largest = np.minimum(density[:-1], density[1:]), np.maximum(density[:-1], density[1:])
     holds_peak = (edges[:-1] <= 0) & (edges[1:] >= 0)
     return smallest, np.where(holds_peak, peak, largest)
 
@@ -107,15 +97,15 @@ def _log_products(
     """ln Σ_{k ≥ i} π_k Π_{j ≤ k, j ≠ i} S(t − d_j), shape (T,); it falls with t."""
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights[position:])
-    found = np.empty(t.size)
+    sums = np.empty(t.size)
     step = max(1, _BLOCK_ENTRIES // near.size)
     for start in range(0, t.size, step):
         part = slice(start, start + step)
         logs = log_survival_and_density(t[part, None] - near, b, bound)[0]
-        logs[:, position] = 0.0
+        logs[:, position] = 0.0  # j ≠ i
         logs = np.cumsum(logs, axis=1)[:, position:]
-        found[part] = np.logaddexp.reduce(logs + log_weights, axis=1)
-    return found
+        sums[part] = np.logaddexp.reduce(logs + log_weights, axis=1)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -163,89 +153,3 @@ def certify(
             )
         )
     return Certified(distance, ends[0][0], ends[1][1])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BoundedGumbel(Mechanism):
-    """What audits and attackers ask of truncated Gumbel noise, whose law is a quadrature."""
-
-    exact_law: ClassVar[bool] = True
-    law_method: ClassVar[str] = "quadrature"
-    log_estimate: ClassVar[float] = GUMBEL_DEVIATION
-    grouped_error: ClassVar[float] = ABSOLUTE_ERROR
-
-    @property
-    @abstractmethod
-    def bound(self) -> float:
-        """Δ, at which the noise is cut off."""
-
-    @abstractmethod
-    def noise_scale(self, epsilon: float) -> float:
-        """b at ε, in the units of the distances."""
-
-    @abstractmethod
-    def among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
-        """Draws in which every word is a candidate, shape (k,)."""
-
-    @abstractmethod
-    def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-        """Exact nearest words and their distances, shape (m, count)."""
-
-    def bulk(self, epsilon: float) -> TruncatedGumbelBulk:
-        """Neighbours are found once for each word."""
-        return TruncatedGumbelBulk(self, epsilon)
-
-    @property
-    def column_form(self) -> NoisyNearestForm:
-        """Noise on the distances of the nearest words, as many as a Poisson variable says."""
-        return NoisyNearestForm(self.noise_scale)
-
-    def certified(
-        self, epsilon: float, word: int, other: int, output: int, distance: float
-    ) -> Certified:
-        """Bounds on the two probabilities of an output that tells two words apart."""
-        vectors = self.lexicon.vectors
-        rows = distances(vectors, vectors[[word, other]])
-        return certify(rows[0], rows[1], output, distance, self.noise_scale(epsilon), self.bound)
-
-    def least_epsilon(
-        self, epsilon: float, word: int, other: int, output: int, distance: float
-    ) -> float:
-        """See `Mechanism.least_epsilon`."""
-        return self.certified(epsilon, word, other, output, distance).epsilon
-
-    def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
-        """See `Mechanism.floored_log_law`.
-
-        In `log_law` −∞ means "not computed", so a few such entries are bounded one by one instead.
-        With more of them, the nearest is bounded from above: a farther word is never likelier, so
-        all of them lie below that.
-        """
-        vectors = self.lexicon.vectors
-        ranking = rank(vectors, vectors[[word]])[0]
-        logs = np.array(self.log_law(word, epsilon, ranking=ranking))
-        missing = np.flatnonzero(np.isneginf(logs[ranking.order]))
-        if not missing.size:
-            return logs, None
-        weights, b = poisson_weights(len(self.lexicon)), self.noise_scale(epsilon)
-        bounds = [
-            log_probability_bounds(ranking.distances, int(place), weights, b, self.bound, gap=0.05)
-            for place in missing[: _BOUNDED if missing.size <= _BOUNDED else 1]
-        ]
-        if missing.size > _BOUNDED:
-            return logs, bounds[0][1]
-        for place, (low, high) in zip(missing, bounds, strict=True):
-            logs[ranking.order[place]] = 0.5 * (low + high)
-        unknown = np.isneginf(logs).any()
-        return logs, max(high for _, high in bounds) if unknown else None
-
-    def doubted_log_law(
-        self, word: int, epsilon: float, ranking: Ranking
-    ) -> tuple[FloatArray, FloatArray, str]:
-        """See `Mechanism.doubted_log_law`: what is rare is taken from `log_law`."""
-        logs, errors, method = super().doubted_log_law(word, epsilon, ranking)
-        rare = np.flatnonzero(np.exp(logs) < _RARE)
-        deep = self.log_law(word, epsilon, ranking=ranking)[rare]
-        logs[rare] = deep
-        errors[rare] = np.where(np.isfinite(deep), GUMBEL_DEVIATION * np.abs(deep), 0.0)
-        return logs, errors, method

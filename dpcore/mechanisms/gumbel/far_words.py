@@ -3,14 +3,10 @@
 A survival function depends on u − d alone, so thousands of distances may be replaced by a few
 weighted points that keep their moments.
 
-Probabilities use a uniform grid. With the places u and the distances d of the far words on it, both
+The points are a uniform grid. With the places u and the distances d of the far words on it, both
 Σ_j ln S(u − c − d_j) and the integrals of all far words are convolutions, and the kink at u = d
 lies on a grid point, so that no panel has to end there. The words on a grid are the same at every
 scale b, so scales share grids.
-
-Logarithms use Chebyshev points in bins (`points_for`). They follow the product down to e^−40000,
-where it falls by thousands of nats in a cell, so they need panels that no grid has, and with them
-nothing is a convolution; points may then lie where they keep the most moments.
 """
 
 from __future__ import annotations
@@ -32,9 +28,6 @@ _END = np.array([251.0, 897.0, 633.0, 739.0]) / 720.0
 # Derivatives at the first two points of a grid from its first five, to fourth order; at the last
 # two by reflection, with the other sign.
 _EDGE = np.array([[-25.0, 48.0, -36.0, 16.0, -3.0], [-3.0, -10.0, 18.0, -6.0, 1.0]]) / 12.0
-# Points of a bin: many where ln S is analytic. Where it has a kink, which wanders through the bins
-# as t does, a high degree oscillates about it: few points in many narrow bins.
-_SMOOTH, _KINKED = 12, 5
 # Where the product of the far words is looked at for its end, as parts of the way; it falls
 # first slowly, then ever faster, and an end that is too far costs only cells.
 _STEPS = (np.arange(1, 41) / 40.0) ** 2
@@ -101,6 +94,7 @@ class Grid:
         of its point.
         """
         counts, place = self.counts, self.place
+        # `reduceat` cannot sum over an empty range: only cells with words take part.
         full = np.flatnonzero(counts)
         starts = (np.cumsum(counts) - counts)[full]
         moments = np.zeros((4, counts.size))
@@ -125,6 +119,7 @@ class Grid:
 
         D·(A φ) = (Aᵀ D)·φ, so this applies the transpose of that difference formula to D.
         """
+        # −1/12, 8/12, −8/12, 1/12 inside, as in `_derivatives`, and `_EDGE` at either end.
         values, slopes, _ = self.spread
         counts = values.copy()
         inner = slopes[2:-2] / 12.0
@@ -145,6 +140,7 @@ class Grid:
         cells = min(self.counts.size, int(seen[-1]) + 1) if seen.size else 0
         cell = np.repeat(np.arange(cells), self.counts[:cells])
         place = self.place[: cell.size]
+        # value + slope·x + second·x² + third·x³ with values and slopes of both ends of a cell.
         slopes = _derivatives(values)
         rise = np.diff(values)
         third = slopes[:-1] + slopes[1:] - 2.0 * rise
@@ -207,6 +203,7 @@ def far_integrals(
         # hazard for those at the left. The convolution took the hazard for both.
         total -= (h * hazard[0]) * right
         product = h * np.exp(np.minimum(total, 0.0, out=total), out=total) * nearer[part]
+        # The full grid and every other point of it: the difference tells if the grid is too coarse.
         both = hazards[:near, part] @ (product[:, None] * weights)
         doubt = float(np.abs(both[:, 0] - both[:, 1]).max())
         # ∫ over u from δ_m to the end of product(u)·g(u − δ_m), with end weights on either side,
@@ -216,73 +213,3 @@ def far_integrals(
         integrals = np.convolve(product[::-1], hazard)[size - 1 :: -1]
         results.append((both[:, 0], integrals, doubt))
     return results
-
-
-# -- for logarithms -----------------------------------------------------------------------------
-
-
-def points_for(
-    d: FloatArray, near: int, width: float, kinked_bins: int
-) -> tuple[FloatArray, FloatArray]:
-    """Many distances replaced by a few points δ, ascending, and their weights ω.
-
-    For a smooth φ, Σ_j φ(d_j) = Σ_m ω_m φ(δ_m) up to the error of polynomial interpolation of φ at
-    the points of a bin: ω_m = Σ_j ℓ_m(d_j) with ℓ_m the Lagrange polynomials of the Chebyshev–
-    Lobatto points. The weights of a bin sum to the number of its words. The `near` first words,
-    and all words of a bin with no more words than points, keep their own point.
-
-    Args:
-        d: sorted distances, shape (n,).
-        near: words that keep their own point.
-        width: widest bin.
-        kinked_bins: if φ has a kink, so that bins must be narrow, their least number; else 0.
-    """
-    far = d[near:]
-    bins, order = (kinked_bins, _KINKED) if kinked_bins else (1, _SMOOTH)
-    if far.size <= 2 * bins * order:
-        return d, np.ones(d.size)
-    if kinked_bins:
-        width = min(width, float(far[-1] - far[0]) / bins)
-    # No bin is wider than that, and there are at least so many by count: one for dense clusters.
-    by_width = np.arange(far[0], far[-1], width) if width > 0 else far[:1]
-    by_count = np.arange(bins) * far.size // bins
-    starts = np.unique(np.concatenate((np.searchsorted(far, by_width), by_count)))
-    count = np.diff(np.append(starts, far.size))
-    full = count > order
-    if not full.any():
-        return d, np.ones(d.size)
-    alone, inside = far[np.repeat(~full, count)], far[np.repeat(full, count)]
-    low, high = far[starts[full]], far[(starts + count - 1)[full]]
-    places, weights = _chebyshev(inside, count[full], low, high, order)
-    points = np.concatenate((d[:near], alone, places))
-    weights = np.concatenate((np.ones(near + alone.size), weights))
-    ascending = np.argsort(points, kind="stable")
-    return points[ascending], weights[ascending]
-
-
-def _chebyshev(
-    d: FloatArray, count: IntArray, low: FloatArray, high: FloatArray, order: int
-) -> tuple[FloatArray, FloatArray]:
-    """Chebyshev–Lobatto points of consecutive bins [low, high] and their weights."""
-    half = 0.5 * (high - low)
-    middle = low + half
-    inverse = 1.0 / np.where(half > 0, half, 1.0)  # a bin of equal distances has no width
-    u = (d - np.repeat(middle, count)) * np.repeat(inverse, count)
-    # Sums of the Chebyshev polynomials T_0..T_N over each bin, T_{k+1} = 2u·T_k − T_{k−1}.
-    starts = np.cumsum(count) - count
-    last = order - 1
-    sums = np.empty((order, count.size))
-    sums[0] = count
-    previous, current = np.ones_like(u), u
-    for k in range(1, order):
-        sums[k] = np.add.reduceat(current, starts)
-        previous, current = current, 2.0 * u * current - previous
-    angle = np.pi * np.arange(order) / last
-    basis = np.cos(np.multiply.outer(np.arange(order), angle))
-    ends = np.ones(order)
-    ends[[0, -1]] = 0.5
-    # ℓ_m(u) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(u), e = 1/2 at both ends.
-    weights = (2.0 / last) * ends[:, None] * (basis.T @ (ends[:, None] * sums))
-    places = middle + half * np.cos(angle)[:, None]
-    places[0], places[-1] = high, low  # not an ulp inside: the last word must not lie outside
-    return places.T.ravel(), weights.T.ravel()

@@ -7,7 +7,9 @@ their integrals, a smooth function of the distance, are interpolated. The integr
 t = d_j − C for every point; quadrature panels end there as long as it can be seen.
 
 A uniform grid as in `far_words` would not do: at a far word the product of all survival functions
-falls by thousands of nats within a cell, and panels must become narrower just there.
+falls by thousands of nats within a cell, down to e^−40000, and panels must become narrower just
+there. With such panels nothing is a convolution, so the points may lie where they keep the most
+moments: at Chebyshev points in bins.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcore.mechanisms.gumbel.far_words import points_for
 from dpcore.mechanisms.gumbel.noise import FloatArray, IntArray, divided, gauss
 from dpcore.noise.gumbel import check_truncated, log1mexp
 
@@ -30,6 +31,10 @@ _STABLE = 30.0  # beyond this C/b, e^{−C/b} is nothing beside e^{−t/b}
 
 _NEAR = 48  # words that keep their own point, at least
 _NEAR_TIMES_WORDS = 100_000  # and more in a small vocabulary, where K = n is likelier
+
+# Points of a bin: many where ln S is analytic. Where it has a kink, which wanders through the bins
+# as t does, a high degree oscillates about it: few points in many narrow bins.
+_SMOOTH, _KINKED = 12, 5
 
 _BLOCK = 50_000  # entries of a block of nodes and points, for the processor's cache
 _COARSE = 48  # panels of the coarse grid
@@ -137,13 +142,7 @@ def _log_sum(exponents: FloatArray, weights: FloatArray) -> FloatArray:
 def log_law_from_distances(
     d: FloatArray, weights: FloatArray, b: float, bound: float
 ) -> FloatArray:
-    """ln P(u_i), shape (n,), in the order of the distances.
-
-    Args:
-        d: sorted distances, d[0] = 0, shape (n,).
-        weights: P(K = k) for k = 1..n, shape (n,).
-        b: noise scale.
-        bound: C, at least d[-1]; ∞ allowed.
+    """ln P(u_i), shape (n,), in the order of the distances; arguments as in `law`.
 
     Raises:
         ParameterError: b or C is not positive.
@@ -186,6 +185,7 @@ def _few(noise: _LogNoise, d: FloatArray, weights: FloatArray) -> FloatArray:
     t, w = _nodes(edges, np.diff(edges) / noise.widest)
     survival, density = noise.log_parts(t, d)
     single = np.exp(survival).T.copy()
+    # With H_i = Σ_{k ≥ i} π_k Π_{j ≤ k} S_j,
     # H_i / Π_{j≤i} S_j = π_i + S_{i+1}·(π_{i+1} + S_{i+2}·(…)): it never underflows.
     rest = np.empty_like(single)
     rest[-1] = weights[-1]
@@ -210,6 +210,7 @@ def _whole(noise: _LogNoise, d: FloatArray, near: int) -> FloatArray:
     for start in range(0, t.size, step):
         part = slice(start, start + step)
         survival, density = noise.log_parts(t[part], points)
+        # ln g = ln f − ln S, and ln Π S over all n words: each point stands for `counts` of them.
         density -= survival
         density += (survival @ counts)[:, None]
         logs = np.logaddexp(logs, _log_sum(density, w[part]))
@@ -262,3 +263,73 @@ def _to_words(d: FloatArray, near: int, points: FloatArray, logs: FloatArray) ->
     values = logs[known][first]
     words[near:last] = values if x.size == 1 else CubicSpline(x, values)(d[near:last])
     return words
+
+
+# -- far words -----------------------------------------------------------------------------------
+
+
+def points_for(
+    d: FloatArray, near: int, width: float, kinked_bins: int
+) -> tuple[FloatArray, FloatArray]:
+    """Many distances replaced by a few points δ, ascending, and their weights ω.
+
+    For a smooth φ, Σ_j φ(d_j) = Σ_m ω_m φ(δ_m) up to the error of polynomial interpolation of φ at
+    the points of a bin: ω_m = Σ_j ℓ_m(d_j) with ℓ_m the Lagrange polynomials of the Chebyshev–
+    Lobatto points. The weights of a bin sum to the number of its words. The `near` first words,
+    and all words of a bin with no more words than points, keep their own point.
+
+    Args:
+        d: sorted distances, shape (n,).
+        near: words that keep their own point.
+        width: widest bin.
+        kinked_bins: if φ has a kink, so that bins must be narrow, their least number; else 0.
+    """
+    far = d[near:]
+    bins, order = (kinked_bins, _KINKED) if kinked_bins else (1, _SMOOTH)
+    if far.size <= 2 * bins * order:
+        return d, np.ones(d.size)
+    if kinked_bins:
+        width = min(width, float(far[-1] - far[0]) / bins)
+    # No bin is wider than that, and there are at least so many by count: one for dense clusters.
+    by_width = np.arange(far[0], far[-1], width) if width > 0 else far[:1]
+    by_count = np.arange(bins) * far.size // bins
+    starts = np.unique(np.concatenate((np.searchsorted(far, by_width), by_count)))
+    count = np.diff(np.append(starts, far.size))
+    full = count > order
+    if not full.any():
+        return d, np.ones(d.size)
+    alone, inside = far[np.repeat(~full, count)], far[np.repeat(full, count)]
+    low, high = far[starts[full]], far[(starts + count - 1)[full]]
+    places, weights = _chebyshev(inside, count[full], low, high, order)
+    points = np.concatenate((d[:near], alone, places))
+    weights = np.concatenate((np.ones(near + alone.size), weights))
+    ascending = np.argsort(points, kind="stable")
+    return points[ascending], weights[ascending]
+
+
+def _chebyshev(
+    d: FloatArray, count: IntArray, low: FloatArray, high: FloatArray, order: int
+) -> tuple[FloatArray, FloatArray]:
+    """Chebyshev–Lobatto points of consecutive bins [low, high] and their weights."""
+    half = 0.5 * (high - low)
+    middle = low + half
+    inverse = 1.0 / np.where(half > 0, half, 1.0)  # a bin of equal distances has no width
+    u = (d - np.repeat(middle, count)) * np.repeat(inverse, count)
+    # Sums of the Chebyshev polynomials T_0..T_N over each bin, T_{k+1} = 2u·T_k − T_{k−1}.
+    starts = np.cumsum(count) - count
+    last = order - 1
+    sums = np.empty((order, count.size))
+    sums[0] = count
+    previous, current = np.ones_like(u), u
+    for k in range(1, order):
+        sums[k] = np.add.reduceat(current, starts)
+        previous, current = current, 2.0 * u * current - previous
+    angle = np.pi * np.arange(order) / last
+    basis = np.cos(np.multiply.outer(np.arange(order), angle))
+    ends = np.ones(order)
+    ends[[0, -1]] = 0.5
+    # ℓ_m(u) = (2/N)·e_m·Σ_k e_k T_k(x_m) T_k(u), e = 1/2 at both ends.
+    weights = (2.0 / last) * ends[:, None] * (basis.T @ (ends[:, None] * sums))
+    places = middle + half * np.cos(angle)[:, None]
+    places[0], places[-1] = high, low  # not an ulp inside: the last word must not lie outside
+    return places.T.ravel(), weights.T.ravel()

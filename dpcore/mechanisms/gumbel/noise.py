@@ -145,6 +145,7 @@ def parts(d: FloatArray, places: Places) -> tuple[FloatArray, FloatArray]:
         """A constant of the noise for every column."""
         return np.repeat(constants, [u.size for _, u in places])
 
+    # All noises in one table: a call of NumPy costs as much as the few hundred numbers of one.
     z = np.empty((d.size, sum(u.size for _, u in places)))
     survival = np.empty_like(z)
     for noise, u, part in columns(places):
@@ -205,6 +206,7 @@ def nodes(noise: Noise, edges: FloatArray, words: FloatArray) -> tuple[FloatArra
     More of them in a wider panel, and where many of these words multiply their S: left of its kink
     the S of a word is 1, so only those to the left of the panel count.
     """
+    # The widest panel has hardness 1, for which the rule of 11 nodes is meant.
     pieces = np.maximum(np.ceil(np.diff(edges) / noise.widest), 1.0).astype(np.int64)
     start, width = divided(edges, pieces)
     hardness = width / noise.widest

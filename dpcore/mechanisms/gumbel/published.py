@@ -10,46 +10,58 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric
-from dpcore.lexicon.ranking import Ranking, rank
-from dpcore.mechanisms.distance_blocks import distance_blocks, nearest_words
+from dpcore.mechanisms.bulk.gumbel import TruncatedGumbelBulk
+from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
+from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
-from dpcore.mechanisms.gumbel.bounds import BoundedGumbel
+from dpcore.mechanisms.gumbel.bounds import Certified, certify, log_probability_bounds
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.hooks import NoisyNearestForm
+from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import truncated_gumbel
-from dpcore.noise.poisson import poisson_quantile, poisson_weights, truncated_poisson
+from dpcore.noise.poisson import poisson_quantile, poisson_weights
 
 if TYPE_CHECKING:
     from dpcore.lexicon.extent.extent import Extent
     from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.ranking import Ranking
 
+# The largest relative deviation of `log_law` from a plain quadrature that was found, with distances
+# that are spread out: an estimate and no bound. Where a claim is refuted, `gumbel.bounds` say so.
+_DEVIATION = 3e-3
+_BOUNDED = 8  # entries of a law that are bounded one by one
+_RARE = 1e-5  # probabilities below it are taken from the logarithmic law
 _GRID_POINTS = 192
 _GRID_TOP = math.exp(20.0)
 _GRID_SPAN = math.exp(12.0)  # a grid reaches at least this far above its lower end
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TruncatedGumbel(BoundedGumbel):
+class TruncatedGumbel(ExactMechanism):
     """Xu et al.'s mechanism over Euclidean distances; it has no parameter but ε."""
 
-    key: ClassVar[str] = "truncated-gumbel.v1"
-    short: ClassVar[str] = "truncated-gumbel"
-    title: ClassVar[str] = "Truncated Gumbel"
-    summary: ClassVar[str] = (
+    key = "truncated-gumbel.v1"
+    short = "truncated-gumbel"
+    title = "Truncated Gumbel"
+    summary = (
         "Takes a random number of nearest words, adds bounded noise to their distances and "
         "keeps the nearest"
     )
-    source: ClassVar[str] = "Xu et al. 2021, Algorithms 1 and 2"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC_LOG
+    source = "Xu et al. 2021, Algorithms 1 and 2"
+    meaning = EpsilonMeaning.METRIC_LOG
+    law_method = "quadrature"
+    log_error = None  # no bound is known
+    log_estimate = _DEVIATION
+    grouped_error = ABSOLUTE_ERROR
 
     @cached_property
     def _extent(self) -> Extent:
@@ -102,39 +114,23 @@ class TruncatedGumbel(BoundedGumbel):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,).
+        """One fresh draw per entry, shape (k,), by Algorithm 1.
 
         Neighbours are exact and found once per distinct word; a draw over the whole vocabulary,
         about one in n, computes all distances. An exact index is accepted and not needed.
         """
         self.check_index(index)
-        b = self.noise_scale(epsilon)
         entries = self.check_words(words)
-        n = len(self.lexicon)
-        counts = truncated_poisson(rng, entries.size, n)
-        outputs = np.empty(entries.size, dtype=np.int64)
-        partial = np.flatnonzero(counts < n)
-        whole = np.flatnonzero(counts == n)
-        if partial.size:
-            # Draws with fewer candidates take their noise first, and of those the earlier one.
-            partial = partial[np.argsort(counts[partial], kind="stable")]
-            few = counts[partial]
-            distinct, rows = np.unique(entries[partial], return_inverse=True)
-            near = self.neighbours(distinct, int(few[-1]))
-            uniform = rng.random(int(few.sum()))
-            outputs[partial] = smallest_sums(near, rows, few, uniform, [b], self.bound)[:, 0]
-        if whole.size:
-            outputs[whole] = self.among_all(rng, entries[whole], b)
-        return outputs
+        # One document of many: `TruncatedGumbelBulk` has Algorithm 1.
+        return self.bulk(epsilon)([rng], entries, np.array([0, entries.size]))
 
     def among_all(self, rng: np.random.Generator, entries: IntArray, b: float) -> IntArray:
-        """Draws with K = n, in blocks of rows."""
+        """Draws with K = n: all distances, and noise on each, word by word."""
         outputs = np.empty(entries.size, dtype=np.int64)
-        order = np.argsort(entries, kind="stable")
-        for part, rows in distance_blocks(self.lexicon.vectors, entries[order]):
-            noisy = truncated_gumbel(rng, rows.shape, b, self.bound)
-            noisy += rows
-            outputs[order[part]] = noisy.argmin(axis=1)
+        for members, row in distances_by_word(self.lexicon.vectors, entries):
+            noisy = truncated_gumbel(rng, (members.size, row.size), b, self.bound)
+            noisy += row
+            outputs[members] = noisy.argmin(axis=1)
         return outputs
 
     def neighbours(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
@@ -165,12 +161,6 @@ class TruncatedGumbel(BoundedGumbel):
         K does not depend on ε and takes one uniform number; each candidate takes one more, and
         its noise at ε is the quantile of it. The outputs at grid points are exact, the breaks
         between them are not.
-
-        Args:
-            rng: source of randomness.
-            words: word indices, shape (k,).
-            rankings: one for each entry, if known.
-            epsilons: ascending grid; `grid()` if not given.
         """
         entries = self.check_words(words)
         points = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
@@ -178,6 +168,7 @@ class TruncatedGumbel(BoundedGumbel):
         n = len(self.lexicon)
         counts = np.empty(entries.size, dtype=np.int64)
         uniform: list[FloatArray] = []
+        # K by inversion, so that one uniform number decides it; at every ε it is the same K.
         for i in range(entries.size):  # draw by draw: one does not depend on those behind it
             counts[i] = poisson_quantile(rng.random(1), n)[0]
             uniform.append(rng.random(int(counts[i])))
@@ -196,106 +187,117 @@ class TruncatedGumbel(BoundedGumbel):
                 )
             numbers = np.concatenate([uniform[i] for i in few.tolist()])
             outputs[few] = smallest_sums(near, rows, counts[few], numbers, scales, self.bound)
-        own = np.zeros(1, dtype=np.int64)
+        single = np.zeros(1, dtype=np.int64)
         for i in np.flatnonzero(counts == n).tolist():
-            ranking = self._ranking(int(entries[i])) if rankings is None else rankings[i]
+            ranking = self.ranked(int(entries[i])) if rankings is None else rankings[i]
             near = ranking.order[None], ranking.distances[None]
-            outputs[i] = smallest_sums(near, own, counts[[i]], uniform[i], scales, self.bound)
+            outputs[i] = smallest_sums(near, single, counts[[i]], uniform[i], scales, self.bound)
         return EpsilonPaths.of_grid(entries, points, outputs)
 
     # -- probabilities --------------------------------------------------------------------------
 
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-    ) -> Law:
-        """The exact law over the whole vocabulary, by quadrature.
+    @property
+    def law_error(self) -> float:
+        """Of the quadrature."""
+        return ABSOLUTE_ERROR
 
-        Args:
-            word: the word, or its index.
-            epsilon: one ε, or E of them.
-            rng: not needed.
-            ranking: of this word, if known.
-            effort: not needed.
-        """
-        index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilon)
-        if ranking is None:
-            ranking = self._ranking(index)
-        probabilities = np.empty((values.size, len(self.lexicon)))
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """The law by quadrature, shape (E, n); all ε share the work on the distances."""
+        ranking = ranking or self.ranked(word)
+        rows = np.empty((epsilons.size, len(self.lexicon)))
         place = np.empty(len(ranking), dtype=np.int64)
         place[ranking.order] = np.arange(len(ranking))
-        laws = laws_from_distances(ranking.distances, *self._parameters(values))
-        for row, law in zip(probabilities, laws, strict=True):
+        laws = laws_from_distances(ranking.distances, *self._parameters(epsilons))
+        for row, law in zip(rows, laws, strict=True):
             law.take(place, out=row, mode="clip")  # "raise" would go through a copy
-        return Law(
-            lexicon=self.lexicon,
-            word=index,
-            epsilons=values,
-            outputs=np.arange(len(self.lexicon)),
-            probabilities=probabilities,
-            exact=True,
-            error=ABSOLUTE_ERROR,
-            method="quadrature",
-        )
+        return rows
 
     def grouped_law(
         self, word: int, epsilons: FloatArray, ranking: Ranking
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """P(word), p and c with Σ_y φ(P(y)) = Σ c·φ(p) for any φ with φ(0) = 0.
-
-        Shapes (E,), (E, m), (E, m); see `grouped_laws`. None where sums need the law itself.
-        """
+        """See `grouped_laws`; for φ with φ(0) = 0. None where sums need the law itself."""
         groups = grouped_laws(ranking.distances, *self._parameters(epsilons))
         # Of several words at distance 0 the first may be another one.
-        own = int(np.flatnonzero(ranking.order == word)[0])
-        if groups is None or not np.all(groups[1][:, : own + 1] == 1.0):
+        place = int(np.flatnonzero(ranking.order == word)[0])
+        if groups is None or not np.all(groups[1][:, : place + 1] == 1.0):
             return None
-        return groups[0][:, own], *groups
+        return groups[0][:, place], *groups
 
     def _parameters(self, epsilons: FloatArray) -> tuple[FloatArray, list[float], float]:
         """P(K = k), the noise scale at each ε, and Δ."""
         scales = [self.noise_scale(e) for e in epsilons.tolist()]
         return self._weights, scales, self.bound
 
-    def log_law(
-        self,
-        word: int,
-        epsilon: float,
-        outputs: IntArray | None = None,
-        *,
-        ranking: Ranking | None = None,
-    ) -> FloatArray:
-        """ln P(output | word), also where the probability underflows.
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(y | word) of every word y, shape (n,), also where the probability underflows.
 
-        No bound on the error is known: the largest that was found against a plain quadrature is
-        0.3 % of the logarithm (distances that are spread out), far less for words near by; for
-        words in tight clusters it can be larger. What needs a bound takes `gumbel.bounds`.
-        A probability below e^−40000 comes out as −∞.
-
-        Args:
-            word: word index.
-            epsilon: ε.
-            outputs: word indices, shape (m,); the whole vocabulary if not given.
-            ranking: of this word, if known.
-
-        Returns:
-            Shape (m,).
+        No bound on the error is known (see `_DEVIATION`); for words in tight clusters it can be
+        larger than what was found. What needs a bound takes `gumbel.bounds`. A probability below
+        e^−40000 comes out as −∞.
         """
-        index = int(self.check_words([word])[0])
-        b = self.noise_scale(epsilon)
-        ranking = ranking or self._ranking(index)
+        index, b = int(self.check_words([word])[0]), self.noise_scale(epsilon)
+        ranking = ranking or self.ranked(index)
         logs = np.empty(len(self.lexicon))
         logs[ranking.order] = log_law_from_distances(
             ranking.distances, self._weights, b, self.bound
         )
-        return logs if outputs is None else logs[self.check_words(outputs)]
+        return logs
 
-    def _ranking(self, word: int) -> Ranking:
-        vectors = self.lexicon.vectors
-        return rank(vectors, vectors[[word]])[0]
+    # -- hooks ----------------------------------------------------------------------------------
+
+    def bulk(self, epsilon: float) -> TruncatedGumbelBulk:
+        """Neighbours are found once for each word."""
+        return TruncatedGumbelBulk(self, epsilon)
+
+    @property
+    def column_form(self) -> NoisyNearestForm:
+        """Noise on the distances of the nearest words, as many as a Poisson variable says."""
+        return NoisyNearestForm(self.noise_scale)
+
+    def certified(
+        self, epsilon: float, word: int, other: int, output: int, distance: float
+    ) -> Certified:
+        """Bounds on the two probabilities of an output that tells two words apart."""
+        rows = self.distances(word), self.distances(other)
+        return certify(*rows, output, distance, self.noise_scale(epsilon), self.bound)
+
+    def least_epsilon(
+        self, epsilon: float, word: int, other: int, output: int, distance: float
+    ) -> float:
+        """What the bounds leave: a refutation needs no trust in the quadrature."""
+        return self.certified(epsilon, word, other, output, distance).epsilon
+
+    def floored_log_law(self, word: int, epsilon: float) -> tuple[FloatArray, float | None]:
+        """`log_law` and what is proved of the entries that it leaves out.
+
+        In `log_law` −∞ means "not computed", so a few such entries are bounded one by one instead.
+        With more of them, the nearest is bounded from above: a farther word is never likelier, so
+        all of them lie below that.
+        """
+        ranking = self.ranked(word)
+        logs = np.array(self.log_law(word, epsilon, ranking=ranking))
+        missing = np.flatnonzero(np.isneginf(logs[ranking.order]))
+        if not missing.size:
+            return logs, None
+        weights, b = poisson_weights(len(self.lexicon)), self.noise_scale(epsilon)
+        bounds = [
+            log_probability_bounds(ranking.distances, int(place), weights, b, self.bound, gap=0.05)
+            for place in missing[: _BOUNDED if missing.size <= _BOUNDED else 1]
+        ]
+        if missing.size > _BOUNDED:
+            return logs, bounds[0][1]
+        for place, (low, high) in zip(missing, bounds, strict=True):
+            logs[ranking.order[place]] = 0.5 * (low + high)
+        unknown = np.isneginf(logs).any()
+        return logs, max(high for _, high in bounds) if unknown else None
+
+    def doubted_log_law(
+        self, word: int, epsilon: float, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, str]:
+        """What is rare is taken from `log_law`: there the quadrature has no digit left."""
+        logs, errors, method = super().doubted_log_law(word, epsilon, ranking)
+        rare = np.flatnonzero(np.exp(logs) < _RARE)
+        deep = self.log_law(word, epsilon, ranking=ranking)[rare]
+        logs[rare] = deep
+        errors[rare] = np.where(np.isfinite(deep), _DEVIATION * np.abs(deep), 0.0)
+        return logs, errors, method

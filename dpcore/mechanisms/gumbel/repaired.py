@@ -4,6 +4,20 @@ The published mechanism fails because its noise is bounded: an output that the n
 from w′ gives w away. Here the noise keeps its tail and is subtracted, which makes the law a mixture
 of softmaxes: a closed form, with a proved bound for every vocabulary and a far better certificate
 for this one.
+
+**The law.** Among K candidates the word with the largest −d_j + b·G_j comes out, G_j standard
+Gumbel noise, not cut off: given K that is a softmax, so with s = 1/b and Z_k = Σ_{j ≤ k} e^{−s·d_j}
+
+    P(u_i | w) = e^{−s·d_i}·T_i,    T_i = Σ_{k ≥ i} π_k/Z_k.
+
+**The bound.** K = n alone gives P(y | w′) ≥ e^{−s·D(w′, y)}·π_n/Z_n(w′). Since Z_k ≥ 1,
+P(y | w) ≤ e^{−s·D(w, y)}·[(1 − π_n) + π_n/Z_n(w)]. With |D(w, y) − D(w′, y)| ≤ d, with
+Z_n(w′) ≤ e^{s·d}·Z_n(w) and Z_n ≤ n the loss of any output is at most
+
+    B(d) = s·d + ln(e^{s·d} + A),    A = n·(1 − π_n)/π_n,
+
+and B(d)/d falls with d: for f(d) = ln(e^{s·d} + A), f′(d)·d ≤ s·d ≤ f(d). So ε = B(Δ₀)/Δ₀ holds for
+every vocabulary of n words with smallest distance Δ₀.
 """
 
 from __future__ import annotations
@@ -12,7 +26,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,55 +37,46 @@ from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.bulk.gumbel import RepairedBulk
 from dpcore.mechanisms.calibrated import CalibratedMechanism
-from dpcore.mechanisms.distance_blocks import distances_by_word
-from dpcore.mechanisms.exponential.tem_path import gumbel_paths, joined
-from dpcore.mechanisms.gumbel.algorithm import rectangles
+from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_of
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.exponential.tem_path import gumbel_paths
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
-from dpcore.mechanisms.gumbel.repaired_law import (
-    heads,
-    law_of,
-    log_law_of,
-    nearest_first,
-    proved_epsilon,
-    proved_strength,
-)
 from dpcore.mechanisms.hooks import LossSearch, NearestForm, WorstLoss
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.law import FloatArray, IntArray
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import repaired_rounding
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.gumbel import standard_gumbel
-from dpcore.noise.inversion import Digits, Weights, draws
-from dpcore.noise.poisson import poisson_quantile
+from dpcore.noise.inversion import Weights
+from dpcore.noise.poisson import candidate_weights, poisson_quantile, whole_vocabulary_weight
 
 if TYPE_CHECKING:
     from dpcore.guarantee import Rounding
     from dpcore.lexicon.extent.extent import Extent
-    from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.mechanisms.certificate import Certificate
     from dpcore.noise.inversion import Rows
 
+_RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
+_FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
 _CERTIFIED = 1e-5  # by how much of itself a certified ε may lie above the true one
 _LOOKED_AT = 32  # words whose chance to stay is computed for a caution
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TruncatedGumbelRepaired(CalibratedMechanism):
+class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
     """Softmax over a random number of nearest words, in the Euclidean metric."""
 
-    key: ClassVar[str] = "truncated-gumbel-repaired.v1"
-    short: ClassVar[str] = "truncated-gumbel-repaired"
-    title: ClassVar[str] = "Truncated Gumbel, repaired"
-    summary: ClassVar[str] = (
+    key = "truncated-gumbel-repaired.v1"
+    short = "truncated-gumbel-repaired"
+    title = "Truncated Gumbel, repaired"
+    summary = (
         "Takes a random number of nearest words and chooses among them with a probability "
         "that falls exponentially with the distance; on the bundled words a word nearly always "
         "stays, at any ε that it takes"
     )
-    source: ClassVar[str] = "our repair of Xu et al. 2021, Algorithms 1 and 2"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.METRIC
-    exact_law: ClassVar[bool] = True
-    log_error: ClassVar[float] = 1e-12
+    source = "our repair of Xu et al. 2021, Algorithms 1 and 2"
+    meaning = EpsilonMeaning.METRIC
 
     @cached_property
     def _extent(self) -> Extent:
@@ -147,25 +152,9 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
 
     # -- release --------------------------------------------------------------------------------
 
-    def sample(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        epsilon: float,
-        *,
-        index: NeighbourIndex | None = None,
-    ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
-
-        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
-        An exact index is accepted and not needed: every word has positive probability.
-        """
-        self.check_index(index)
+    def rows(self, epsilon: float) -> Rows:
+        """The closed form, the nearest words first: an inversion ends among them, nearly always."""
         strength = self.strength(epsilon)
-        return draws(Digits(rng), self.check_words(words), self.rows(strength))
-
-    def rows(self, strength: float) -> Rows:
-        """The weights of all outputs for each distinct entry, at s = `strength`."""
 
         def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
             for members, row in distances_by_word(self.lexicon.vectors, entries):
@@ -200,16 +189,10 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry as an exact step function of ε.
+        """One draw per entry as an exact step function of ε; no grid is needed.
 
         The number of candidates K takes one uniform number, each candidate one Gumbel number; the
         output at s = 1/b is the largest of K falling lines −s·d_j + G_j.
-
-        Args:
-            rng: source of randomness.
-            words: word indices, shape (k,).
-            rankings: one for each entry, if known.
-            epsilons: not needed.
         """
         entries = self.check_words(words)
         counts = poisson_quantile(rng.random(entries.size), len(self.lexicon))
@@ -218,73 +201,41 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
             rankings = rank(self.lexicon.vectors, self.lexicon.vectors[distinct])
         else:
             rankings = [rankings[i] for i in first.tolist()]
-        parts = rectangles(counts)
-        breaks: list[FloatArray] = []
-        outputs: list[IntArray] = []
-        for part in parts:
+        order, parts = _rectangles(counts), []
+        for part in order:
             width = int(counts[part].max())
             noise = standard_gumbel(rng, (part.size, width))
+            # Who is no candidate never wins.
             noise[np.arange(width) >= counts[part][:, None]] = -math.inf
-            own = [rankings[i] for i in which[part].tolist()]
-            orders = np.stack([ranking.order[:width] for ranking in own])
-            near = np.stack([ranking.distances[:width] for ranking in own])
+            ranked = [rankings[i] for i in which[part].tolist()]
+            orders = np.stack([ranking.order[:width] for ranking in ranked])
+            near = np.stack([ranking.distances[:width] for ranking in ranked])
             # In the order of distance: place j stands for the j-th nearest word.
             places = np.broadcast_to(np.arange(width), near.shape)
             limits, chosen = gumbel_paths(places, near, noise, math.inf)
-            breaks.append(limits)
-            outputs.append(np.take_along_axis(orders, chosen, axis=1))
-        limits, words_on = joined(breaks, outputs)
-        back = np.argsort(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
+            outputs = np.take_along_axis(orders, chosen, axis=1)
+            parts.append(EpsilonPaths(entries[part], limits, outputs))
+        drawn = EpsilonPaths.join(parts)
+        back = np.argsort(np.concatenate([*order, np.empty(0, dtype=np.int64)]))
         # Breaks are in 2s, the nominal parameter of the exponential mechanism.
-        return self.in_own_epsilon(EpsilonPaths(entries, limits[back], words_on[back]), 2.0)
-
-    def _ranking(self, word: int) -> Ranking:
-        vectors = self.lexicon.vectors
-        return rank(vectors, vectors[[word]])[0]
+        paths = EpsilonPaths(entries, drawn.breaks[back], drawn.outputs[back])
+        return self.in_own_epsilon(paths, 2.0)
 
     # -- probabilities --------------------------------------------------------------------------
 
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-    ) -> Law:
-        """The closed form over the whole vocabulary.
-
-        Args:
-            word: the word, or its index.
-            epsilon: one ε, or E of them.
-            rng: not needed.
-            ranking: of this word, if known.
-            effort: not needed.
-        """
-        index = int(self.check_words([word])[0])
-        values = self.check_epsilons(epsilon)
-        strengths = np.array([self.strength(float(value)) for value in values])
-        ranking = ranking or self._ranking(index)
-        probabilities = np.empty((values.size, len(self.lexicon)))
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """The closed form, shape (E, n)."""
+        strengths = np.array([self.strength(epsilon) for epsilon in epsilons.tolist()])
+        ranking = ranking or self.ranked(word)
+        rows = np.empty((epsilons.size, len(self.lexicon)))
         near = ranking.distances[: self.heads]
-        probabilities[:, ranking.order] = law_of(near, ranking.distances, strengths)
-        return Law(
-            lexicon=self.lexicon,
-            word=index,
-            epsilons=values,
-            outputs=np.arange(len(self.lexicon)),
-            probabilities=probabilities,
-            exact=True,
-            # x·e^(−x) ≤ 1/e times the relative error of a distance, summed over few terms.
-            error=1e-12,
-            method="closed form",
-        )
+        rows[:, ranking.order] = law_of(near, ranking.distances, strengths)
+        return rows
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
         """ln P(output | word) of every word, shape (n,), also where the probability underflows."""
         index = int(self.check_words([word])[0])
-        ranking = ranking or self._ranking(index)
+        ranking = ranking or self.ranked(index)
         logs = np.empty(len(self.lexicon))
         near = ranking.distances[: self.heads]
         logs[ranking.order] = log_law_of(near, ranking.distances, self.strength(epsilon))
@@ -318,3 +269,113 @@ class TruncatedGumbelRepaired(CalibratedMechanism):
         apart = float(paired_distances(vectors[[loss.word]], vectors[[loss.other]])[0])
         worst = (loss.word, loss.other, loss.output, apart, first, second)
         return WorstLoss(loss.epsilon, _CERTIFIED * loss.epsilon, *worst)
+
+
+def _rectangles(counts: IntArray) -> list[IntArray]:
+    """Positions of draws that share one rectangle of noise: by number of candidates, in blocks."""
+    order = np.argsort(counts, kind="stable")
+    parts: list[IntArray] = []
+    while order.size:
+        # A draw over all words is wide, and it is alone but for others of its kind.
+        alike = int((counts[order] <= 2 * counts[order[0]] + _FEW).sum())
+        size = min(alike, max(1, _RECTANGLE // int(counts[order[alike - 1]])))
+        parts.append(order[:size])
+        order = order[size:]
+    return parts
+
+
+# -- the closed form and its bound ---------------------------------------------------------------
+
+
+def proved_epsilon(strengths: FloatArray, n: int, separation: float) -> FloatArray:
+    """B(Δ₀)/Δ₀ for each s = 1/b ≥ 0, increasing in s.
+
+    Args:
+        strengths: s, any shape.
+        n: words of the vocabulary.
+        separation: Δ₀, or a lower bound.
+    """
+    exponents = np.asarray(strengths, dtype=np.float64) * separation
+    return np.asarray((exponents + np.logaddexp(exponents, _log_surplus(n))) / separation)
+
+
+def proved_strength(epsilon: float, n: int, separation: float) -> float:
+    """The largest s with B(Δ₀)/Δ₀ ≤ ε, in closed form; 0 if there is none.
+
+    x = e^{s·Δ₀} solves x² + A·x = e^{ε·Δ₀}.
+    """
+    target, surplus = epsilon * separation, _log_surplus(n)
+    # ln x = ln(2e^t/(A + √(A² + 4e^t))), in logarithms throughout.
+    root = 0.5 * np.logaddexp(2.0 * surplus, math.log(4.0) + target)
+    exponent = math.log(2.0) + target - float(np.logaddexp(surplus, root))
+    if not exponent > 0:
+        return 0.0
+    strength = exponent / separation
+    # Rounding must not promise more than the formula.
+    while float(proved_epsilon(np.array(strength), n, separation)) > epsilon:
+        strength = float(np.nextafter(strength, 0.0))
+    return strength
+
+
+def _log_surplus(n: int) -> float:
+    """ln A."""
+    last = whole_vocabulary_weight(n)
+    return math.log(n) + math.log1p(-last) - math.log(last)
+
+
+def law_of(near: FloatArray, distances: FloatArray, strengths: FloatArray) -> FloatArray:
+    """Probabilities of the words in the order of `distances`, shape (E, n).
+
+    The first entries are the nearest words, in order; the others may stand in any order.
+
+    Args:
+        near: distances of the nearest words, ascending, shape (m,): of the first m entries.
+        distances: of all words, shape (n,).
+        strengths: s = 1/b, shape (E,).
+    """
+    laws = np.exp(-np.multiply.outer(strengths, distances))
+    tails, whole = _factors(laws, near.size)
+    laws[:, : near.size] *= tails
+    laws[:, near.size :] *= whole
+    return laws
+
+
+def log_law_of(near: FloatArray, distances: FloatArray, strength: float) -> FloatArray:
+    """As `law_of`, the logarithms for one s, shape (n,): also where a probability underflows."""
+    exponents = -strength * distances
+    # Every Z_k is between 1 and n, so what underflows there is nothing to the sum.
+    tails, whole = _factors(np.exp(exponents)[None], near.size)
+    exponents[: near.size] += np.log(tails[0])
+    exponents[near.size :] += np.log(whole[0])
+    return exponents
+
+
+def _factors(terms: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """T_i of the first words, shape (E, size), and that of all others, shape (E, 1).
+
+    From the terms e^{−s·d_j} of all words, shape (E, n).
+    """
+    n = terms.shape[1]
+    weights = candidate_weights(n)[:size]
+    partial = np.cumsum(terms[:, :size], axis=1)
+    whole = whole_vocabulary_weight(n) / terms.sum(axis=1)[:, None]
+    # Σ_{k ≥ i} from the last count backwards: the small terms first.
+    few = (weights / partial)[:, ::-1]
+    return np.cumsum(few, axis=1)[:, ::-1] + whole, whole
+
+
+def heads(n: int) -> int:
+    """How many nearest words can be told apart by the counts K < n (the rest is below 1e-18)."""
+    return int(candidate_weights(n).size)
+
+
+def nearest_first(row: FloatArray, heads: int) -> IntArray:
+    """All words, the first `heads` of them by distance, ties to the lowest index.
+
+    Args:
+        row: distances of all words, shape (n,).
+        heads: how many words have a law of their own.
+    """
+    near, rest = nearest_of(row, heads), np.ones(row.size, dtype=bool)
+    rest[near] = False
+    return np.concatenate((near, np.flatnonzero(rest)))

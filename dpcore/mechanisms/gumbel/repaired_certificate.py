@@ -28,13 +28,12 @@ import numpy as np
 
 from dpcore.arrays import largest
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
-from dpcore.lexicon.nearest_word import product_error
+from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.lexicon.rounding import ELEMENTARY, UNIT, gamma
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
-from dpcore.mechanisms.gumbel.normaliser_bounds import normaliser_bounds
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 if TYPE_CHECKING:
@@ -53,6 +52,12 @@ _UNDERFLOW = 1e-17  # a float32 distance may lose, if squares of coordinates und
 _GATHERED = 2**22  # numbers gathered at a time
 _START = 24  # strengths that the search begins with
 _LOSS = "a privacy loss"
+
+_TILE = 512
+_UNIT = 2.0**-24
+_VANISHED = 104.0  # exponents beyond give 0 in float32
+_TINY = 2.0**-126  # a weight below it may lose all its digits
+_EXP_UNITS = 8.0  # units in the last place that an exponential may be off: NumPy keeps to 3
 
 
 @dataclass(frozen=True)
@@ -208,8 +213,8 @@ class _Evaluation:
         first = self.high[:, 0][self.order[:, 1:]]
         # At y = w the loss is s·d + ln T_1(w) − ln T_rank(w′): the largest of these gives a large
         # ε at once, with which most other pairs need no look at all.
-        own = self.s + (first - self.low[:, ranks]) / gap
-        worst = np.argpartition(-own, min(_SETTLED, own.size) - 1, axis=None)[:_SETTLED]
+        losses = self.s + (first - self.low[:, ranks]) / gap
+        worst = np.argpartition(-losses, min(_SETTLED, losses.size) - 1, axis=None)[:_SETTLED]
         others, places = np.divmod(worst, width - 1)
         self._compute(self.order[others, places + 1], others)
         # No output is worse than s·d + ln T_1(w) − ln τ(w′).
@@ -280,6 +285,7 @@ class _Evaluation:
         if kind is np.float32:  # rounded up, for a larger loss
             away = away * (1.0 + product_error(rows.shape[1])) + _UNDERFLOW
         away *= 1.0 + self.rounded
+        # loss(y) = s·(D(w′, y) − D(w, y)) + ln T_i(w) − ln T_i′(w′), i and i′ the ranks of y.
         # The rank of an output around w′: how many are nearer; equals count, for a larger loss. One
         # that is no nearer than the last head may lie behind the heads, and gets the floor.
         reach = self.near[others, : self.heads] * (1.0 - self.rounded)
@@ -304,6 +310,8 @@ class _Evaluation:
         n, width = self.near.shape
         if width == n:
             return
+        # Outside the table w stands behind the heads of w′: there T is the floor of w′, and the
+        # loss at y = w is s·d + ln T_1(w) − ln τ(w′), whose part per distance falls with d.
         last = self.near[:, -1] * (1.0 - self.rounded)
         bound = self.s + (self.high[:, 0].max() - self.low[:, -1]) / last
         for other in np.flatnonzero(bound > self.best).tolist():
@@ -317,3 +325,72 @@ class _Evaluation:
                     break
                 self._settle(np.array([word, other]))
             self._offer(value, word, other, word)
+
+
+# -- normalisers of a large vocabulary -----------------------------------------------------------
+
+
+def normaliser_bounds(
+    vectors: NDArray[np.float32],
+    gaps: FloatArray,
+    strengths: FloatArray,
+    progress: Progress = silent,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Lower and upper bounds on ln Σ_y exp(−s·D(w, y)), Euclidean, at the speed of float32.
+
+    Half of all distances come from float32 matrix products (D(w, y) = D(y, w)). With unit roundoff
+    u = 2⁻²⁴ the computed square of a distance is off by at most
+
+        e = ½·product_error(d + 4)·(‖a‖ + ‖b‖)²:
+
+    the inner product enters twice, and 2‖a‖‖b‖ ≤ ½(‖a‖ + ‖b‖)²; two squared lengths and two
+    additions add at most 4u(‖a‖ + ‖b‖)². A root divides that by D or more, so no exponent is off by
+    more than s·e/D, and D is at least the distance of the nearest other word. The weight of a word
+    for itself is 1, exactly, and is left out of the sums.
+
+    Args:
+        vectors: shape (n, d), float32.
+        gaps: distance of the nearest other word of each, or a lower bound > 0, shape (n,).
+        strengths: s > 0, shape (K,).
+        progress: called with (stage, tiles done, all tiles).
+
+    Returns:
+        Two arrays of shape (K, n); None if float32 squares could over- or underflow.
+    """
+    n, d = vectors.shape
+    blocks = (rows.astype(np.float64) for rows in np.array_split(vectors, max(1, n // _TILE)))
+    long = np.sqrt(np.concatenate([np.einsum("ij,ij->i", rows, rows) for rows in blocks]))
+    if not SAFE_LENGTHS[0] < long.max() < SAFE_LENGTHS[1]:
+        return None
+    squares = (long**2).astype(np.float32)
+    sums = np.zeros((strengths.size, n))
+    edges = range(0, n, _TILE)
+    count, done = len(edges) * (len(edges) + 1) // 2, 0
+    for i in edges:
+        rows = slice(i, min(i + _TILE, n))
+        for j in range(i, n, _TILE):
+            columns = slice(j, min(j + _TILE, n))
+            apart = vectors[rows] @ vectors[columns].T
+            apart *= np.float32(-2.0)
+            apart += squares[rows, None]
+            apart += squares[columns]
+            np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart)
+            # Each pair once: a tile counts for its rows and, off the diagonal, for its columns.
+            if i == j:
+                np.fill_diagonal(apart, np.inf)  # the weight of a word for itself
+            weights = np.empty_like(apart)
+            for total, s in zip(sums, strengths.tolist(), strict=True):
+                np.exp(np.multiply(apart, np.float32(-s), out=weights), out=weights)
+                total[rows] += weights.sum(axis=1)
+                if i != j:
+                    total[columns] += weights.sum(axis=0)
+            done += 1
+            progress("normalising", done, count)
+    # No word is longer than the longest: ‖b‖ of the bound need not be that of each neighbour.
+    error = 0.5 * product_error(d + 4) * (long + long.max()) ** 2 / gaps
+    # Root, s in float32 and the product, each of an exponent that leaves a weight; then the
+    # exponential itself and the sum over a tile.
+    rounding = _VANISHED * 4.0 * _UNIT + _EXP_UNITS * _UNIT + product_error(_TILE)
+    factor = np.exp(np.minimum(np.multiply.outer(strengths, error) + rounding, 600.0))
+    high = np.minimum((sums + n * _TINY) * factor, n - 1.0)  # no weight is above 1
+    return np.log1p(sums / factor), np.log1p(high)

@@ -15,14 +15,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
-from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.sampled_law import weights_rounding
 from dpcore.noise.inversion import Digits, Weights, draws
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from dpcore.lexicon.neighbours import NeighbourIndex
     from dpcore.lexicon.progress import Progress
     from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.law import FloatArray, IntArray
 
 _ERROR = 1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
 
@@ -44,21 +44,20 @@ def _shifts(n: int, epsilon: float) -> Weights:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KAryResponse(Mechanism):
+class KAryResponse(ExactMechanism):
     """Keeps a word with probability e^ε/(e^ε + n − 1); it has no parameter but ε."""
 
-    key: ClassVar[str] = "k-ary.v1"
-    short: ClassVar[str] = "k-ary"
-    title: ClassVar[str] = "k-ary randomised response"
-    summary: ClassVar[str] = (
+    key = "k-ary.v1"
+    short = "k-ary"
+    title = "k-ary randomised response"
+    summary = (
         "Keeps the word, or takes any other, all alike: the yardstick for mechanisms that know "
         "which words are near"
     )
-    source: ClassVar[str] = "Kairouz, Oh, Viswanath 2014; Warner 1965 for two words"
-    meaning: ClassVar[EpsilonMeaning] = EpsilonMeaning.LOCAL
-    exact_law: ClassVar[bool] = True
-    log_error: ClassVar[float] = _ERROR
-    grouped_error: ClassVar[float] = _ERROR
+    source = "Kairouz, Oh, Viswanath 2014; Warner 1965 for two words"
+    meaning = EpsilonMeaning.LOCAL
+    log_error = _ERROR
+    grouped_error = _ERROR
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Pure local privacy, proved, and attained by every pair of words."""
@@ -84,11 +83,7 @@ class KAryResponse(Mechanism):
         *,
         index: NeighbourIndex | None = None,
     ) -> IntArray:
-        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
-
-        All words share the weights: what is drawn is how far the output lies from the word. An
-        exact index is accepted and not needed.
-        """
+        """As `ExactMechanism.sample`; all words share the weights of how far the output lies."""
         self.check_index(index)
         entries, n = self.check_words(words), len(self.lexicon)
         weights = _shifts(n, self.check_epsilon(epsilon))
@@ -103,7 +98,7 @@ class KAryResponse(Mechanism):
         rankings: Sequence[Ranking] | None = None,
         epsilons: FloatArray | None = None,
     ) -> EpsilonPaths:
-        """One draw per entry with its one break; neither rankings nor a grid are needed."""
+        """One draw per entry with its one break, exactly (see the head of this file)."""
         entries, n = self.check_words(words), len(self.lexicon)
         uniform = rng.random(entries.size)
         others = (entries + 1 + rng.integers(n - 1, size=entries.size)) % n
@@ -113,30 +108,12 @@ class KAryResponse(Mechanism):
         breaks = np.maximum(breaks, 0.0)
         return EpsilonPaths(entries, breaks[:, None], np.stack((others, entries), axis=1))
 
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-    ) -> Law:
-        """The closed form over the whole vocabulary; it needs none of the optional arguments."""
-        index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
-        kept, n = self._kept(values), len(self.lexicon)
-        probabilities = np.repeat((kept * np.exp(-values))[:, None], n, axis=1)
-        probabilities[:, index] = kept
-        return Law(
-            word=index,
-            epsilons=values,
-            outputs=np.arange(n),
-            probabilities=probabilities,
-            exact=True,
-            error=_ERROR,
-            method=self.law_method,
-            lexicon=self.lexicon,
-        )
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """The two numbers of the closed form, shape (E, n)."""
+        kept = self._kept(epsilons)
+        rows = np.repeat((kept * np.exp(-epsilons))[:, None], len(self.lexicon), axis=1)
+        rows[:, word] = kept
+        return rows
 
     # -- hooks
 
@@ -166,9 +143,7 @@ class KAryResponse(Mechanism):
         """Every pair of words has the loss ε at either of the two; the first two stand for all."""
 
         def find(epsilon: float, progress: Progress) -> WorstLoss:  # noqa: ARG001 - at once
-            logs = self.log_law(0, epsilon)
-            return WorstLoss(
-                epsilon, _ERROR * epsilon, 0, 1, 0, 1.0, float(logs[0]), float(logs[1])
-            )
+            stays, leaves = self.log_law(0, epsilon)[:2].tolist()
+            return WorstLoss(epsilon, _ERROR * epsilon, 0, 1, 0, 1.0, stays, leaves)
 
         return LossSearch(self.law_method, find)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.exact.laws import LawAudit, audit_mechanism
-from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.audit.verdict import Outcome
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.noise.streams import generator
+from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number
+    from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
 
 LITTLE_CUT = "at a smaller ε γ is above ¾ of the largest distance, and little or nothing is cut off"
@@ -41,25 +42,22 @@ def audit_tem(
     if len(mechanism.lexicon) > MAX_AUDIT_WORDS:
         count, fewer = settings.sample(mechanism.lexicon, _SAMPLE)
     epsilon = truncating_epsilon(mechanism, settings)
-    found = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
-    return found, fewer
+    audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
+    return audit, fewer
 
 
 def loss_numbers(audit: LawAudit, lexicon: Lexicon) -> dict[str, Number]:
     """The figures of an exact audit, with the worst words by name."""
-    found = audit.found
+    losses, worst = audit.losses, audit.losses.worst
     numbers: dict[str, Number] = {
-        "claimed epsilon": found.epsilon,
-        "true epsilon of these words": found.epsilon_effective,
-        "pairs": found.pairs,
-        "delta at epsilon·d": found.delta,
+        "claimed epsilon": losses.epsilon,
+        "true epsilon of these words": losses.epsilon_effective,
+        "pairs": losses.pairs,
+        "delta at epsilon·d": losses.delta,
     }
-    if found.worst is not None:
-        numbers |= {
-            "w": lexicon.words[found.worst.word],
-            "w′": lexicon.words[found.worst.other],
-            "y": lexicon.words[found.worst.output],
-        }
+    if worst is not None:
+        words = lexicon.words
+        numbers |= {"w": words[worst.word], "w′": words[worst.other], "y": words[worst.output]}
     return numbers
 
 
@@ -70,32 +68,18 @@ def carvalho_theorem_2(
     mechanism = TruncatedExponential(lexicon=lexicon)
     epsilon = truncating_epsilon(mechanism, settings)
     audit, fewer = audit_tem(mechanism, settings, progress)
-    return Verdict(
-        key="carvalho-theorem-2",
-        title="TEM, Theorem 2",
-        claim=f"Algorithm 2 is ε·d-private at ε = {epsilon:.4g}.",
-        source="Carvalho et al. 2021, Theorem 2",
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, "beta": mechanism.beta, "words": audit.words},
-        conditions=(
-            Condition("the distance is a metric", True),
-            Condition("distances are exact, not those of an approximate index", True),
-            Condition(
-                "vectors and metric are public and fixed (the paper also names vectors trained on "
-                "private text: of that text the theorem says nothing)",
-                True,
-            ),
-        ),
-        computed=f"The exact loss: {audit.method}.{fewer}" + settings.moved_to(epsilon, LITTLE_CUT),
-        outcome=Outcome.PROVED if audit.found.holds else Outcome.REFUTED,
-        repair=(
-            "min(D, γ) is a metric too, so weight and normaliser change by at most e^(ε·d/2) each. "
-            "(The printed proof has exp(ε/2·γ) where exp(−ε/2·γ) is meant: a slip of sign.)"
-        ),
+    return judged(
+        "carvalho-theorem-2",
+        lexicon,
+        settings,
+        Outcome.PROVED if audit.losses.holds else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters={"epsilon": epsilon, "beta": mechanism.beta, "words": audit.words},
         numbers=loss_numbers(audit, lexicon),
-        command=settings.command("carvalho-theorem-2", lexicon, "epsilon", "words", "seed"),
+        epsilon=epsilon,
+        method=audit.method,
+        fewer=fewer,
+        moved=settings.moved_to(epsilon, LITTLE_CUT),
     )
 
 
@@ -118,23 +102,14 @@ def carvalho_theorem_3(
         if share >= largest:
             largest, worst = share, word
         progress("words", done, count)
-    return Verdict(
-        key="carvalho-theorem-3",
-        title="TEM, Theorem 3",
-        claim=f"A word beyond γ = {gamma:.4g} comes out with probability ≤ β = {mechanism.beta:g}.",
-        source="Carvalho et al. 2021, Theorem 3",
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, "beta": mechanism.beta, "words": count},
-        conditions=(Condition(f"0 < β < (n − 1)/n = {(n - 1) / n:.6g}", True),),
-        computed=f"The exact probability of a word beyond γ, for {count} words."
-        + settings.moved_to(epsilon, LITTLE_CUT),
-        outcome=Outcome.PROVED if largest <= mechanism.beta * (1 + 1e-9) else Outcome.REFUTED,
-        repair=(
-            "At worst no other word lies within γ; then (n − 1)·e^−c/(1 + (n − 1)·e^−c) = β, "
-            "c = ε·γ/2."
-        ),
+    return judged(
+        "carvalho-theorem-3",
+        lexicon,
+        settings,
+        # β is reached where no other word lies within γ: rounding may then be above it.
+        Outcome.PROVED if largest <= mechanism.beta * (1 + 1e-9) else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters={"epsilon": epsilon, "beta": mechanism.beta, "words": count},
         numbers={
             "gamma": gamma,
             "beta": mechanism.beta,
@@ -143,5 +118,8 @@ def carvalho_theorem_3(
             "words": count,
             "limit of Nw at large epsilon, at least": 1.0 - mechanism.beta,
         },
-        command=settings.command("carvalho-theorem-3", lexicon, "epsilon", "words", "seed"),
+        gamma=gamma,
+        most=(n - 1) / n,
+        count=count,
+        moved=settings.moved_to(epsilon, LITTLE_CUT),
     )

@@ -68,7 +68,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     trials = [MembershipTrial(quarters, name, cell.seed, lexicon) for name in learners]
     parts = quarters["TR1"].bags, quarters["TE2"].bags
     if not cell.mechanism:
-        return [one for trial in trials for one in trial.rows(*parts, None)]
+        return [measured for trial in trials for measured in trial.rows(*parts, None)]
     mechanism = sources.mechanism(cell)
     target, shadow = private(mechanism, parts, cell.epsilons, cell.seed)
     rows: list[Row] = []
@@ -99,11 +99,11 @@ _KEPT: dict[tuple[object, ...], dict[str, Prepared]] = {}
 def _read_quarters(
     path: Path, cell: Cell, lexicon: Lexicon, size: int, most: int | None
 ) -> dict[str, Prepared]:
-    found = {}
+    quarters = {}
     for split, names in (("train", QUARTERS[:2]), ("test", QUARTERS[2:])):
         rng = cell.shared_generator("quarters", split)
         corpus = labelled_rows(path, split, 2 * size, rng)
         places = np.arange(2 * size)
         for name, part in zip(names, (places[:size], places[size:]), strict=True):
-            found[name] = prepare(corpus.part(part), lexicon, most)
-    return found
+            quarters[name] = prepare(corpus.part(part), lexicon, most)
+    return quarters

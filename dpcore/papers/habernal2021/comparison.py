@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcore.papers.row import Row, joined, signed
+from dpcore.papers.row import Row, compared, joined, signed
 
 if TYPE_CHECKING:
     from dpcore.study.reading import Figures
 
-row = partial(Row, paper="Habernal 2021")
+row = partial(compared, "habernal2021")
 """A row about the refutation."""
 _CORPORA = {"ATIS": "atis.parquet", "SNIPS": "snips.parquet"}
 _NO_NOISE = "no noise"
@@ -25,14 +26,14 @@ _REPAIRS = {
 def adept_rows(figures: Figures) -> tuple[Row, ...]:
     """Rows about the corpus, the sensitivity, the attack and what the repairs cost."""
     return (
-        _corpus(figures),
-        _unprotected(figures),
+        _words(figures),
+        row("unprotected", figures, ours=_baselines(figures, "unprotected")),
         _factor(figures),
         _bound(figures, 1.0),
         _bound(figures, 4.0),
-        _attack(figures),
-        _utility(figures),
-        _repaired(figures),
+        row("attack", figures, ours=_of_each(figures, _attacked)),
+        row("utility", figures, ours=_of_each(figures, _accuracies)),
+        row("repaired", figures, ours=_of_each(figures, _recalls)),
         _equal_privacy(figures),
     )
 
@@ -40,6 +41,11 @@ def adept_rows(figures: Figures) -> tuple[Row, ...]:
 def _each(figures: Figures) -> list[tuple[str, Figures]]:
     """Name and figures of each corpus."""
     return [(name, figures.only(data=data)) for name, data in _CORPORA.items()]
+
+
+def _of_each(figures: Figures, text: Callable[[Figures], str]) -> str:
+    """What is to be said of each corpus."""
+    return "; ".join(f"{name}: {text(part)}" for name, part in _each(figures))
 
 
 def _baselines(figures: Figures, quantity: str) -> str:
@@ -52,69 +58,30 @@ def _true_epsilon(figures: Figures, epsilon: float) -> float:
     return figures.mean("true_epsilon", "adept", epsilon, data=_CORPORA["ATIS"])
 
 
-def _corpus(figures: Figures) -> Row:
+def _words(figures: Figures) -> Row:
     words = figures.without("vocabulary", data=_CORPORA["ATIS"]).mean
-    return row(
-        figure="Section 7",
-        quantity="words of ATIS",
-        said="941 in 5,473 utterances of 1 to 46 words",
-        ours=f"{words:.0f} in the public part",
-        difference=signed(words - 941),
-        reason="Only utterances of at most "
-        f"{figures.option('longest')} words are used, and the vocabulary is that of the public "
-        "part alone: it is released with every rewritten text, so that no private utterance may "
-        f"add to it. {figures.entry.sizes}",
-    )
-
-
-def _unprotected(figures: Figures) -> Row:
-    return row(
-        figure="Figure 1 and Section 6",
-        quantity="share of pairs that the published noise does not cover, n = "
-        f"{figures.option('latent')}",
-        said="almost all, for simulated vectors",
-        ours=_baselines(figures, "unprotected"),
-        reason="The paper has no trained network and draws vectors from a uniform and a normal "
-        "law. These "
-        "are pairs of real utterances in the latent space of a trained network. It spreads "
-        "utterances over the sphere that it clips to, since that is what reconstruction needs.",
-    )
+    return row("words", figures, words=words, difference=signed(words - 941))
 
 
 def _factor(figures: Figures) -> Row:
     true = _true_epsilon(figures, 1.0)
     widest = _baselines(figures, "widest_pair")
-    return row(
-        figure="Abstract and Section 5",
-        quantity=f"true ε over the claimed one, n = {figures.option('latent')}",
-        said="√n; at least 6 for a very small n (32)",
-        ours=f"{true:.4g}; the widest pair found among utterances: {widest}",
-        difference=signed(true - 6),
-        reason=f"√32 is {math.sqrt(32):.3f}: the abstract rounds it up. The factor needs two "
-        "vectors with all coordinates opposite and equal; real utterances come near to it.",
-    )
+    numbers = {"true": true, "widest": widest, "root": math.sqrt(32)}
+    return row("factor", figures, difference=signed(true - 6), **numbers)
 
 
 def _bound(figures: Figures, epsilon: float) -> Row:
-    claims, ours = [], []
-    for name, part in _each(figures):
-        claimed = part.mean("first_bound", "adept", epsilon, variant="claimed")
-        claims.append(f"{name} {claimed:.3g}")
+    claims = ", ".join(
+        f"{name} {part.mean('first_bound', 'adept', epsilon, variant='claimed'):.3g}"
+        for name, part in _each(figures)
+    )
+
+    def named(part: Figures) -> str:
         mean, half = _pooled(part, epsilon)
         repaired = part.mean("bayes", "l2-laplace", epsilon)
-        ours.append(
-            f"{name}: {mean:.3g} ({mean - half:.3g} to {mean + half:.3g}), with (c) {repaired:.3g}"
-        )
-    return row(
-        figure="Section 7 and Appendix C",
-        quantity=f"chance to name the utterance behind a noisy vector, ε = {epsilon:g}",
-        said=f"limited by ε, were it private: at most e^ε/(e^ε + m − 1), {', '.join(claims)}",
-        ours="; ".join(ours),
-        reason="The Bayes optimum over all m utterances, equally likely; the mean posterior of the "
-        "one "
-        "that is named. Whatever exceeds the bound refutes the claim on real text, by an attack "
-        "that anybody can run; interval of 95 % over utterances and noise, for these networks.",
-    )
+        return f"{mean:.3g} ({mean - half:.3g} to {mean + half:.3g}), with (c) {repaired:.3g}"
+
+    return row("bound", figures, epsilon=epsilon, claims=claims, ours=_of_each(figures, named))
 
 
 def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
@@ -124,80 +91,40 @@ def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
     return float(rows["value"].mean()), float((halves**2).sum() ** 0.5 / halves.size)
 
 
-def _attack(figures: Figures) -> Row:
-    ours = []
-    for name, part in _each(figures):
-        shares = joined(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
-        count = float(part.rows("first_bound")["count"].mean())
-        ours.append(
-            f"{name}: {shares}; mean rank at ε = 8 {part.mean('rank', 'adept', 8.0):.3g}, with (c) "
-            f"{part.mean('rank', 'l2-laplace', 8.0):.4g}, by guessing {(count + 1) / 2:.0f}"
-        )
-    return row(
-        figure="Appendix C",
-        quantity="share of utterances that the attack names, published noise, ε = 4, 8, 16, 32",
-        said="a sketch: its feasibility is left open",
-        ours="; ".join(ours),
-        reason="The sketch looks for near utterances. The law of the noise is public, so that near "
-        "can be "
-        "exact: the likelihood. The attacker needs the encoder and the corpus, as in the sketch, "
-        "and sees the noisy vector itself; with the written text alone he would know less.",
+def _attacked(part: Figures) -> str:
+    shares = joined(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
+    count = float(part.rows("first_bound")["count"].mean())
+    return (
+        f"{shares}; mean rank at ε = 8 {part.mean('rank', 'adept', 8.0):.3g}, with (c) "
+        f"{part.mean('rank', 'l2-laplace', 8.0):.4g}, by guessing {(count + 1) / 2:.0f}"
     )
 
 
-def _utility(figures: Figures) -> Row:
-    ours = []
-    for name, corpus in _each(figures):
-        part = corpus.only(learner="tf-idf", tested_on="clean")
-        alone, plain = (part.without("accuracy", variant=kind).mean for kind in (_NO_NOISE, ""))
-        ours.append(
-            f"{name}: {part.at('accuracy', 'adept', 1.0)}; without noise {alone:.3f}, original "
-            f"text {plain:.3f}, largest intent {corpus.without('majority').mean:.3f}"
-        )
-    return Row(
-        paper="Krishna et al. 2021",
-        figure="Abstract",
-        quantity="accuracy of intents after rewriting, ε = 1, published noise",
-        said="lower to no degradation against other methods",
-        ours="; ".join(ours),
-        reason="Trained on rewritten text, tested on original text. A small network of 32 latent "
-        "coordinates, trained for minutes on a part of the corpus, loses accuracy before any noise "
-        "is added; the paper's network, its n and its C are not known.",
+def _accuracies(corpus: Figures) -> str:
+    part = corpus.only(learner="tf-idf", tested_on="clean")
+    alone, plain = (part.without("accuracy", variant=kind).mean for kind in (_NO_NOISE, ""))
+    return (
+        f"{part.at('accuracy', 'adept', 1.0)}; without noise {alone:.3f}, original text "
+        f"{plain:.3f}, largest intent {corpus.without('majority').mean:.3f}"
     )
 
 
-def _repaired(figures: Figures) -> Row:
-    ours = []
-    for name, part in _each(figures):
-        values = ", ".join(
-            f"{title} {part.mean('rouge1', arm, 16.0):.3f}"
-            for arm, title in {"adept": "published", **_REPAIRS}.items()
-        )
-        ours.append(f"{name}: {values}")
-    return row(
-        figure="Section 7",
-        quantity="what the repairs cost: ROUGE-1 at ε = 16",
-        said="utility is expected to be worse, since more noise is needed",
-        ours="; ".join(ours),
-        reason="At one and the same claimed ε the repairs have more noise, because the published "
-        "noise has less than its claim needs.",
+def _recalls(part: Figures) -> str:
+    """At one and the same claimed ε."""
+    return ", ".join(
+        f"{title} {part.mean('rouge1', arm, 16.0):.3f}"
+        for arm, title in {"adept": "published", **_REPAIRS}.items()
     )
 
 
 def _equal_privacy(figures: Figures) -> Row:
     true = _true_epsilon(figures, 16.0)
-    ours = []
-    for name, part in _each(figures):
+
+    def recalls(part: Figures) -> str:
         repairs = ", ".join(
             f"{title} {part.interpolated('rouge1', arm, true):.3f}"
             for arm, title in _REPAIRS.items()
         )
-        ours.append(f"{name}: published {part.mean('rouge1', 'adept', 16.0):.3f}, {repairs}")
-    return row(
-        figure="Section 7",
-        quantity="ROUGE-1 at one and the same true ε, that of the published noise at ε = 16",
-        said="not considered",
-        ours=f"true ε = {true:.4g}; {'; '.join(ours)}",
-        reason="The published noise is that of (b) with another ε written beside it, so the two "
-        "agree up to the noise of this measurement. Nothing is lost by saying what is true.",
-    )
+        return f"published {part.mean('rouge1', 'adept', 16.0):.3f}, {repairs}"
+
+    return row("equal-privacy", figures, true=true, recalls=_of_each(figures, recalls))

@@ -70,7 +70,7 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
     latents = model.latents(texts)
     chosen = [i for i in range(len(texts)) if i % len(PLACES) == (i // len(PLACES)) % len(PLACES)]
     rewrites = _rewritten(model, [texts[i] for i in chosen], known)
-    found = {
+    record = {
         "facts": {
             "command": "python -m dpcore autoencoder examples --model adept --data ../shared/data",
             "version": __version__,
@@ -81,11 +81,11 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
         "manhattan": model.manhattan,
         "texts": list(texts),
         "latents": latents.round(4).tolist(),
-        "rewrites": [asdict(one) for one in rewrites],
+        "rewrites": [asdict(rewrite) for rewrite in rewrites],
     }
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, json.dumps(found, ensure_ascii=False) + "\n")
-    return found
+    write_text(out, json.dumps(record, ensure_ascii=False) + "\n")
+    return record
 
 
 def _rewritten(model: AutoEncoder, texts: list[str], known: set[str]) -> list[Rewrite]:
@@ -99,11 +99,11 @@ def _rewritten(model: AutoEncoder, texts: list[str], known: set[str]) -> list[Re
             for text, output in zip(texts, outputs, strict=True)
         ]
 
-    found = rows("", None, None, latents)
+    rewrites = rows("", None, None, latents)
     for name, form in FORMS.items():
         rng = generator(0, "adept2021 examples", name)
         path = latent_path(rng, latents, model.clip_norm(form), form)
         for epsilon in EPSILONS:
             noisy = path.at(epsilon)
-            found += rows(name, epsilon, noisy.epsilon, noisy.vectors)
-    return found
+            rewrites += rows(name, epsilon, noisy.epsilon, noisy.vectors)
+    return rewrites

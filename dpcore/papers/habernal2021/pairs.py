@@ -90,8 +90,8 @@ class Coordinates:
         t = (2.0 - 2.0 * dimension * self.deviation / math.sqrt(math.pi)) / spread
         half_normal = math.sqrt(2.0) * (4.0 - math.pi) / (math.pi - 2.0) ** 1.5
         skew = half_normal / math.sqrt(dimension)
-        found = norm.sf(t) + skew / 6.0 * (t * t - 1.0) * norm.pdf(t)
-        return float(min(max(found, 0.0), 1.0))
+        share = norm.sf(t) + skew / 6.0 * (t * t - 1.0) * norm.pdf(t)
+        return float(min(max(share, 0.0), 1.0))
 
 
 DISTRIBUTIONS = (
@@ -143,18 +143,18 @@ def exceeding_pairs(
             shape = (wanted[-1], min(_BLOCK, pairs - start))
             x, y = kind.draw(rng, shape), kind.draw(rng, shape)
             for which, order in enumerate((2, 1)):
-                found = clipped_distances(x, y, wanted, order)
-                counts[which] += (found > 2.0).sum(axis=1)
-                largest[which] = np.maximum(largest[which], 0.5 * found.max(axis=1))
+                lengths = clipped_distances(x, y, wanted, order)
+                counts[which] += (lengths > 2.0).sum(axis=1)
+                largest[which] = np.maximum(largest[which], 0.5 * lengths.max(axis=1))
             done += 1
             if progress is not None:
                 progress("pairs", done, steps)
         for which, clipping in enumerate(("L2", "L1")):
-            for at, n in enumerate(wanted):
-                count = int(counts[which, at])
+            for place, n in enumerate(wanted):
+                count = int(counts[which, place])
                 low, high = clopper_pearson(count, pairs, _ONE_SIDED)
                 expected = 0.0 if clipping == "L1" else kind.expected(n)
-                top = float(largest[which, at])
+                top = float(largest[which, place])
                 row = (kind.name, clipping, n, pairs, count, count / pairs, low, high, top)
                 rows.append((*row, expected))
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -177,10 +177,10 @@ def clipped_distances(
     longest = [np.cumsum(np.abs(v) ** order, axis=0) ** (1.0 / order) for v in (x, y)]
     # Where nothing is clipped, one running sum serves all dimensions.
     plain = np.cumsum(np.abs(x - y), axis=0)
-    found = np.empty((len(dimensions), x.shape[1]))
+    apart = np.empty((len(dimensions), x.shape[1]))
     # So that rounding cannot put a vector outside: then the control would count it.
     room = 1.0 - (x.shape[0] + 4) * 2.0**-51
-    for row, n in zip(found, dimensions, strict=True):
+    for row, n in zip(apart, dimensions, strict=True):
         row[:] = plain[n - 1]
         norms = [lengths[n - 1] for lengths in longest]
         changed = np.flatnonzero((norms[0] > room) | (norms[1] > room))
@@ -193,7 +193,7 @@ def clipped_distances(
         np.subtract(a, b, out=a)
         np.abs(a, out=a)
         row[changed] = a.sum(axis=0)
-    return found
+    return apart
 
 
 def two_dimensions() -> pd.DataFrame:

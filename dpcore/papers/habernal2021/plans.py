@@ -11,23 +11,30 @@ that what ε promises bounds its success.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.latent.rank import attack_path, success_bound
+from dpcore.attack.latent.rank import rank_candidates, success_bound
+from dpcore.audit.montecarlo import clopper_pearson
+from dpcore.errors import StudyError
+from dpcore.learn.adept.network import CLIP
+from dpcore.learn.adept.words import words_of
 from dpcore.learn.bags import bags_of
 from dpcore.learn.classifiers import learner_of, train
+from dpcore.lexicon.metric import Metric, paired_distances
+from dpcore.limits import MIN_CLASS_TEXTS
+from dpcore.measure.similarity.similarity import bleu, rouge1
 from dpcore.mechanisms.clipped.adept_latent import FORMS, LatentForm, clip_rows, latent_path
 from dpcore.noise.streams import generator
-from dpcore.papers.habernal2021.corpus import Corpus, read_corpus
-from dpcore.papers.habernal2021.measures import compared, unprotected
 from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan, canonical
+from dpcore.study.reading_corpora import text_rows
 from dpcore.study.rows import CLEAN, Row, row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,11 +44,13 @@ if TYPE_CHECKING:
     from dpcore.study.plan import Cell
     from dpcore.study.sources import Sources
 
+    FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
 NO_NOISE = "no noise"
 """Variant of the baseline: decoded from the clipped vector itself."""
-
+_ALL = 1_000_000  # utterances: more than a corpus has
+_ONE_SIDED = 0.025
 
 _EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 """The same for all: what they claim is the same, ε between any two utterances."""
@@ -89,8 +98,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     `pairs` (of latent vectors).
     """
     options = {name: value for name, value in cell.options if name != "learners"}
-    found = trained(sources.file(cell.data), cell.seed, canonical(options))
-    corpus, model = found
+    corpus, model = trained(sources.file(cell.data), cell.seed, canonical(options))
     learned = _Learned(corpus, sources.lexicon(cell.lexicon), tuple(cell.option("learners")))
     some = int(cell.option("compared"))
     originals = corpus.private.texts[:some]
@@ -103,8 +111,10 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     for epsilon in cell.epsilons:
         noisy = private.at(epsilon)
         texts = model.decode(noisy.vectors)
-        rows += [one | {"epsilon": epsilon} for one in learned.accuracies(texts, cell.seed)]
-        rows += [one | {"epsilon": epsilon} for one in compared(originals, texts[:some])]
+        rows += [
+            measured | {"epsilon": epsilon} for measured in learned.accuracies(texts, cell.seed)
+        ]
+        rows += [measured | {"epsilon": epsilon} for measured in compared(originals, texts[:some])]
         rows.append(row("true_epsilon", noisy.epsilon, epsilon=epsilon, variant="computed"))
     return rows + list(_attacked(cell, corpus, model, norm, form))
 
@@ -116,11 +126,11 @@ def _baseline(cell: Cell, corpus: Corpus, model: AutoEncoder, learned: _Learned)
     latents = model.latents(corpus.private.texts)
     texts = model.decode(latents)
     some = int(cell.option("compared"))
-    for one in (
+    for measured in (
         *learned.accuracies(texts, cell.seed),
         *compared(corpus.private.texts[:some], texts[:some]),
     ):
-        yield one | {"variant": NO_NOISE}
+        yield measured | {"variant": NO_NOISE}
     yield from unprotected(
         cell.generator("pairs"), model.latents(corpus.all_texts), int(cell.option("pairs"))
     )
@@ -137,16 +147,22 @@ def _attacked(
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
     path = latent_path(rng, latents[true], norm, form)
     candidates = clip_rows(latents, norm, form)
-    for found in attack_path(path, candidates, true, cell.epsilons):
-        own: dict[str, Any] = {"epsilon": found.claimed_epsilon, "count": found.ranks.size}
-        low, high = found.interval
-        error = 1.96 * float(found.best.std(ddof=1)) / np.sqrt(found.best.size)
-        yield row("rank", found.mean_rank, **own)
-        yield row("first", found.success, low=low, high=high, **own)
-        yield row("bayes", found.bayes, low=found.bayes - error, high=found.bayes + error, **own)
-        for variant, epsilon in (("claimed", found.claimed_epsilon), ("true", found.epsilon)):
-            bound = success_bound(epsilon, found.candidates)
-            yield row("first_bound", bound, variant=variant, **own | {"count": found.candidates})
+    for at_epsilon in cell.epsilons:
+        ranking = rank_candidates(path.at(at_epsilon), candidates, true, form)
+        point: dict[str, Any] = {"epsilon": ranking.claimed_epsilon, "count": ranking.ranks.size}
+        low, high = ranking.interval
+        # The normal interval of a mean over many utterances.
+        error = 1.96 * float(ranking.best.std(ddof=1)) / np.sqrt(ranking.best.size)
+        yield row("rank", ranking.mean_rank, **point)
+        yield row("first", ranking.success, low=low, high=high, **point)
+        yield row(
+            "bayes", ranking.bayes, low=ranking.bayes - error, high=ranking.bayes + error, **point
+        )
+        for variant, epsilon in (("claimed", ranking.claimed_epsilon), ("true", ranking.epsilon)):
+            bound = success_bound(epsilon, ranking.candidates)
+            yield row(
+                "first_bound", bound, variant=variant, **point | {"count": ranking.candidates}
+            )
 
 
 class _Learned:
@@ -170,8 +186,8 @@ class _Learned:
             rng = generator(seed, "learner", name)
             model = train(learner_of(name), bags, self.labels, self.lexicon.vectors, rng)
             accuracy = model.accuracy(self.tests, self.true)
-            own: dict[str, Any] = {"learner": name, "tested_on": CLEAN, "count": self.true.size}
-            yield row("accuracy", accuracy, **own)
+            tested: dict[str, Any] = {"learner": name, "tested_on": CLEAN, "count": self.true.size}
+            yield row("accuracy", accuracy, **tested)
 
 
 @functools.lru_cache(maxsize=1)
@@ -189,14 +205,115 @@ def trained(path: Path, seed: int, options: str) -> tuple[Corpus, AutoEncoder]:
     from dpcore.learn.adept.training import AdeptSettings, train_adept
     from dpcore.learn.training_settings import Training
 
-    found = dict(json.loads(options))
-    corpus = read_corpus(path, found, seed)
+    sizes = dict(json.loads(options))
+    corpus = read_corpus(path, sizes, seed)
     training = Training(
-        epochs=int(found["epochs"]), batch=64, rate=4e-3, clip=5.0, patience=4, seed=seed, threads=1
+        epochs=int(sizes["epochs"]), batch=64, rate=4e-3, clip=5.0, patience=4, seed=seed, threads=1
     )
     settings = AdeptSettings(
-        shape=Shape(hidden=int(found["hidden"]), latent=int(found["latent"])),
-        longest=int(found["longest"]),
+        shape=Shape(hidden=int(sizes["hidden"]), latent=int(sizes["latent"])),
+        longest=int(sizes["longest"]),
         training=training,
     )
     return corpus, train_adept(corpus.public.texts, settings)[0]
+
+
+@dataclass(frozen=True)
+class Utterances:
+    """Distinct utterances with their intents."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What trains the network, what is rewritten, and what the classifier is tested on."""
+
+    public: Utterances
+    private: Utterances
+    testing: Utterances
+
+    @property
+    def all_texts(self) -> tuple[str, ...]:
+        """Every utterance once."""
+        return self.public.texts + self.private.texts + self.testing.texts
+
+    def intents(self) -> tuple[tuple[str, ...], IntArray, IntArray]:
+        """Intents with enough texts in both parts, and those of the two parts (−1: another)."""
+        kept = sorted(
+            name
+            for name in set(self.private.labels)
+            if min(part.labels.count(name) for part in (self.private, self.testing))
+            >= MIN_CLASS_TEXTS
+        )
+        if len(kept) < 2:
+            raise StudyError("the utterances need two intents or more that stand in both parts")
+        place = {name: i for i, name in enumerate(kept)}
+        private, testing = (
+            np.array([place.get(label, -1) for label in part.labels])
+            for part in (self.private, self.testing)
+        )
+        return tuple(kept), private, testing
+
+
+def read_corpus(path: Path, options: dict[str, Any], seed: int) -> Corpus:
+    """Divide the utterances of a file.
+
+    Args:
+        path: parquet with text, label and split.
+        options: `public` and `private` (utterances), `longest` (words of an utterance; longer ones
+            are left out).
+        seed: of the division.
+
+    Raises:
+        StudyError: the file is not such a file, or too small.
+    """
+    seen: set[str] = set()
+    splits = []
+    for split in ("train", "test"):
+        rng = generator(seed, "adept2021", split)
+        pairs = []
+        for text, label in zip(*text_rows(path, split, _ALL, rng), strict=True):
+            words = words_of(text)
+            key = " ".join(words)
+            if 1 <= len(words) <= int(options["longest"]) and key not in seen:
+                seen.add(key)
+                pairs.append((key, label))
+        splits.append(pairs)
+    public, private = int(options["public"]), int(options["private"])
+    if not len(splits[0]) > private + 1:
+        raise StudyError(f"{path} has {len(splits[0]):,} utterances to divide, too few")
+    parts = splits[0][private : private + public], splits[0][:private], splits[1]
+    return Corpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))
+
+
+def compared(originals: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
+    """ROUGE-1, BLEU and the share of utterances that come out word for word."""
+    whole: dict[str, Any] = {"count": len(originals)}
+    overlap = rouge1(originals, texts)
+    yield row("rouge1_recall", overlap.recall.mean(), **whole)
+    yield row("rouge1", overlap.f1.mean(), **whole)
+    yield row("bleu", bleu(originals, texts), **whole)
+    same = np.mean([a == b for a, b in zip(originals, texts, strict=True)])
+    yield row("exact", float(same), **whole)
+
+
+def unprotected(rng: np.random.Generator, latents: FloatArray, pairs: int) -> Iterator[Row]:
+    """How many pairs of utterances are further apart than the published noise covers.
+
+    Habernal 2021, Figure 1, draws the vectors; these are those of a trained network.
+
+    Args:
+        rng: draws pairs of different utterances.
+        latents: clipped to Euclidean norm C, shape (m, n).
+        pairs: how many.
+    """
+    size, dimension = latents.shape
+    left = rng.integers(size, size=pairs)
+    right = (left + rng.integers(1, size, size=pairs)) % size  # never the same utterance
+    lengths = paired_distances(latents[left], latents[right], Metric.MANHATTAN) / (2.0 * CLIP)
+    count = int((lengths > 1.0).sum())
+    low, high = clopper_pearson(count, pairs, _ONE_SIDED)
+    yield row("unprotected", count / pairs, low=low, high=high, count=pairs, at=dimension)
+    yield row("widest_pair", float(lengths.max()), count=pairs, at=dimension)

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcore.attack.output.noisy_vector import divergence, kept_at_most
 from dpcore.papers.huang2024 import printed as paper
-from dpcore.papers.huang2024.deniability_comparison import row
-from dpcore.papers.huang2024.plans import (
-    EQUAL,
-    equal_label,
-    published_noise,
-    total_of,
-    true_delta,
-)
+from dpcore.papers.huang2024.deniability_comparison import published_deviation, row
+from dpcore.papers.huang2024.plans import EQUAL, equal_label, total_of, true_delta
 from dpcore.papers.row import differences, epsilon_text, joined, signed
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.utility_summary import curves
@@ -63,56 +57,54 @@ def _shown(figures: Figures, quantity: str, curve: str, learner: str) -> list[fl
     return [figures.mean(quantity, curve, epsilon, learner=learner) for epsilon in _SHOWN]
 
 
+def _beside(ours: list[float], theirs: list[float]) -> dict[str, str]:
+    """Numbers of the paper, ours, and how far they are apart."""
+    return {"said": joined(theirs), "ours": joined(ours), "difference": differences(ours, theirs)}
+
+
 def _noiseless(figures: Figures) -> Row:
-    theirs = [paper.noiseless(_corpus(figures), q) for q in ("loss", "rouge1_recall", "nw")]
-    ours = [figures.without(q, learner=NETWORK).mean for q in ("loss", "rouge1_recall", "nw")]
+    quantities = ("loss", "rouge1_recall", "nw")
+    theirs = [paper.noiseless(_corpus(figures), quantity) for quantity in quantities]
+    ours = [figures.without(quantity, learner=NETWORK).mean for quantity in quantities]
     other = ", ".join(
         f"{name.rsplit('-', 1)[1]} "
         f"{figures.without('rouge1_recall', lexicon=name, learner=NETWORK).mean:.3f}"
         for name in figures.entry.plan["lexicons"][1:]
     )
-    best = figures.without("rouge1_recall", learner=NEAREST).mean
     return row(
-        figure=f"{_tables(figures)}, ε = ∞",
-        quantity="auto-encoder without noise: loss, ROUGE-1 recall, Nw",
-        said=joined(theirs),
-        ours=joined(ours),
-        difference=differences(ours, theirs),
-        reason="Ours writes back almost every word that it was given: what is missing are words "
-        f"outside its {figures.option('vocabulary'):,}, which have random stand-ins (every word "
-        f"looked up again, without a network: ROUGE-1 {best:.3f}). What the paper's loses without "
-        "noise its network forgets."
-        + (f" With other vectors ROUGE-1 here is: {other}." if other else "")
-        + " FastText, of the paper's Table 1, is not at hand.",
+        "autoencoder-noiseless",
+        figures,
+        tables=_tables(figures),
+        best=figures.without("rouge1_recall", learner=NEAREST).mean,
+        other=f" With other vectors ROUGE-1 here is: {other}." if other else "",
+        **_beside(ours, theirs),
     )
 
 
 def _curve(figures: Figures, quantity: str, curve: str) -> Row:
     printed = paper.printed(_corpus(figures), quantity, curve)
     theirs = [printed[epsilon] for epsilon in _SHOWN]
-    ours = _shown(figures, quantity, curve, NETWORK)
-    near = _shown(figures, quantity, curve, NEAREST)
-    nothing = figures.without(quantity, learner=LENGTH).mean
-    reason = (
-        f"The nearest word, without a network: {joined(near)}; a network that knows nothing but "
-        f"the length: {nothing:.3g}."
-    )
+    more = ""
     if quantity == "nw" and curve != "trlaplace":
-        reason += _no_decoder(figures, curve, theirs)
+        more = _no_decoder(figures, curve, theirs)
     if curve == "trlaplace":
-        wide = [published_noise(epsilon).deviation / paper.NORM for epsilon in _SHOWN]
-        reason += (
+        wide = [published_deviation(epsilon) for epsilon in _SHOWN]
+        more = (
             " The printed row is as good as without noise at every ε. The noise of Theorem 3 is "
             f"not small: {joined(wide)} times C in each coordinate, "
             f"{min(wide) * math.sqrt(paper.DIMENSION):.0f} times as long as the vector or more."
         )
     return row(
-        figure=_tables(figures),
-        quantity=f"{_TITLES[quantity]} of {paper.MECHANISMS[curve]} at ε = {joined(_SHOWN)}",
-        said=joined(theirs),
-        ours=joined(ours),
-        difference=differences(ours, theirs),
-        reason=reason,
+        "autoencoder-curve",
+        figures,
+        tables=_tables(figures),
+        name=_TITLES[quantity],
+        mechanism=paper.MECHANISMS[curve],
+        shown=joined(_SHOWN),
+        near=joined(_shown(figures, quantity, curve, NEAREST)),
+        nothing=figures.without(quantity, learner=LENGTH).mean,
+        more=more,
+        **_beside(_shown(figures, quantity, curve, NETWORK), theirs),
     )
 
 
@@ -144,21 +136,20 @@ def _no_decoder(figures: Figures, curve: str, theirs: list[float]) -> str:
 
 def _loss(figures: Figures, curve: str) -> Row:
     printed = paper.printed(_corpus(figures), "loss", curve)
-    theirs = [printed[epsilon] for epsilon in _SHOWN]
-    ours = _shown(figures, "loss", curve, NETWORK)
     words = figures.option("vocabulary")
     return row(
-        figure=_tables(figures),
-        quantity=f"loss of {paper.MECHANISMS[curve]} at ε = {joined(_SHOWN)}",
-        said=joined(theirs),
-        ours=joined(ours),
-        difference=differences(ours, theirs),
-        reason=f"Ours: nats a word, over {words:,} words, noise at rewriting alone. A network that "
-        "has learned with the noise never needs to lose more than one that knows no word, "
-        f"ln {words:,} = {math.log(words):.2f} (the paper's {paper.WORDS:,}: "
-        f"{math.log(paper.WORDS):.2f}). A printed loss above that is either of a network that met "
-        "the noise first in testing, as here, or a sum over words: the paper does not say (a "
-        "hypothesis).",
+        "autoencoder-loss",
+        figures,
+        tables=_tables(figures),
+        mechanism=paper.MECHANISMS[curve],
+        shown=joined(_SHOWN),
+        words=words,
+        log_words=math.log(words),
+        paper_words=paper.WORDS,
+        log_paper_words=math.log(paper.WORDS),
+        **_beside(
+            _shown(figures, "loss", curve, NETWORK), [printed[epsilon] for epsilon in _SHOWN]
+        ),
     )
 
 
@@ -167,80 +158,79 @@ def _reached(figures: Figures, curve: str) -> Row:
     printed = paper.printed(_corpus(figures), quantity, curve)
     shares = [printed[e] / paper.noiseless(_corpus(figures), quantity) for e in noisy]
     top = figures.without(quantity, learner=NETWORK).mean
-    ours = [figures.reaching(quantity, curve, s * top, learner=NETWORK) for s in shares]
-    factors = [f"{a / b:,.0f}" for a, b in zip(ours, noisy, strict=True) if a is not None]
+    reached = [figures.reaching(quantity, curve, s * top, learner=NETWORK) for s in shares]
+    factors = [f"{a / b:,.0f}" for a, b in zip(reached, noisy, strict=True) if a is not None]
     return row(
-        figure=_tables(figures),
-        quantity=f"ε at which our auto-encoder with {paper.MECHANISMS[curve]} keeps the share of "
-        f"its ROUGE-1 recall without noise that the paper's keeps at ε = {joined(noisy)} "
-        f"({joined(shares)})",
-        said=joined(noisy),
-        ours=f"{', '.join(epsilon_text(e) for e in ours)} (without noise {top:.3f})",
-        reason="The tables look as if the noise were "
-        f"{' and '.join(factors) or 'any number of'} times smaller than that "
-        "of the theorem. No slip in one constant is so large (the square root of the dimension is "
-        f"{math.sqrt(paper.DIMENSION):.0f}), and the factor is not constant. Vectors that learn "
-        "along with the noise, and are not clipped again, could outgrow it; the paper calls its "
-        "vectors the initialisation of the network (a hypothesis). They would have no guarantee.",
+        "autoencoder-reached",
+        figures,
+        tables=_tables(figures),
+        mechanism=paper.MECHANISMS[curve],
+        noisy=joined(noisy),
+        shares=joined(shares),
+        reached=", ".join(epsilon_text(epsilon) for epsilon in reached),
+        top=top,
+        factors=" and ".join(factors) or "any number of",
+        root=math.sqrt(paper.DIMENSION),
     )
 
 
 def _gives_away(figures: Figures) -> Row:
-    epsilon, n = 0.05, figures.option("vocabulary")
+    epsilon = 0.05
     truncated, laplace = (
         figures.mean("nw_likeliest", curve, epsilon, learner=LIKELIEST)
         for curve in ("trlaplace", "laplace")
     )
     deltas = figures.recorded.table
     deltas = deltas[(deltas["quantity"] == "true_delta") & (deltas["mechanism"] == "trlaplace")]
-    delta = deltas.loc[deltas["epsilon"] == epsilon, "value"].mean()
+    allowed = math.exp(epsilon) / figures.option("vocabulary")
     return row(
-        figure="Theorem 3",
-        quantity=f"share of words that the law of TrLaplace's noise gives away at ε = {epsilon:g}",
-        said=f"at most e^{epsilon:g} times as many as a guess of one in {n:,}: "
-        f"{math.exp(epsilon) / n:.2g}",
-        ours=f"{truncated:.3g} (Laplace noise at the same ε: {laplace:.2g})",
-        difference=signed(truncated - math.exp(epsilon) / n),
-        reason="One who knows the law of the noise rules out each word that cannot have given a "
-        f"vector: δ is {delta:.3g} and not 4^−300. The auto-encoder, which does not compute "
-        f"that, keeps {figures.mean('nw', 'trlaplace', epsilon, learner=NETWORK):.2g}.",
+        "gives-away",
+        figures,
+        epsilon=epsilon,
+        allowed=allowed,
+        truncated=truncated,
+        laplace=laplace,
+        difference=signed(truncated - allowed),
+        delta=deltas.loc[deltas["epsilon"] == epsilon, "value"].mean(),
+        network=figures.mean("nw", "trlaplace", epsilon, learner=NETWORK),
     )
 
 
 def _equal(figures: Figures, epsilon: float) -> Row:
-    pair = ("trlaplace", equal_label(epsilon))
-    network = [figures.mean("nw", curve, epsilon, learner=NETWORK) for curve in pair]
-    near = [figures.mean("nw", curve, epsilon, learner=NEAREST) for curve in pair]
-    printed = paper.printed(_corpus(figures), "nw", "trlaplace")[epsilon]
+    network, near = (
+        [
+            figures.mean("nw", curve, epsilon, learner=learner)
+            for curve in ("trlaplace", equal_label(epsilon))
+        ]
+        for learner in (NETWORK, NEAREST)
+    )
     return row(
-        figure="Section 6.2",
-        quantity=f"Nw at equal true privacy, ε = {epsilon:g} and δ = {true_delta(epsilon):g}: "
-        "TrLaplace, analytic Gaussian",
-        said=f"{printed:.3g} (TrLaplace, with δ = 4^−{total_of(epsilon)} claimed)",
+        "equal-privacy",
+        figures,
+        epsilon=epsilon,
+        delta=true_delta(epsilon),
+        printed=paper.printed(_corpus(figures), "nw", "trlaplace")[epsilon],
+        total=total_of(epsilon),
         ours=joined(network, ".2g"),
-        reason="The δ is what TrLaplace's noise has in truth at this ε. With the same δ Gaussian "
-        f"noise is smaller and keeps more words (nearest word: {joined(near, '.2g')}), and neither "
-        "promises anything at such a δ.",
+        near=joined(near, ".2g"),
     )
 
 
 def _length(figures: Figures) -> Row:
-    zero = figures.without("rouge1_recall", learner=LENGTH).mean
-    guess = figures.without("guess", learner=ANY).mean
     noisy = curves(figures.rows("rouge1_recall", learner=NETWORK), "rouge1_recall")
     low = noisy[noisy["curve"].isin(paper.MECHANISMS) & (noisy["epsilon"] <= 1.0)]["mean"]
     theirs = [
         paper.printed(_corpus(figures), "rouge1_recall", curve)[0.05] for curve in paper.MECHANISMS
     ]
     return row(
-        figure=f"{_tables(figures)}, smallest ε",
-        quantity="ROUGE-1 recall where the noise leaves nothing",
-        said=f"{joined(theirs)} (Gaussian, Laplace, TrLaplace at ε = 0.05)",
-        ours=f"{low.min():.3g} to {low.max():.3g} (all mechanisms, ε ≤ 1); zero vectors: "
-        f"{zero:.3g}",
-        reason="The number of words is known to every decoder, and it may guess a frequent word in "
-        f"each place: right at most {guess:.3g} of the time. What the paper has with Gaussian and "
-        "Laplace noise may be of this kind; its TrLaplace is not.",
+        "length",
+        figures,
+        tables=_tables(figures),
+        theirs=joined(theirs),
+        least=low.min(),
+        most=low.max(),
+        zero=figures.without("rouge1_recall", learner=LENGTH).mean,
+        guess=figures.without("guess", learner=ANY).mean,
     )
 
 
@@ -252,14 +242,15 @@ def _trained(figures: Figures, curve: str, epsilon: float) -> Row:
     words = figures.option("vocabulary")
     limit = f" No decoder can keep more than {bound:.3g} of the words." if bound < 1 else ""
     return row(
-        figure="Tables 2 and 3 (Yelp, GloVe), noise in training too",
-        quantity=f"ROUGE-1 recall, Nw, loss of {paper.MECHANISMS[curve]} at ε = {epsilon:g}",
-        said=joined(theirs),
-        ours=joined(ours),
-        difference=differences(ours, theirs),
-        reason="A network that has met the noise writes frequent words, which earns some ROUGE and "
-        f"no more. Its loss is near that of one that knows no word, ln {words:,} = "
-        f"{math.log(words):.2f}, and not the {theirs[-1]:.3g} that is printed.{limit}",
+        "trained",
+        figures,
+        mechanism=paper.MECHANISMS[curve],
+        epsilon=epsilon,
+        words=words,
+        log_words=math.log(words),
+        loss=theirs[-1],
+        limit=limit,
+        **_beside(ours, theirs),
     )
 
 
@@ -275,13 +266,7 @@ def _useful(figures: Figures) -> Row:
         else "Looking up each vector by itself is no worse than this network, which has met the "
         f"noise in {figures.option('train'):,} sentences only."
     )
-    return row(
-        figure="Section 6.2",
-        quantity="Nw of Gaussian and Laplace noise at ε = 200, with noise in training",
-        said="not printed (ε ≤ 20)",
-        ours=f"{joined(network)} (nearest word: {joined(near)})",
-        reason=f"Words begin to come through, and e^200 is no promise. {better}",
-    )
+    return row("useful", figures, network=joined(network), near=joined(near), better=better)
 
 
 def _time(figures: Figures) -> Row:
@@ -290,15 +275,8 @@ def _time(figures: Figures) -> Row:
         curve: float(figures.curve("cpu_seconds", curve, learner=NETWORK)["mean"].mean())
         for curve in paper.MECHANISMS
     }
-    return row(
-        figure="Table 5",
-        quantity="seconds an epoch: without noise, and with the noise in training",
-        said="wall-clock on a GeForce RTX 3090; 8,539 sentences of Yelp (Section 6.1; Table 4 has "
-        "them under Yahoo)",
-        ours=f"without {clean:.3g}; "
-        f"{'; '.join(f'{curve} {mean:.3g}' for curve, mean in seconds.items())}",
-        reason=f"Ours are processor seconds of one core for {figures.option('train'):,} sentences. "
-        f"With noise an epoch takes {joined((s / clean for s in seconds.values()), '.2g')} times "
-        "as long as without (the first network, trained without noise, also pays for the start of "
-        "torch): it is the network that costs, and not the noise.",
-    )
+    texts = {
+        "seconds": "; ".join(f"{curve} {mean:.3g}" for curve, mean in seconds.items()),
+        "ratios": joined((mean / clean for mean in seconds.values()), ".2g"),
+    }
+    return row("time", figures, clean=clean, **texts)

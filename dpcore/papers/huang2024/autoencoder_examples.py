@@ -92,17 +92,17 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
     corpus = teaching_corpus()
     public = sentences_of(corpus.part("train").texts, 2, 60)
     lexicon = frequent_words(public, load(), _WORDS)
-    made, fitted = train(public, lexicon, _NETWORK, _TRAINING, progress=progress)
+    model, fitted = train(public, lexicon, _NETWORK, _TRAINING, progress=progress)
     tested = sentences_of(corpus.part("test").texts, _LEAST, _MOST)
-    known = [one for one in tested if (encode_all([one], lexicon).words >= 0).all()]
+    known = [text for text in tested if (encode_all([text], lexicon).words >= 0).all()]
     texts = known[:: max(1, len(known) // _SENTENCES)][:_SENTENCES]
     read = encode_all(texts, lexicon)
     words = stand_in(read.words, len(lexicon), generator(0, "stand-ins"))
-    clean = made.origins[words].astype(np.float64)
-    nearest = NearestSearch(made.origins)
+    clean = model.origins[words].astype(np.float64)
+    nearest = NearestSearch(model.origins)
     rows = [
         Example(text, "", "", None, network, text, text)
-        for text, network in zip(texts, read.texts(made.decode(clean, read.offsets)), strict=True)
+        for text, network in zip(texts, read.texts(model.decode(clean, read.offsets)), strict=True)
     ]
     for arm in NETWORK_ARMS:
         if not arm.name.startswith(LABELS):
@@ -112,16 +112,16 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
             rng = generator(0, "examples", arm.name, str(epsilon))
             noisy = mechanism.noisy_vectors(rng, words, epsilon)
             written = (
-                made.decode(noisy, read.offsets),
+                model.decode(noisy, read.offsets),
                 nearest(noisy),
                 likeliest_words(mechanism, noisy, epsilon),
             )
-            columns = zip(texts, *(read.texts(one) for one in written), strict=True)
+            columns = zip(texts, *(read.texts(indices) for indices in written), strict=True)
             rows += [
                 Example(text, arm.name, arm.mechanism, epsilon, *outputs)
                 for text, *outputs in columns
             ]
-    zero = read.texts(made.decode(np.zeros_like(clean), read.offsets))
+    zero = read.texts(model.decode(np.zeros_like(clean), read.offsets))
     facts = {
         "command": "python -m dpcore autoencoder examples",
         "version": __version__,
@@ -133,13 +133,13 @@ def make_examples(out: Path, progress: Progress = silent) -> Examples:
         "training": asdict(_TRAINING),
         "held_out_loss": fitted.epochs[fitted.best].held_out,
     }
-    found = Examples(tuple(rows), dict(zip(texts, zero, strict=True)), facts)
+    examples = Examples(tuple(rows), dict(zip(texts, zero, strict=True)), facts)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_text(out, json.dumps(asdict(found), ensure_ascii=False, indent=0) + "\n")
+        write_text(out, json.dumps(asdict(examples), ensure_ascii=False, indent=0) + "\n")
     except OSError as error:
         raise StudyError(f"cannot write {out} ({error.strerror})") from None
-    return found
+    return examples
 
 
 def examples_path() -> Path:
@@ -158,10 +158,10 @@ def read_examples(path: Path | None = None) -> Examples:
     """
     path = path or examples_path()
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        rows = tuple(Example(**one) for one in found["rows"])
-        alone = {str(text): str(output) for text, output in found["length_alone"].items()}
-        facts = dict(found["facts"])
+        record = json.loads(path.read_text(encoding="utf-8"))
+        rows = tuple(Example(**fields) for fields in record["rows"])
+        alone = {str(text): str(output) for text, output in record["length_alone"].items()}
+        facts = dict(record["facts"])
     except OSError as error:
         raise StudyError(f"there are no examples in {path} ({error.strerror})") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

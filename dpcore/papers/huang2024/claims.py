@@ -1,26 +1,63 @@
-"""Claims about TrLaplace (A8; Huang et al. 2024): Theorems 3 and 4, and the corrected cut."""
+"""Claims about noise on clipped vectors: TrLaplace (A8), and noise that is not cut off (A6, A7).
+
+Huang et al. 2024, Theorems 3 and 4 and the corrected cut; Laplace, L2-Laplace and Gaussian noise.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpcore.audit.profiles.noise import pair_profile, worst_pair
+import numpy as np
+
+from dpcore.audit.profiles.noise import pair_profile, worst_pair, worst_profile
 from dpcore.audit.profiles.profile import product, spread_shift
-from dpcore.audit.verdict import Condition, Outcome
-from dpcore.mechanisms.clipped.clipped import ClippedLaplace
-from dpcore.mechanisms.clipped.gaussian import analytic_sigma
+from dpcore.audit.verdict import Outcome
+from dpcore.mechanisms.clipped.clipped import (
+    ClippedGaussian,
+    ClippedGaussianClassical,
+    ClippedL2Laplace,
+    ClippedLaplace,
+)
+from dpcore.mechanisms.clipped.gaussian import analytic_sigma, gaussian_log_delta
 from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
 from dpcore.mechanisms.clipped.truncation import worst_delta, worst_delta_bound
-from dpcore.papers.huang2024.claims_clipped import SETTING_NAMES, clipped_verdict
+from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
     from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.mechanisms.clipped.clipped import ClippedMechanism
 
 OUT_OF_RANGE = "the published formula has no noise for so large an ε; this is half its limit"
 _PAIR_WORDS = 1000  # words among which the least protected pair is searched
+
+
+def _verdict(
+    key: str,
+    mechanism: ClippedMechanism,
+    settings: AuditSettings,
+    outcome: Outcome,
+    numbers: dict[str, Number],
+    epsilon: float | None = None,
+    **more: Any,
+) -> Verdict:
+    """A verdict on noise for clipped vectors, at another ε than that of the settings if given."""
+    value = settings.epsilon if epsilon is None else epsilon
+    return judged(
+        key,
+        mechanism.lexicon,
+        settings,
+        outcome,
+        mechanism=mechanism,
+        parameters={"epsilon": value, "C": mechanism.bound, "d": mechanism.lexicon.dimension},
+        numbers=numbers,
+        epsilon=value,
+        d=mechanism.lexicon.dimension,
+        moved=settings.moved_to(value, OUT_OF_RANGE),
+        **more,
+    )
 
 
 def published_trlaplace(lexicon: Lexicon, settings: AuditSettings) -> tuple[TrLaplace, float]:
@@ -44,55 +81,33 @@ def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     )
     pair = worst_pair(mechanism, epsilon, words=min(_PAIR_WORDS, len(lexicon)), seed=settings.seed)
     words = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)
+    # The claimed δ is the d-th power of a number below 1: for many coordinates only its logarithm
+    # can be told from 0.
     refuted = true > 0 and math.log(true) > mechanism.log_delta
-    numbers: dict[str, Number] = {
-        "claimed delta": mechanism.guarantee(epsilon).to_dict()["delta"],  # type: ignore[dict-item]
-        "ln claimed delta": mechanism.log_delta,
-        "true delta": true,
-        "true delta, equal spread": equal[0],
-        "true delta, one coordinate": single[0],
-        "true delta of two words' vectors": words[0],
-        "first word": lexicon.words[pair.word],
-        "second word": lexicon.words[pair.other],
-        "A": noise.cut,
-        "alpha": noise.alpha,
-        "largest epsilon": mechanism.admissible.high,
-        "deviation/C": noise.deviation / bound,
-    }
-    outcome = Outcome.REFUTED if refuted else Outcome.PROVED if d == 1 else Outcome.NOT_REFUTED
-    step = (
-        "The proof bounds the volume of the difference of two supports by a cube of side Δ∞; it is "
-        "(2A)^d − Π(2A − |v_i|)₊, because every coordinate moves the support at once."
-    )
-    return clipped_verdict(
+    return _verdict(
         "huang-theorem-3",
         mechanism,
         settings,
-        (*SETTING_NAMES, "delta_root", "seed"),
+        Outcome.REFUTED if refuted else Outcome.PROVED if d == 1 else Outcome.NOT_REFUTED,
+        {
+            "claimed delta": mechanism.guarantee(epsilon).to_dict()["delta"],  # type: ignore[dict-item]
+            "ln claimed delta": mechanism.log_delta,
+            "true delta": true,
+            "true delta, equal spread": equal[0],
+            "true delta, one coordinate": single[0],
+            "true delta of two words' vectors": words[0],
+            "first word": lexicon.words[pair.word],
+            "second word": lexicon.words[pair.other],
+            "A": noise.cut,
+            "alpha": noise.alpha,
+            "largest epsilon": mechanism.admissible.high,
+            "deviation/C": noise.deviation / bound,
+        },
         epsilon,
-        title="TrLaplace, Theorem 3",
-        claim=f"Truncated Laplace noise is (ε, δ)-private at ε = {epsilon:g}, δ = "
-        f"{settings.delta_root:g}^{d}.",
-        source="Huang, Yang, Habernal, Hu, Wang 2024, Theorem 3",
-        conditions=(
-            Condition(
-                f"ε < 2·δ^(1/d)·√d = {mechanism.admissible.high:.4g}",
-                epsilon < mechanism.admissible.high,
-            ),
-            Condition("d = 1, where the volume in the proof is right", d == 1),
-        ),
-        computed=(
-            "The exact probability of a noisy vector that the other word could not have given, "
-            "1 − Π(1 − m(v_i)): for the worst difference of length 2C, and for the least protected "
-            f"pair among {pair.words:,} words. Like the theorem, of the noisy vector: the nearest "
-            "word, which follows from it, can only show less."
-        )
-        + settings.moved_to(epsilon, OUT_OF_RANGE),
-        outcome=outcome,
-        extent="one ε and δ, the worst difference that was searched" if not refuted else "",
-        failing_step=step if refuted or d > 1 else "",
-        repair="trlaplace-corrected takes the cut that the exact δ asks for.",
-        numbers=numbers,
+        met=(epsilon < mechanism.admissible.high, d == 1),
+        limited=not refuted,
+        fails=refuted or d > 1,
+        words=pair.words,
     )
 
 
@@ -102,95 +117,130 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta
     )
     noise = mechanism.truncation(settings.epsilon)
-    true = worst_delta(noise, mechanism.bound, lexicon.dimension)
-    plain = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
     known = worst_delta_bound(noise, mechanism.bound, lexicon.dimension) <= mechanism.delta
-    return clipped_verdict(
+    return _verdict(
         "trlaplace-corrected",
         mechanism,
         settings,
-        (*SETTING_NAMES, "delta"),
-        title="TrLaplace, corrected",
-        claim=f"(ε, δ) = ({settings.epsilon:g}, {mechanism.delta:g}) between any two words.",
-        source=mechanism.source,
-        conditions=(
-            Condition(
-                "A ≥ 2C, where the worst difference is known, and a bound on its δ is at most δ",
-                known,
-            ),
-        ),
-        computed="The exact δ of the worst difference of length 2C.",
-        outcome=Outcome.PROVED if known else Outcome.CONDITIONAL,
-        repair=(
-            "Within the common support the loss is at most α‖v‖₁ ≤ ε; outside it lies "
-            "1 − Π(1 − m(v_i)), at most δ for this cut."
-        ),
-        numbers={
-            "true delta": true,
+        Outcome.PROVED if known else Outcome.CONDITIONAL,
+        {
+            "true delta": worst_delta(noise, mechanism.bound, lexicon.dimension),
             "alpha·A": noise.alpha * noise.cut,
             "deviation/C": noise.deviation / mechanism.bound,
-            "deviation/C of plain Laplace": math.sqrt(2) * plain / mechanism.bound,
+            "deviation/C of plain Laplace": math.sqrt(2)
+            * _laplace_scale(lexicon, settings)
+            / mechanism.bound,
         },
+        met=(known,),
     )
+
+
+def _laplace_scale(lexicon: Lexicon, settings: AuditSettings) -> float:
+    """That of i.i.d. Laplace noise, with which other noise is compared."""
+    return ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm).scale(settings.epsilon)
 
 
 def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """A8: less variance than Laplace and Gaussian noise at δ ≤ e^−d."""
     mechanism, epsilon = published_trlaplace(lexicon, settings)
     d, bound = lexicon.dimension, mechanism.bound
-    own = mechanism.truncation(epsilon).deviation / bound
+    published = mechanism.truncation(epsilon).deviation / bound
     laplace_ = 2 * math.sqrt(2.0 * d) / epsilon
     gaussian_ = math.sqrt(8.0 * (math.log(1.25) - mechanism.log_delta)) / epsilon
     small = mechanism.log_delta <= -d
-    private_as_published = d == 1
-    conditions = (
-        Condition("δ ≤ e^−d", small),
-        Condition("the mechanism of Theorem 3 is (ε, δ)-private", private_as_published),
-    )
+    met = (small, d == 1)
     # One ε, δ and d are evaluated: that may refute the inequalities, and proves none of them.
-    if small and not (own < laplace_ and own < gaussian_):
+    if small and not (published < laplace_ and published < gaussian_):
         outcome = Outcome.REFUTED
-    elif all(condition.met for condition in conditions):
+    elif all(met):
         outcome = Outcome.NOT_REFUTED
     else:
         outcome = Outcome.CONDITIONAL
     log_delta = math.log(settings.delta)
     right = TrLaplaceCorrected(lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta)
-    private = {
+    private: dict[str, Number] = {
         "corrected": right.truncation(epsilon).deviation / bound,
         "L2-Laplace": 2.0 * math.sqrt(d + 1) / epsilon,
         "analytic Gaussian": analytic_sigma(epsilon, log_delta, 2.0),
     }
-    smallest = min(private, key=lambda name: private[name])
-    return clipped_verdict(
+    numbers: dict[str, Number] = {
+        "deviation/C, as published (not private)": published,
+        "Laplace": laplace_,
+        "classical Gaussian at the published delta": gaussian_,
+        "delta of the next figures": settings.delta,
+    }
+    return _verdict(
         "huang-theorem-4",
         mechanism,
         settings,
-        (*SETTING_NAMES, "delta_root", "delta"),
+        outcome,
+        numbers | private,
         epsilon,
-        title="TrLaplace, Theorem 4",
-        claim="Less variance than Laplace and Gaussian noise, if δ ≤ e^−d.",
-        source="Huang, Yang, Habernal, Hu, Wang 2024, Theorem 4",
-        conditions=conditions,
-        computed="Standard deviation of a coordinate over C, for each mechanism."
-        + settings.moved_to(epsilon, OUT_OF_RANGE),
-        outcome=outcome,
-        extent="evaluated at one ε, δ and d" if outcome is Outcome.NOT_REFUTED else "",
-        failing_step=(
-            ""
-            if private_as_published
-            else "The smaller variance is that of noise that is not (ε, δ)-private, beside noise "
-            "that is; compare the figures of the private ones."
-        ),
-        repair=(
-            f"Of the private ones, at δ = {settings.delta:g} where they have one, the smallest "
-            f"deviation is that of: {smallest}."
-        ),
-        numbers={
-            "deviation/C, as published (not private)": own,
-            "Laplace": laplace_,
-            "classical Gaussian at the published delta": gaussian_,
-            "delta of the next figures": settings.delta,
-        }
-        | private,
+        met=met,
+        fails=d > 1,
+        smallest=min(private, key=lambda name: private[name]),
+    )
+
+
+def laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A6: i.i.d. Laplace noise of scale 2√d·C/ε."""
+    mechanism = ClippedLaplace(lexicon=lexicon, clip_norm=settings.clip_norm)
+    scale = mechanism.scale(settings.epsilon)
+    shift = spread_shift(2 * mechanism.bound, lexicon.dimension, 1 / lexicon.dimension)
+    profile = product(1 / scale, math.inf, shift)
+    numbers: dict[str, Number] = {
+        "delta at epsilon, at most": profile.delta(settings.epsilon)[1],
+        "delta at 0 (total variation), at least": profile.delta(0.0)[0],
+        "largest loss": float(np.abs(shift).sum()) / scale,
+    }
+    return _verdict("laplace", mechanism, settings, Outcome.PROVED, numbers)
+
+
+def l2_laplace(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A6b: noise ∝ exp(−ε‖z‖₂/(2C))."""
+    mechanism = ClippedL2Laplace(lexicon=lexicon, clip_norm=settings.clip_norm)
+    curve = worst_profile(mechanism, settings.epsilon, np.array([0.0, settings.epsilon]))
+    # ‖z‖₂ ~ Gamma(d, s), so a coordinate has the variance E‖z‖²/d = (d + 1)·s².
+    deviation = math.sqrt(lexicon.dimension + 1) * mechanism.scale(settings.epsilon)
+    numbers: dict[str, Number] = {
+        "delta at epsilon": float(curve.high[1]),
+        "delta at 0 (total variation)": float(curve.value[0]),
+        "deviation of i.i.d. Laplace over this": math.sqrt(2.0)
+        * _laplace_scale(lexicon, settings)
+        / deviation,
+    }
+    return _verdict("l2-laplace", mechanism, settings, Outcome.PROVED, numbers)
+
+
+def gaussian(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A7: Gaussian noise with the analytic σ."""
+    return _gaussian("gaussian", ClippedGaussian, lexicon, settings)
+
+
+def gaussian_classical(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """A7: Gaussian noise with the textbook σ, a theorem for ε ≤ 1 only."""
+    return _gaussian("gaussian-classical", ClippedGaussianClassical, lexicon, settings)
+
+
+def _gaussian(
+    key: str, kind: type[ClippedGaussian], lexicon: Lexicon, settings: AuditSettings
+) -> Verdict:
+    mechanism = kind(lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta)
+    epsilon, width = settings.epsilon, mechanism.sensitivity
+    sigma = mechanism.scale(epsilon)
+    true = float(np.exp(gaussian_log_delta(epsilon, sigma, width)))
+    holds = true <= mechanism.delta * (1 + 1e-9)
+    return _verdict(
+        key,
+        mechanism,
+        settings,
+        Outcome.PROVED if holds else Outcome.REFUTED,
+        {
+            "sigma": sigma,
+            "true delta": true,
+            "claimed delta": mechanism.delta,
+            "smallest sigma that holds": analytic_sigma(epsilon, math.log(mechanism.delta), width),
+            "sigma/C": sigma / mechanism.bound,
+        },
+        met=(epsilon <= 1.0 or holds,) if key == "gaussian-classical" else None,
     )

@@ -41,7 +41,7 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     mechanism = sources.mechanism(cell)
     rows = list(trial(train_on, test_on, mechanism, cell.epsilons, learners, cell.seed))
     compared = rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed)
-    return rows + [one for one in compared if one["quantity"] != "nw"]
+    return rows + [row for row in compared if row["quantity"] != "nw"]
 
 
 def measure_rewriting(cell: Cell, sources: Sources) -> list[Row]:

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.exact.exact import hockey_stick
-from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.audit.verdict import Outcome
 from dpcore.errors import ParameterError
+from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
+    from dpcore.audit.verdict import Verdict
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.law import FloatArray
 
@@ -68,7 +70,7 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
     ones[0, :3] = ones[1, 3:6] = 1.0
     aim = np.zeros(12)
     aim[:2] = (-1.0, e * e)
-    found = linprog(
+    solution = linprog(
         aim,
         A_ub=np.concatenate((bounds, sums, behind)),
         b_ub=np.concatenate((np.zeros(6), [delta, delta], [0.0])),
@@ -77,9 +79,9 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
         bounds=(0, 1),
         method="highs",
     )
-    if found.x is None or not found.success:
-        raise ParameterError(f"the linear program has no solution: {found.message}")
-    p, q = np.clip(found.x[:3], 0, 1), np.clip(found.x[3:6], 0, 1)
+    if solution.x is None or not solution.success:
+        raise ParameterError(f"the linear program has no solution: {solution.message}")
+    p, q = np.clip(solution.x[:3], 0, 1), np.clip(solution.x[3:6], 0, 1)
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(np.stack((p, q))), -1e300)
     deltas = tuple(float(hockey_stick(logs[i], logs[j], epsilon)) for i, j in ((0, 1), (1, 0)))
@@ -89,49 +91,29 @@ def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexampl
 
 def pixeldp_slides(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """The condition with (1 + ε)·δ."""
-    return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON, "(1 + ε)·δ")
+    return _verdict("pixeldp-slides", lexicon, settings, 1.0 + _EPSILON)
 
 
 def pixeldp_right(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """The condition with (1 + e^ε)·δ."""
-    return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON), "(1 + e^ε)·δ")
+    return _verdict("pixeldp", lexicon, settings, 1.0 + math.exp(_EPSILON))
 
 
-def _verdict(
-    key: str, lexicon: Lexicon, settings: AuditSettings, factor: float, term: str
-) -> Verdict:
-    found = largest_margin(_EPSILON, _DELTA, factor)
-    refuted = found.margin > 1e-9
-    right = key == "pixeldp"
-    return Verdict(
-        key=key,
-        title=f"PixelDP's condition with {term}",
-        claim=f"E_k(x) > e^(2ε)·max E_i(x) + {term} keeps class k ahead at every x′ in reach.",
-        source="Lecuyer et al. 2019, Proposition 1" if right else "lecture slides on PixelDP",
-        settings={"epsilon": _EPSILON, "delta": _DELTA},
-        conditions=(Condition("scores lie in [0, 1] and are (ε, δ)-private", True),),
-        computed=(
-            "A linear program over all pairs of (ε, δ)-private laws of three classes where class k "
-            "is not ahead at x′: the largest amount by which the condition still holds at x."
-        ),
-        outcome=Outcome.REFUTED if refuted else Outcome.PROVED,
-        failing_step=(
-            "The chain E_k(x) ≤ e^ε·(e^ε·E_i(x) + δ) + δ multiplies the inner δ by e^ε, not by ε."
-            if refuted
-            else ""
-        ),
-        repair=(
-            "E_k(x) ≤ e^ε·E_k(x′) + δ ≤ e^ε·E_i(x′) + δ ≤ e^(2ε)·E_i(x) + (1 + e^ε)·δ contradicts "
-            "the condition."
-        ),
+def _verdict(key: str, lexicon: Lexicon, settings: AuditSettings, factor: float) -> Verdict:
+    example = largest_margin(_EPSILON, _DELTA, factor)
+    return judged(
+        key,
+        lexicon,
+        settings,
+        Outcome.REFUTED if example.margin > 1e-9 else Outcome.PROVED,
+        parameters={"epsilon": _EPSILON, "delta": _DELTA},
         numbers={
-            "largest margin": found.margin,
-            "E_k(x)": float(found.first[0]),
-            "E_i(x)": float(found.first[1]),
-            "E_k(x′)": float(found.second[0]),
-            "E_i(x′)": float(found.second[1]),
-            "delta, x against x′": found.deltas[0],
-            "delta, x′ against x": found.deltas[1],
+            "largest margin": example.margin,
+            "E_k(x)": float(example.first[0]),
+            "E_i(x)": float(example.first[1]),
+            "E_k(x′)": float(example.second[0]),
+            "E_i(x′)": float(example.second[1]),
+            "delta, x against x′": example.deltas[0],
+            "delta, x′ against x": example.deltas[1],
         },
-        command=settings.command(key, lexicon),
     )

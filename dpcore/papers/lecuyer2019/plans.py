@@ -36,8 +36,8 @@ def _digits() -> tuple[Arm, ...]:
     for place, regimes in REGIMES.items():
         for regime, (noise, scales) in product(regimes, SCALES.items()):
             for scale in scales:
-                own = {"place": str(place), "regime": regime, "noise": noise, "scale": scale}
-                arms.append(_arm(str(place), regime, noise, scale, **own))
+                settings = {"place": str(place), "regime": regime, "noise": noise, "scale": scale}
+                arms.append(_arm(str(place), regime, noise, scale, **settings))
     costs = (_arm(f"cost of {c} channels", channels=c, steps=s) for c, s in STEPS.items())
     return (*arms, *costs)
 

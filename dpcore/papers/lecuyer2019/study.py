@@ -73,8 +73,8 @@ def measure(cell: Cell, _: Sources) -> list[Row]:
     if not cell.option("place"):
         from dpcore.learn.pixeldp.training import train_layer_free
 
-        found = train_layer_free(rng, epochs=epochs).predict_proba(data.test)
-        right = found.argmax(axis=1) == data.test_labels
+        probabilities = train_layer_free(rng, epochs=epochs).predict_proba(data.test)
+        right = probabilities.argmax(axis=1) == data.test_labels
         return [row("accuracy", right.mean(), count=right.size)]
     place, regime = Place(cell.option("place")), str(cell.option("regime"))
     noise = ACCOUNTINGS[str(cell.option("noise"))][0]
@@ -88,7 +88,8 @@ def measure(cell: Cell, _: Sources) -> list[Row]:
     scores = draw_scores(model.scores, model.layer, data.test, int(cell.option("draws")), rng)
     rows = [row("sensitivity", model.layer.sensitivity)]
     labels = model.places(data.test_labels)
-    return rows + [one for one, _ in _certificates(cell, model.layer, scores, labels)]
+    certificates = _certificates(cell, model.layer, scores, labels)
+    return rows + [certificate for certificate, _ in certificates]
 
 
 def measure_text(cell: Cell, sources: Sources) -> list[Row]:
@@ -117,15 +118,15 @@ def measure_text(cell: Cell, sources: Sources) -> list[Row]:
     lengths = np.array([(words >= 0).sum() for words in np.split(test.words, test.offsets[1:-1])])
     extent = lexicon.extent
     rows: list[Row] = []
-    for one, reach in _certificates(cell, model.layer(), scores, labels):
-        rows.append(one)
-        if one["quantity"] != "largest":
+    for certificate, reach in _certificates(cell, model.layer(), scores, labels):
+        rows.append(certificate)
+        if certificate["quantity"] != "largest":
             continue
         for distance in (extent.separation, extent.diameter):
             words = replaced_words(reach, lengths, distance, noise.norm)
-            own: dict[str, Any] = {"at": distance, "variant": one["variant"], "count": words.size}
-            rows.append(row("words", words.mean(), **own))
-            rows.append(row("with_words", (words > 0).mean(), **own))
+            where: dict[str, Any] = {"at": distance, "variant": certificate["variant"]}
+            rows.append(row("words", words.mean(), count=words.size, **where))
+            rows.append(row("with_words", (words > 0).mean(), count=words.size, **where))
     return rows
 
 
@@ -142,29 +143,29 @@ def _certificates(
         bounds = score_bounds(scores, error, bound)
         for accounting in ACCOUNTINGS[str(cell.option("noise"))]:
             same = NoiseLayer(accounting, layer.scale, layer.attack, layer.dimension, layer.matrix)
-            found = certify(same, bounds)
+            certified = certify(same, bounds)
             if accounting is not Accounting.CLASSICAL:
-                abstained = (found.classes == ABSTAINED).mean()
-                yield row("abstained", abstained, variant=str(bound), count=count), found.sizes
-            for condition, reach in _conditions(accounting, found).items():
+                abstained = (certified.classes == ABSTAINED).mean()
+                yield row("abstained", abstained, variant=str(bound), count=count), certified.sizes
+            for condition, reach in _conditions(accounting, certified).items():
                 variant = variant_of(accounting, condition, bound)
-                shares = certified_accuracy(found, labels, sizes, reach)
-                reach = np.where(found.classes == labels, reach, 0.0)
+                shares = certified_accuracy(certified, labels, sizes, reach)
+                reach = np.where(certified.classes == labels, reach, 0.0)
                 for size, share in zip(sizes, shares.tolist(), strict=True):
                     yield row("certified", share, at=size, variant=variant, count=count), reach
-                good = reach[found.classes == labels]
+                good = reach[certified.classes == labels]
                 middle = float(np.median(good)) if good.size else 0.0
                 yield row("median", middle, variant=variant, count=good.size), reach
                 yield row("largest", good.max(initial=0.0), variant=variant, count=count), reach
 
 
-def _conditions(accounting: Accounting, found: Certified) -> dict[str, FloatArray]:
+def _conditions(accounting: Accounting, certified: Certified) -> dict[str, FloatArray]:
     """What is told of each accounting: the tight size once, and the slides' where δ > 0."""
-    conditions = {PIXELDP: found.sizes}
+    conditions = {PIXELDP: certified.sizes}
     if accounting is not Accounting.CLASSICAL:
-        conditions[TIGHT] = found.tight
+        conditions[TIGHT] = certified.tight
     if accounting is not Accounting.LAPLACE:
-        conditions[SLIDES] = found.slides
+        conditions[SLIDES] = certified.slides
     return conditions
 
 
@@ -174,13 +175,13 @@ def _cost(cell: Cell, rng: np.random.Generator) -> Iterator[Row]:
     channels, steps = int(cell.option("channels")), int(cell.option("steps"))
     for place in Place:
         for noise, (accounting, *_) in ACCOUNTINGS.items():
-            found = step_cost(place, accounting, channels, steps, rng)
-            own: dict[str, Any] = {"at": channels}
-            for quantity, kind, one in (
-                ("step_seconds", "no noise layer", found.without),
-                ("step_seconds", "with the layer", found.with_layer),
-                ("step_ratio", "", found.ratio),
+            cost = step_cost(place, accounting, channels, steps, rng)
+            where: dict[str, Any] = {"at": channels}
+            for quantity, kind, timed in (
+                ("step_seconds", "no noise layer", cost.without),
+                ("step_seconds", "with the layer", cost.with_layer),
+                ("step_ratio", "", cost.ratio),
             ):
                 variant = _JOIN.join(part for part in (place, noise, kind) if part)
-                interval = {"low": one.low, "high": one.high, "count": one.count}
-                yield row(quantity, one.median, variant=variant, **interval, **own)
+                interval = {"low": timed.low, "high": timed.high, "count": timed.count}
+                yield row(quantity, timed.median, variant=variant, **interval, **where)

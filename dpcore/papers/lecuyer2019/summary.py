@@ -34,20 +34,20 @@ def summary(recorded: Recorded, quantity: str) -> pd.DataFrame:
     """
     arms = {arm["label"]: dict(arm["options"]) for arm in recorded.entry.plan["arms"]}
     rows = recorded.rows(quantity)
-    found = []
-    for (label, variant, at), part in rows.groupby(["label", "variant", "at"], **_GROUPS):
+    means = []
+    for (label, variant, size), part in rows.groupby(["label", "variant", "at"], **_GROUPS):
         options = arms[label]
         how = ("", "", variant) if quantity == "abstained" else _split(variant)
         mean = mean_interval(part["value"].to_numpy())
         low, high = mean.low, mean.high
         if quantity in _SHARES:
             low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
-        found.append(
+        means.append(
             {name: options.get(name, "") for name in SETTINGS}
             | dict(zip(HOW, how, strict=True))
-            | {"at": at, "mean": mean.mean, "low": low, "high": high, "trials": mean.trials}
+            | {"at": size, "mean": mean.mean, "low": low, "high": high, "trials": mean.trials}
         )
-    return _frame(found, (*SETTINGS, *HOW, "at", "mean", "low", "high", "trials"))
+    return _frame(means, (*SETTINGS, *HOW, "at", "mean", "low", "high", "trials"))
 
 
 def costs(recorded: Recorded) -> pd.DataFrame:
@@ -59,7 +59,7 @@ def costs(recorded: Recorded) -> pd.DataFrame:
         trials' intervals of the ratio), "steps" (of each kind in each trial), "trials".
     """
     rows = recorded.table[recorded.table["quantity"].isin(("step_seconds", "step_ratio"))]
-    found = []
+    measured = []
     for (_, channels), part in rows.groupby(["label", "at"], **_GROUPS):
         ratios = part[part["quantity"] == "step_ratio"]
         for variant, of_ratio in ratios.groupby("variant", **_GROUPS):
@@ -68,7 +68,7 @@ def costs(recorded: Recorded) -> pd.DataFrame:
                 name: part.loc[part["variant"] == f"{variant}, {kind}", "value"].mean()
                 for name, kind in (("without", "no noise layer"), ("with", "with the layer"))
             }
-            found.append(
+            measured.append(
                 {"place": place, "noise": noise, "channels": int(channels)}
                 | {name: 1e3 * value for name, value in seconds.items()}
                 | {
@@ -80,7 +80,7 @@ def costs(recorded: Recorded) -> pd.DataFrame:
                 }
             )
     columns = ("place", "noise", "channels", "without", "with", "ratio", "low", "high")
-    return _frame(found, (*columns, "steps", "trials"))
+    return _frame(measured, (*columns, "steps", "trials"))
 
 
 _GROUPS: dict[str, Any] = {"sort": False, "dropna": False}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.exponential.tem_calibrated import TemCalibrated
@@ -16,11 +16,12 @@ from dpcore.papers.carvalho2021.claims import (
     loss_numbers,
     truncating_epsilon,
 )
+from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
     from dpcore.audit.exact.laws import LawAudit
     from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number
+    from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.calibrated import CalibratedMechanism
 
@@ -31,38 +32,28 @@ def _verdict(
     mechanism: CalibratedMechanism,
     audit: LawAudit,
     settings: AuditSettings,
-    *,
-    title: str,
-    claim: str,
-    computed: str,
     numbers: dict[str, Number],
+    **gaps: Any,
 ) -> Verdict:
     """Checked where a certificate of this vocabulary decides, else proved; a loss refutes both."""
-    lexicon, epsilon = mechanism.lexicon, audit.found.epsilon
+    epsilon = audit.losses.epsilon
     guarantee = mechanism.guarantee(epsilon)
     certified = guarantee.status is Status.CERTIFIED
     outcome = Outcome.CHECKED if certified else Outcome.PROVED
-    return Verdict(
-        key=mechanism.short,
-        title=title,
-        claim=claim,
-        source=guarantee.source,
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, **mechanism.settings(), "words": audit.words}
+    return judged(
+        mechanism.short,
+        mechanism.lexicon,
+        settings,
+        outcome if audit.losses.holds else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters={"epsilon": epsilon, **mechanism.settings(), "words": audit.words}
         | ({} if audit.complete else {"seed": settings.seed}),
-        conditions=(
-            # Where the theorem decides, no certificate is needed.
-            (Condition("a certificate of this vocabulary decides at this ε", True),)
-            if certified
-            else ()
-        ),
-        computed=computed,
-        outcome=outcome if audit.found.holds else Outcome.REFUTED,
-        repair=guarantee.reason,
         numbers=numbers,
-        command=settings.command(mechanism.short, lexicon, "epsilon", "words", "seed"),
+        # Where the theorem decides, no certificate is needed.
+        met=(True,) if certified else (),
+        epsilon=epsilon,
+        guarantee=guarantee,
+        **gaps,
     )
 
 
@@ -75,21 +66,14 @@ def gumbel_repaired(
     epsilon = max(settings.epsilon, 1.5 * low)
     count, fewer = settings.sample(lexicon, _SAMPLE)
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
-    return _verdict(
-        mechanism,
-        audit,
-        settings,
-        title="Truncated Gumbel, repaired",
-        claim=f"ε·d-private at ε = {epsilon:.4g}.",
-        computed=f"The closed form of {count} words, all pairs and all outputs.{fewer}"
-        + settings.moved_to(epsilon, f"1.5 times its lowest ε, {low:.4g}, is the least audited"),
-        numbers={
-            "claimed epsilon": epsilon,
-            "true epsilon among these words": audit.found.epsilon_effective,
-            "noise scale b": mechanism.noise_scale(epsilon),
-            "lowest epsilon": low,
-        },
-    )
+    numbers: dict[str, Number] = {
+        "claimed epsilon": epsilon,
+        "true epsilon among these words": audit.losses.epsilon_effective,
+        "noise scale b": mechanism.noise_scale(epsilon),
+        "lowest epsilon": low,
+    }
+    moved = settings.moved_to(epsilon, f"1.5 times its lowest ε, {low:.4g}, is the least audited")
+    return _verdict(mechanism, audit, settings, numbers, count=count, fewer=fewer, moved=moved)
 
 
 def tem_calibrated(
@@ -100,12 +84,7 @@ def tem_calibrated(
     epsilon = truncating_epsilon(mechanism, settings)
     audit, fewer = audit_tem(mechanism, settings, progress)
     gain = mechanism.nominal(epsilon) / epsilon
-    return _verdict(
-        mechanism,
-        audit,
-        settings,
-        title="TEM, calibrated",
-        claim=f"ε·d-private at ε = {epsilon:.4g} with {gain:.3g} times TEM's exponent.",
-        computed=f"The exact loss: {audit.method}.{fewer}" + settings.moved_to(epsilon, LITTLE_CUT),
-        numbers=loss_numbers(audit, lexicon) | {"exponent over that of TEM": gain},
-    )
+    numbers = loss_numbers(audit, lexicon) | {"exponent over that of TEM": gain}
+    moved = settings.moved_to(epsilon, LITTLE_CUT)
+    gaps = {"method": audit.method, "gain": gain, "fewer": fewer, "moved": moved}
+    return _verdict(mechanism, audit, settings, numbers, **gaps)

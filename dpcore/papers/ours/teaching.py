@@ -62,9 +62,9 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
     corpus = teaching_corpus()
     names = tuple(LABELLINGS)
     labels = zip(*(corpus.labels(name) for name in names), strict=True)
-    both = LabelledTexts.of(corpus.texts, [_JOIN.join(one) for one in labels])
+    both = LabelledTexts.of(corpus.texts, [_JOIN.join(pair) for pair in labels])
     parts = both.split(len(corpus.part("test")) / len(corpus), rng)
-    found = {}
+    labelled = {}
     for place, name in enumerate(names):
         training, testing = (
             LabelledTexts.of(
@@ -72,8 +72,8 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
             )
             for part in parts
         )
-        found[name] = (training, testing)
-    return found
+        labelled[name] = (training, testing)
+    return labelled
 
 
 def measure(cell: Cell, sources: Sources) -> list[Row]:
@@ -102,8 +102,8 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     ]
 
     def watch(*seen: Any) -> None:
-        for one in watched:
-            one(*seen)
+        for answers in watched:
+            answers(*seen)
 
     rows = list(labelled_trial(material, mechanism, cell.epsilons, cell.seed, wanted, watch))
-    return rows + [example for one in watched for example in one.found]
+    return rows + [example for answers in watched for example in answers.found]

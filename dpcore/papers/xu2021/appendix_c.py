@@ -109,11 +109,6 @@ def gumbel_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
     return _more_than_one(n) / (1.0 + np.exp(-nearest / scale))
 
 
-def gumbel_weaker_formula(scale: FloatArray, nearest: float, n: int) -> FloatArray:
-    """P(K ≥ 2)·exp(−e^{−δ/b}), the second lower bound that Appendix C gives."""
-    return _more_than_one(n) * np.exp(-np.exp(-nearest / scale))
-
-
 def gumbel_limit(n: int) -> float:
     """P(K ≥ 2)/e, the "36.7 %" that Appendix C gives for every word and ε.
 
@@ -150,6 +145,7 @@ def gumbel_ceiling(scale: FloatArray, nearest: float, n: int, bound: float) -> F
         bound: Δ, at which the noise is truncated.
     """
     two, always = np.array([0.0, nearest]), np.array([0.0, 1.0])
+    # A vocabulary of the two words, both always candidates: the exact chance against the nearest.
     beats = [law_from_distances(two, always, float(b), bound)[0] for b in np.ravel(scale)]
     more = _more_than_one(n)
     return (1.0 - more) + more * np.reshape(beats, np.shape(scale))
@@ -210,10 +206,10 @@ def appendix_rows(
             "the appendix has a formula for madlib (multivariate Laplace) and truncated-gumbel, "
             f"got {mechanism.short}"
         )
-    found = measure(
+    measured = measure(
         mechanism, selection, epsilons, method=Method.AUTO, runs=runs, seed=seed, progress=progress
     )
-    lexicon, values = mechanism.lexicon, found.epsilons
+    lexicon, values = mechanism.lexicon, measured.epsilons
     rows: list[dict[str, Any]] = []
     for i, name in enumerate(selection.names):
         nearest = neighbourhood(lexicon, int(selection.words[i]), 1).nearest
@@ -222,11 +218,11 @@ def appendix_rows(
             values.tolist(),
             formula.tolist(),
             low.tolist(),
-            found.figures.nw[i].tolist(),
-            np.clip(found.figures.nw_low[i], low, high).tolist(),
-            np.clip(found.figures.nw_high[i], low, high).tolist(),
+            measured.figures.nw[i].tolist(),
+            np.clip(measured.figures.nw_low[i], low, high).tolist(),
+            np.clip(measured.figures.nw_high[i], low, high).tolist(),
             high.tolist(),
-            found.figures.nw_error[i].tolist(),
+            measured.figures.nw_error[i].tolist(),
             strict=True,
         )
         rows += [
@@ -242,7 +238,7 @@ def appendix_rows(
                 "nw_high": most,
                 "high": over,
                 "standard_error": error,
-                "method": str(found.method),
+                "method": str(measured.method),
             }
             for epsilon, claim, under, truth, least, most, over, error in columns
         ]

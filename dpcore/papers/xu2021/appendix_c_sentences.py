@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def laplace_sentences(rows: Sequence[Row], at: float, dimension: int) -> list[str]:
+def laplace_sentences(rows: Sequence[Row], epsilon: float, dimension: int) -> list[str]:
     """The Laplace formula: why it fails, by how much at one ε, and where its promise is reached.
 
     Args:
         rows: of the mechanism madlib.
-        at: an ε of the rows.
+        epsilon: one of the rows.
         dimension: d of the vectors.
     """
-    found = []
+    sentences = []
     if dimension > 1:
-        found.append(
+        sentences.append(
             "Appendix C: a word stays with probability 1 − exp(−εδ/4). That is the chance that one "
             f"number of law Lap(2/ε) is shorter than δ/2. The noise is a vector of {dimension} "
             f"coordinates, {dimension}/ε long on average; and to be shorter than δ/2 is enough to "
@@ -32,61 +32,63 @@ def laplace_sentences(rows: Sequence[Row], at: float, dimension: int) -> list[st
             "names, for a word with neighbours at distance δ on both sides."
         )
     else:
-        found.append(
+        sentences.append(
             "Appendix C: a word stays with probability 1 − exp(−εδ/4). In one dimension, with "
             "neighbours at distance δ on both sides, that is exact at half the ε that it names."
         )
-    for row in _at(rows, at):
+    for row in _at(rows, epsilon):
         ratio = row["formula"] / row["nw_high"] if row["nw_high"] > 0 else math.inf
         about = row["formula"] / row["truth"] if row["truth"] > 0 else math.inf
         if row["nw_low"] < row["nw_high"]:
             times = f", at least {number(ratio)} times as much as the truth" if ratio >= 2 else ""
         else:
             times = f", {number(about)} times as much as the truth" if 2 <= about < 1e6 else ""
-        found.append(
-            f"At ε = {number(at)}, “{row['word']}” (δ = {row['nearest']:.3g}): the formula gives "
-            f"{row['formula']:.3g}{times}; it stays with probability "
+        sentences.append(
+            f"At ε = {number(epsilon)}, “{row['word']}” (δ = {row['nearest']:.3g}): the formula "
+            f"gives {row['formula']:.3g}{times}; it stays with probability "
             f"{probability_text(row['truth'], row['nw_low'], row['nw_high'])}."
         )
-    for word, own in _by_word(rows):
-        half = 4.0 * math.log(2.0) / own[0]["nearest"] if own[0]["nearest"] > 0 else math.inf
-        found.append(
+    for word, points in _by_word(rows):
+        half = 4.0 * math.log(2.0) / points[0]["nearest"] if points[0]["nearest"] > 0 else math.inf
+        sentences.append(
             f"Half the time: by the formula “{word}” stays that often at ε = {half:.3g}, "
-            f"in truth {_half(own)}."
+            f"in truth {_half(points)}."
         )
-    return found
+    return sentences
 
 
-def _half(own: list[Row]) -> str:
+def _half(points: list[Row]) -> str:
     """Between which of the measured ε a word begins to stay half the time."""
-    reached = next((i for i, row in enumerate(own) if row["truth"] >= 0.5), None)
+    reached = next((i for i, row in enumerate(points) if row["truth"] >= 0.5), None)
     if reached is None:
         return "at no ε measured"
     if reached == 0:
-        return f"already at ε = {number(own[0]['epsilon'])}"
-    return f"between {number(own[reached - 1]['epsilon'])} and {number(own[reached]['epsilon'])}"
+        return f"already at ε = {number(points[0]['epsilon'])}"
+    return (
+        f"between {number(points[reached - 1]['epsilon'])} and {number(points[reached]['epsilon'])}"
+    )
 
 
-def gumbel_sentences(rows: Sequence[Row], at: float, n: int) -> list[str]:
+def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
     """The Gumbel inequality and its floor: why they fail, and where these words contradict them.
 
     Args:
         rows: of the mechanism truncated-gumbel.
-        at: an ε of the rows.
+        epsilon: one of the rows.
         n: words of the vocabulary.
     """
-    found = [
+    sentences = [
         "Appendix C: a word stays with probability at least P(K ≥ 2)/(1 + e^(−δ/b)), the chance of "
         "beating its nearest neighbour. But it has to beat all K − 1 others, so the inequality "
         "points the wrong way: P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ) is an upper bound."
     ]
-    for row in _at(rows, at):
+    for row in _at(rows, epsilon):
         verdict = (
             "it contradicts the formula" if row["truth"] < row["formula"] else "no contradiction"
         )
-        found.append(
-            f"At ln ε = {math.log(at):.4g}, “{row['word']}” (δ = {row['nearest']:.3g}): at least "
-            f"{row['formula']:.3g} by the formula; in truth {row['truth']:.3g} ({verdict}); "
+        sentences.append(
+            f"At ln ε = {math.log(epsilon):.4g}, “{row['word']}” (δ = {row['nearest']:.3g}): at "
+            f"least {row['formula']:.3g} by the formula; in truth {row['truth']:.3g} ({verdict}); "
             f"proved: {row['low']:.3g} to {row['high']:.3g}."
         )
     floor = gumbel_limit(n)
@@ -95,13 +97,13 @@ def gumbel_sentences(rows: Sequence[Row], at: float, n: int) -> list[str]:
         f"“{lowest['word']}” stays with {lowest['truth']:.3g} at ln ε = "
         f"{math.log(lowest['epsilon']):.4g}"
     )
-    said = f"is no floor: {seen}" if lowest["truth"] < floor else f"is not undercut here: {seen}"
-    found.append(
-        f"The appendix's {floor:.1%} for the densest words {said}. What is certain for every word "
+    kept = f"is no floor: {seen}" if lowest["truth"] < floor else f"is not undercut here: {seen}"
+    sentences.append(
+        f"The appendix's {floor:.1%} for the densest words {kept}. What is certain for every word "
         f"and ε is the mean of 1/K, {certain_share(n):.1%} for {n:,} words; it falls to 0 as "
         "1/ln n."
     )
-    return found
+    return sentences
 
 
 def _at(rows: Iterable[Row], epsilon: float) -> list[Row]:

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcore.audit.exact.laws import audit_mechanism
-from dpcore.audit.verdict import Condition, Outcome, Verdict
+from dpcore.audit.verdict import Outcome
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.bounds import Certified, certify
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
+from dpcore.papers.claim import judged
 
 if TYPE_CHECKING:
     from dpcore.audit.settings import AuditSettings
-    from dpcore.audit.verdict import Number
+    from dpcore.audit.verdict import Number, Verdict
     from dpcore.lexicon.lexicon import Lexicon
     from dpcore.mechanisms.law import FloatArray
 
@@ -57,16 +58,18 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
     n, epsilon = len(lexicon), settings.edge * mechanism.admissible.low
     count, fewer = settings.sample(lexicon)
     audit = audit_mechanism(mechanism, epsilon, words=count, seed=settings.seed, progress=progress)
-    worst = audit.found.worst
-    made, example = crafted(settings.edge)
+    worst = audit.losses.worst
+    crafted_epsilon, example = crafted(settings.edge)
+    # The proof bounds P(u_i | K = n) from below by the same number for each of n words: above 1
+    # together, no law has such a bound.
     together = n * math.exp(-math.exp(2 * extent.diameter / mechanism.noise_scale(epsilon)))
     numbers: dict[str, Number] = {
-        "crafted: claimed epsilon": made,
+        "crafted: claimed epsilon": crafted_epsilon,
         "crafted: true epsilon, at least": example.epsilon,
         "claimed epsilon": epsilon,
-        "true epsilon among these words": audit.found.epsilon_effective,
-        "true delta at epsilon·d": audit.found.delta,
-        "pairs": audit.found.pairs,
+        "true epsilon among these words": audit.losses.epsilon_effective,
+        "true delta at epsilon·d": audit.losses.delta,
+        "pairs": audit.losses.pairs,
         "lowest epsilon, published": published_condition(n, extent.separation),
         "lowest epsilon, with a positive scale": mechanism.admissible.low,
         "b": mechanism.noise_scale(epsilon),
@@ -86,42 +89,34 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
             "ln P(y|w), at least": proof.low,
             "ln P(y|w′), at most": proof.other_high,
         }
-    by_hand = example.epsilon > made
-    refuted = by_hand or here
-    return Verdict(
-        key="xu-theorem-1",
-        title="Truncated Gumbel, Theorem 1",
-        claim=f"Algorithm 2 is ε·d-private at ε = {epsilon:.4g}.",
-        source="Xu et al. 2021, Theorem 1",
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, "edge": settings.edge, "words": count, "seed": settings.seed},
-        conditions=(
-            Condition("ε > 2(1 + ln n)/Δ₀, the published condition", True),
-            Condition("ε > (5 + 2 ln n)/Δ₀, where the scale is positive", True),
-            Condition("Δ and Δ₀ are public (the paper takes them from the private corpus)", True),
-        ),
-        computed=(
-            f"A crafted vocabulary of {CRAFTED_WORDS + 2:,} words, and all pairs of {count} words "
-            f"of this one with all {n:,} outputs, in log space; the two probabilities of the worst "
-            f"triple are then bounded without quadrature.{fewer} {_contradicts(by_hand, here)}"
-        ),
-        outcome=Outcome.REFUTED if refuted else Outcome.NOT_REFUTED,
-        extent=f"{audit.found.pairs:,} pairs of words" if not refuted else "",
-        failing_step=(
-            "The distribution function of untruncated noise is used for g_i, while truncation is "
-            "used for g* ≥ −2Δ"
-            + (
-                "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
-                "n times that is above 1."
-                if together > 1
-                else ", so the bound P(u_i | K = n) ≥ exp(−e^(2Δ/b)) does not follow."
-            )
-        ),
-        repair="truncated-gumbel-repaired: the same candidates, noise with a whole tail.",
+    by_hand = example.epsilon > crafted_epsilon
+    return judged(
+        "xu-theorem-1",
+        lexicon,
+        settings,
+        Outcome.REFUTED if by_hand or here else Outcome.NOT_REFUTED,
+        mechanism=mechanism,
+        parameters={
+            "epsilon": epsilon,
+            "edge": settings.edge,
+            "words": count,
+            "seed": settings.seed,
+        },
         numbers=numbers,
-        command=settings.command("xu-theorem-1", lexicon, "edge", "words", "seed"),
+        fails=True,
+        epsilon=epsilon,
+        n=n,
+        crafted=CRAFTED_WORDS + 2,
+        count=count,
+        fewer=fewer,
+        pairs=audit.losses.pairs,
+        contradicts=_contradicts(by_hand, here),
+        together=(
+            "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
+            "n times that is above 1."
+            if together > 1
+            else ", so the bound P(u_i | K = n) ≥ exp(−e^(2Δ/b)) does not follow."
+        ),
     )
 
 
@@ -141,35 +136,25 @@ def xu_lemma_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     epsilon = settings.edge * mechanism.admissible.low
     b = mechanism.noise_scale(epsilon)
     claimed = -math.expm1(-math.exp(-2.0 * extent.diameter / b))
-    apart = np.array([0.0, extent.separation])
-    stays = law_from_distances(apart, np.array([0.0, 1.0]), b, extent.diameter)[0]
-    far = np.array([0.0, extent.diameter])
-    stays_far = law_from_distances(far, np.array([0.0, 1.0]), b, extent.diameter)[0]
-    return Verdict(
-        key="xu-lemma-1",
-        title="Truncated Gumbel, Lemma 1",
-        claim=f"For any fixed k, a share of at least {claimed:.4g} of the words is modified.",
-        source="Xu et al. 2021, Lemma 1",
-        mechanism=mechanism.short,
-        lexicon=lexicon.name,
-        fingerprint=lexicon.fingerprint,
-        settings={"epsilon": epsilon, "edge": settings.edge},
-        computed=(
-            "k = 1: the only candidate is the word itself, and nothing is modified. k = 2: the "
-            "exact probability that a word stays, its neighbour at the distance Δ₀ and at Δ."
-        ),
-        outcome=Outcome.REFUTED,
-        failing_step=(
-            "The proof uses the distribution function of untruncated noise for truncated noise, "
-            "and g* ≤ 2Δ, which for k = 1 is a minimum over no candidates at all."
-        ),
-        repair="The exact law gives the share of modified words for every k.",
+    # Two candidates for certain: the word itself, and a neighbour at the least or largest distance.
+    both = np.array([0.0, 1.0])
+    near, far = (
+        1.0 - law_from_distances(np.array([0.0, apart]), both, b, extent.diameter)[0]
+        for apart in (extent.separation, extent.diameter)
+    )
+    return judged(
+        "xu-lemma-1",
+        lexicon,
+        settings,
+        Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters={"epsilon": epsilon, "edge": settings.edge},
         numbers={
             "b": b,
             "claimed share modified, at least": claimed,
             "share modified, k = 1": 0.0,
-            "share modified, k = 2, neighbour at the smallest distance": 1.0 - stays,
-            "share modified, k = 2, neighbour at the largest distance": 1.0 - stays_far,
+            "share modified, k = 2, neighbour at the smallest distance": near,
+            "share modified, k = 2, neighbour at the largest distance": far,
         },
-        command=settings.command("xu-lemma-1", lexicon, "edge"),
+        claimed=claimed,
     )

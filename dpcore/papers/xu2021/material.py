@@ -110,18 +110,18 @@ def material(trial: Trial) -> Material:
     train, held_out = _parts(learned, sizes[0])
     kind = Kind.ENTAILMENT if train.premises is not None else Kind.CNN
     shape = Shape.usual(kind, lexicon.dimension, len(classes), int(trial.option("hidden")))
-    own = (shape, trial.training("normal"), train, held_out, lexicon.vectors)
-    normal, told = train_network(*own)
-    robust, said = train_network(
+    usual = (shape, trial.training("normal"), train, held_out, lexicon.vectors)
+    normal, told = train_network(*usual)
+    robust, told_robust = train_network(
         shape,
         trial.training("ibp"),
-        *own[2:],
+        *usual[2:],
         certified=Certified(),
         substitutions=substitutions,
     )
     attacked = _parts(test, sizes[3])[0]
     return Material(
-        train, held_out, test, attacked, substitutions, shape, normal, robust, (told, said)
+        train, held_out, test, attacked, substitutions, shape, normal, robust, (told, told_robust)
     )
 
 
@@ -132,12 +132,12 @@ def private_text(
     """Copies of the training, held-out and test texts at every ε of a curve, from one draw."""
     from dpcore.mechanisms.registry import create
 
-    made = create(mechanism, trial.sources.lexicon(trial.lexicon), dict(json.loads(settings)))
-    found, copies = material(trial), int(trial.option("copies"))
-    rng = generator(trial.seed, "private text", made.key, settings)
-    first = perturbed(made, found.train.bags, grid, copies, rng)
-    second = perturbed(made, found.held_out.bags, grid, 1, rng)
-    return first, second, perturbed(made, found.test.bags, grid, 1, rng)
+    noise = create(mechanism, trial.sources.lexicon(trial.lexicon), dict(json.loads(settings)))
+    trained, copies = material(trial), int(trial.option("copies"))
+    rng = generator(trial.seed, "private text", noise.key, settings)
+    first = perturbed(noise, trained.train.bags, grid, copies, rng)
+    second = perturbed(noise, trained.held_out.bags, grid, 1, rng)
+    return first, second, perturbed(noise, trained.test.bags, grid, 1, rng)
 
 
 def _substitutions(path: Path, lexicon: Lexicon, digest: str) -> Substitutions:
@@ -163,8 +163,8 @@ def _read(
     else:
         texts, names = text_rows(path, split, most, rng)
     classes, labels = np.unique(names, return_inverse=True)
-    found = Examples(bags_of(texts, lexicon, cut), labels.astype(np.int64), premises)
-    return found, tuple(classes.tolist())
+    examples = Examples(bags_of(texts, lexicon, cut), labels.astype(np.int64), premises)
+    return examples, tuple(classes.tolist())
 
 
 def _parts(examples: Examples, first: int) -> tuple[Examples, Examples]:
@@ -173,14 +173,14 @@ def _parts(examples: Examples, first: int) -> tuple[Examples, Examples]:
 
 
 def augmented(
-    found: Material, trial: Trial, copies: list[Bags], held: list[Bags]
+    trained: Material, trial: Trial, copies: list[Bags], stopping: list[Bags]
 ) -> tuple[NetworkClassifier, Fitted]:
     """The network that also learns from perturbed copies; stopped by held-out texts and theirs."""
     lexicon = trial.sources.lexicon(trial.lexicon)
     return train_network(
-        found.shape,
+        trained.shape,
         replace(trial.training("augmented"), seed=trial.seed),
-        found.train.with_copies(copies),
-        found.held_out.with_copies(held),
+        trained.train.with_copies(copies),
+        trained.held_out.with_copies(stopping),
         lexicon.vectors,
     )

@@ -82,10 +82,10 @@ def seeds_of(count: int) -> str:
 
 
 def _training(
-    key: str, name: str, lexicon: str, file: str, seeds: tuple[int, ...], **own: object
+    key: str, name: str, lexicon: str, file: str, seeds: tuple[int, ...], **sizes: object
 ) -> Study:
     gumbel = powers(_EDGE[key], FIRST[key], *LOGARITHMS)
-    given = dict(sorted((_COMMON | own).items()))
+    given = dict(sorted((_COMMON | sizes).items()))
     plan = Plan(
         f"xu2021-tables-2-3-{key}",
         "dpcore.papers.xu2021.training:measure",

@@ -47,24 +47,26 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     their noise.
     """
     trial = Trial.of(cell, sources)
-    found = material(trial)
+    prepared = material(trial)
     if not cell.mechanism:
-        return _baseline(found, trial)
+        return _baseline(prepared, trial)
     mechanism = sources.mechanism(cell)
     epsilon = float(cell.epsilons[0])
     grid = tuple(cell.option("grid"))
-    at = grid.index(epsilon)
+    place = grid.index(epsilon)
     settings = canonical(mechanism.settings())
-    copies, held, tests = (part[at] for part in private_text(trial, cell.mechanism, grid, settings))
-    model, told = augmented(found, trial, copies, held)
-    rows = _trained(AUGMENTED, model, found, told)
-    rows += _kept(found, copies)
-    networks = {NORMAL: found.normal, AUGMENTED: model, ROBUST: found.robust}
-    test = found.test
+    copies, held_out, tests = (
+        part[place] for part in private_text(trial, cell.mechanism, grid, settings)
+    )
+    model, told = augmented(prepared, trial, copies, held_out)
+    rows = _trained(AUGMENTED, model, prepared, told)
+    rows += _kept(prepared, copies)
+    networks = {NORMAL: prepared.normal, AUGMENTED: model, ROBUST: prepared.robust}
+    test = prepared.test
     for name, network in networks.items():
         share = network.given(test.premises).accuracy(tests[0], test.labels)
         rows.append(row("accuracy", share, learner=name, tested_on=PRIVATE, count=len(test)))
-    some = found.attacked
+    some = prepared.attacked
     candidates = [
         from_mechanism(
             some.bags.part([i]),
@@ -77,27 +79,31 @@ def measure(cell: Cell, sources: Sources) -> list[Row]:
     ]
     for name, network in networks.items():
         rows += attacked(network, some, candidates, cell, name)
-    return [one | {"epsilon": epsilon} for one in rows]
+    return [measured | {"epsilon": epsilon} for measured in rows]
 
 
-def _baseline(found: Material, trial: Trial) -> list[Row]:
+def _baseline(prepared: Material, trial: Trial) -> list[Row]:
     """Clean and certified accuracy, and what an attack within the allowed substitutions leaves."""
     rows = []
-    some = found.attacked
+    some = prepared.attacked
     candidates = [
-        from_substitutions(some.bags.part([i]), found.substitutions) for i in range(len(some))
+        from_substitutions(some.bags.part([i]), prepared.substitutions) for i in range(len(some))
     ]
-    largest = int(np.bincount(found.train.labels).argmax())
-    share = (found.test.labels == largest).mean()
-    rows.append(row("majority", share, tested_on=CLEAN, count=len(found.test)))
-    pairs = ((NORMAL, found.normal, found.told[0]), (ROBUST, found.robust, found.told[1]))
+    largest = int(np.bincount(prepared.train.labels).argmax())
+    share = (prepared.test.labels == largest).mean()
+    rows.append(row("majority", share, tested_on=CLEAN, count=len(prepared.test)))
+    pairs = (
+        (NORMAL, prepared.normal, prepared.told[0]),
+        (ROBUST, prepared.robust, prepared.told[1]),
+    )
     for name, network, told in pairs:
-        rows += _trained(name, network, found, told)
+        rows += _trained(name, network, prepared, told)
         left = _survivors(network, some, candidates, trial, 1, trial.seed)
+        # What survives both: the longer attack draws anew, and may miss what the short one found.
         left &= _survivors(network, some, candidates, trial, int(trial.option("tries")), trial.seed)
         rows.append(_share("within the lists", left, name, STRONGER))
         certified = network.given(some.premises).certify(
-            some.bags, some.labels, found.substitutions
+            some.bags, some.labels, prepared.substitutions
         )
         # A certified text that an attack breaks would refute the bounds.
         broken = float((certified.certified & ~left).sum())
@@ -105,11 +111,11 @@ def _baseline(found: Material, trial: Trial) -> list[Row]:
     return rows
 
 
-def _trained(name: str, network: NetworkClassifier, found: Material, told: Fitted) -> list[Row]:
-    test = found.test
-    own = network.given(test.premises)
-    share = own.accuracy(test.bags, test.labels)
-    certified = own.certify(test.bags, test.labels, found.substitutions)
+def _trained(name: str, network: NetworkClassifier, prepared: Material, told: Fitted) -> list[Row]:
+    test = prepared.test
+    reader = network.given(test.premises)
+    share = reader.accuracy(test.bags, test.labels)
+    certified = reader.certify(test.bags, test.labels, prepared.substitutions)
     size = len(test)
     return [
         row("accuracy", share, learner=name, tested_on=CLEAN, count=size),
@@ -118,14 +124,14 @@ def _trained(name: str, network: NetworkClassifier, found: Material, told: Fitte
     ]
 
 
-def _kept(found: Material, copies: Sequence[Bags]) -> list[Row]:
+def _kept(prepared: Material, copies: Sequence[Bags]) -> list[Row]:
     """How often a word stays, and how often its substitute is one that the lists allow."""
-    before = np.tile(found.train.bags.words, len(copies))
+    before = np.tile(prepared.train.bags.words, len(copies))
     after = np.concatenate([bags.words for bags in copies])
     known = before >= 0
     before, after = before[known], after[known]
     moved = before != after
-    inside = _allowed(found.substitutions, before[moved], after[moved])
+    inside = _allowed(prepared.substitutions, before[moved], after[moved])
     return [
         row("nw", 1 - moved.mean(), count=int(known.sum())),
         row("substitutes in the lists", inside, count=int(moved.sum())),
@@ -134,8 +140,8 @@ def _kept(found: Material, copies: Sequence[Bags]) -> list[Row]:
 
 def _allowed(substitutions: Substitutions, before: np.ndarray, after: np.ndarray) -> float:
     """Share of some changes that the lists allow; 0 if there are none."""
-    distinct, at = np.unique(before, return_inverse=True)
-    hits = (substitutions.table(distinct)[at] == after[:, None]).any(axis=1)
+    distinct, place = np.unique(before, return_inverse=True)
+    hits = (substitutions.table(distinct)[place] == after[:, None]).any(axis=1)
     return float(hits.mean()) if hits.size else 0.0
 
 
@@ -183,7 +189,7 @@ def _survivors(
     left = np.zeros(len(some), dtype=bool)
     for i, label in enumerate(some.labels.tolist()):
         if among is None or among[i]:
-            own = network.given(None if some.premises is None else some.premises.part([i]))
+            victim = network.given(None if some.premises is None else some.premises.part([i]))
             rng = generator(seed, "genetic", tries, i)
-            left[i] = not attack(own, candidates[i], label, settings, rng).success
+            left[i] = not attack(victim, candidates[i], label, settings, rng).success
     return left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcore.papers.row import percent, rounded, signed
 from dpcore.papers.xu2021 import printed as paper
@@ -27,19 +27,16 @@ _NOTHING = 0.02
 
 def training_rows(figures: Figures) -> tuple[Row, ...]:
     """Rows of one corpus, both mechanisms."""
-    columns = [
-        (curve, epsilon, column)
-        for curve in _TABLES
-        for epsilon, column in _printed(figures, curve).items()
-    ]
     return (
         *_clean(figures),
         _certified(figures),
         _within(figures),
-        *(_adversarial(figures, *column) for column in columns),
-        *(_half(figures, curve) for curve in _TABLES),
-        *(_augmented(figures, curve) for curve in _TABLES),
-        *(_lists(figures, curve) for curve in _TABLES),
+        *(
+            _adversarial(figures, curve, epsilon, column)
+            for curve in _TABLES
+            for epsilon, column in _printed(figures, curve).items()
+        ),
+        *(compare(figures, curve) for compare in (_half, _augmented, _lists) for curve in _TABLES),
         _edge(figures),
     )
 
@@ -48,8 +45,9 @@ def _key(figures: Figures) -> str:
     return figures.name.rsplit("-", 1)[1]
 
 
-def _title(figures: Figures) -> str:
-    return _TITLES[_key(figures)]
+def _names(figures: Figures, curve: str = "truncated-gumbel") -> dict[str, str]:
+    """What the corpus, the mechanism and its table are called."""
+    return {"title": _TITLES[_key(figures)], "table": _TABLES[curve], "name": _NAMES[curve]}
 
 
 def _epsilons(figures: Figures, curve: str) -> list[float]:
@@ -78,6 +76,11 @@ def _number(
     return float(near[end].mean())
 
 
+def _clean_accuracy(figures: Figures, learner: str) -> float:
+    """Accuracy on clean text of a network that knows nothing of the mechanism."""
+    return figures.without("accuracy", learner=learner, tested_on="clean").mean
+
+
 def _head(curve: str, epsilon: float) -> str:
     """An ε as the head of a column of the paper."""
     if curve == "madlib":
@@ -91,58 +94,31 @@ def _heads(curve: str, epsilons: list[float]) -> str:
     return ", ".join((first, *(head.split()[-1] for head in more)))
 
 
-def _smaller(figures: Figures) -> str:
+def _sizes(figures: Figures) -> dict[str, str]:
     """What is smaller here than in the paper."""
     words = figures.option("most")
-    cut = f" of at most {words} words" if words else ""
-    return (
-        f"Here {figures.option('train'):,} training texts{cut} ({paper.SIZES[_key(figures)]} in "
-        f"the paper), {figures.option('attacked')} attacked ones, "
-        f"{seeds_of(len(figures.entry.plan['seeds']))}."
-    )
-
-
-def _attacker(figures: Figures) -> str:
-    """What the attacker may do here, and what is not known of the paper's."""
-    return (
-        f"The attacker has what {figures.option('draws')} draws of each word gave, of either "
-        "mechanism: a word that none of them moves stays. High accuracy at a large ε shows a "
-        "mechanism that does nothing, and not a robust network. How long the paper's attack goes "
-        "on is not said."
-    )
+    return {
+        "cut": f" of at most {words} words" if words else "",
+        "size": paper.SIZES[_key(figures)],
+        "seeds": seeds_of(len(figures.entry.plan["seeds"])),
+    }
 
 
 def _clean(figures: Figures) -> list[Row]:
     majority = figures.without("majority").mean
     rows = []
-    for name, said in ((NORMAL, paper.CLEAN_NORMAL), (ROBUST, paper.CLEAN_IBP)):
-        theirs = said[_key(figures)]
-        share = figures.without("accuracy", learner=name, tested_on="clean").mean
-        rows.append(
-            row(
-                figure=f"Tables 2 and 3 ({_title(figures)})",
-                quantity=f"clean accuracy of {name} training",
-                said=f"{theirs:.2f} %",
-                ours=percent(share),
-                difference=signed(100 * share - theirs),
-                reason=f"{_smaller(figures)} Guessing gives {majority:.1%}.",
-            )
-        )
+    for name, accuracies in ((NORMAL, paper.CLEAN_NORMAL), (ROBUST, paper.CLEAN_IBP)):
+        theirs, share = accuracies[_key(figures)], _clean_accuracy(figures, name)
+        numbers = {"theirs": theirs, "share": share, "majority": majority, **_sizes(figures)}
+        difference = signed(100 * share - theirs)
+        names = _names(figures) | {"name": name}
+        rows.append(row("clean", figures, difference=difference, **numbers, **names))
     return rows
 
 
 def _certified(figures: Figures) -> Row:
     shares = (figures.without("certified", learner=name).mean for name in (NORMAL, ROBUST))
-    return row(
-        figure="Section 6.2",
-        quantity="certified accuracy within the allowed substitutions: normal and certified "
-        "training",
-        said="not given",
-        ours=" and ".join(percent(share) for share in shares),
-        reason="Interval bounds prove next to nothing of a network that was not trained for them. "
-        "The lists are those of the networks' authors, without their language model, which forbids "
-        "more substitutions and so certifies more.",
-    )
+    return row("certified", figures, ours=" and ".join(percent(share) for share in shares))
 
 
 def _within(figures: Figures) -> Row:
@@ -151,17 +127,10 @@ def _within(figures: Figures) -> Row:
         for quantity in ("within the lists", "certified and broken")
     )
     shares = ", ".join(f"{name} {percent(share)}" for name, share in left.items())
-    return row(
-        figure="Section 6.3",
-        quantity="accuracy after an attack that keeps to the allowed substitutions",
-        said="not given",
-        ours=f"{shares}; certified texts that it broke: {sum(broken.values()):.3g}",
-        reason="A certified text that is broken would refute the bounds. Against the substitutions "
-        "that it was trained for, certified training does what it is for.",
-    )
+    return row("within", figures, shares=shares, broken=sum(broken.values()))
 
 
-def _adversarial(figures: Figures, curve: str, epsilon: float, said: Column) -> Row:
+def _adversarial(figures: Figures, curve: str, epsilon: float, column: Column) -> Row:
     left = {
         (name, how): _number(figures, _ADVERSARIAL, curve, epsilon, learner=name, variant=how)
         for name in (ROBUST, AUGMENTED, NORMAL)
@@ -173,21 +142,24 @@ def _adversarial(figures: Figures, curve: str, epsilon: float, said: Column) -> 
         for name in (ROBUST, AUGMENTED)
     )
     return row(
-        figure=f"{_TABLES[curve]} ({_title(figures)})",
-        quantity="adversarial accuracy of certified and augmented training, "
-        f"{_head(curve, epsilon)}",
-        said=f"{said[0]:.2f} % and {said[1]:.2f} %",
-        ours=f"{percent(robust)} and {percent(augmented)} (normal: "
-        f"{percent(left[NORMAL, PAPER])}); after the stronger attack "
-        f"{percent(left[ROBUST, STRONGER])} and {percent(left[AUGMENTED, STRONGER])}",
-        difference=f"{signed(100 * robust - said[0])} and {signed(100 * augmented - said[1])}",
-        reason=f"{_ahead(figures, curve, epsilon, said)} A word stays with probability "
-        f"{_number(figures, 'nw', curve, epsilon):.2f}; with every word rewritten once the two "
-        f"read {plain} right. {_attacker(figures)}",
+        "adversarial",
+        figures,
+        head=_head(curve, epsilon),
+        column=column,
+        robust=robust,
+        augmented=augmented,
+        normal=left[NORMAL, PAPER],
+        robust_more=left[ROBUST, STRONGER],
+        augmented_more=left[AUGMENTED, STRONGER],
+        difference=f"{signed(100 * robust - column[0])} and {signed(100 * augmented - column[1])}",
+        ahead=_ahead(figures, curve, epsilon, column),
+        nw=_number(figures, "nw", curve, epsilon),
+        plain=plain,
+        **_names(figures, curve),
     )
 
 
-def _ahead(figures: Figures, curve: str, epsilon: float, said: Column) -> str:
+def _ahead(figures: Figures, curve: str, epsilon: float, column: Column) -> str:
     """Which training keeps more, if the two intervals say so."""
     clean = _number(figures, "accuracy", curve, epsilon, learner=AUGMENTED, tested_on="clean")
     guessing = figures.without("majority").mean
@@ -207,31 +179,37 @@ def _ahead(figures: Figures, curve: str, epsilon: float, said: Column) -> str:
         return f"{figures.option('attacked')} attacked texts do not tell the two apart."
     robust_ahead = robust_low > augmented_high
     name = "certified" if robust_ahead else "augmented"
-    same = (said[0] > said[1]) == robust_ahead
+    same = (column[0] > column[1]) == robust_ahead
     return f"The {name} network keeps more, {'as' if same else 'other than'} in the paper."
 
 
 def _half(figures: Figures, curve: str) -> Row:
     """Where the mechanism's attack stops to hurt: a scale that can be compared."""
     key, logarithms = _key(figures), curve != "madlib"
-    said = _printed(figures, curve)
-    clean = figures.without("accuracy", learner=ROBUST, tested_on="clean").mean
+    printed = _printed(figures, curve)
+    clean = _clean_accuracy(figures, ROBUST)
     left = {
-        e: _number(figures, _ADVERSARIAL, curve, e, learner=ROBUST, variant=PAPER) for e in said
+        e: _number(figures, _ADVERSARIAL, curve, e, learner=ROBUST, variant=PAPER) for e in printed
     }
-    robust = {epsilon: column[0] for epsilon, column in said.items()}
+    robust = {epsilon: column[0] for epsilon, column in printed.items()}
     gap = paper.VOCABULARY[key][1]
-    own = figures.lexicon(figures.entry.plan["lexicons"][0])["separation"]
+    near = figures.lexicon(figures.entry.plan["lexicons"][0])["separation"]
+    # At the largest ε no word moves any more: what is lost there is the choice of attacked texts.
+    largest = _epsilons(figures, curve)[-1]
     return row(
-        figure=f"{_TABLES[curve]} ({_title(figures)})",
-        quantity=f"{'ln ε' if logarithms else 'ε'} at which certified training keeps half of its "
-        "clean accuracy",
+        "half",
+        figures,
+        scale="ln ε" if logarithms else "ε",
         said=_reached(robust, paper.CLEAN_IBP[key] / 2, logarithms=logarithms),
-        ours=f"{_reached(left, clean / 2, logarithms=logarithms)} (clean {percent(clean)})",
-        reason=f"{_attacker(figures)} Also, ε is per unit of distance: the closest words are "
-        f"{gap:g} apart in the paper and {own:.3g} here, {own / gap:.2g} times "
-        "as far, so equal ε is less noise here. How much of the difference is of which kind is "
-        f"not known. {_few(figures, curve)}",
+        reached=_reached(left, clean / 2, logarithms=logarithms),
+        clean=clean,
+        gap=gap,
+        near=near,
+        ratio=near / gap,
+        head=_head(curve, largest),
+        left=_number(figures, _ADVERSARIAL, curve, largest, learner=NORMAL, variant=PAPER),
+        normal=_clean_accuracy(figures, NORMAL),
+        **_names(figures, curve),
     )
 
 
@@ -246,75 +224,55 @@ def _reached(values: dict[float, float], level: float, *, logarithms: bool) -> s
     return f"above {points[-1][0]:.3g}"
 
 
-def _few(figures: Figures, curve: str) -> str:
-    """That the attacked texts are not all test texts, seen where no word moves any more."""
-    largest = _epsilons(figures, curve)[-1]
-    left = _number(figures, _ADVERSARIAL, curve, largest, learner=NORMAL, variant=PAPER)
-    clean = figures.without("accuracy", learner=NORMAL, tested_on="clean").mean
-    return (
-        f"At {_head(curve, largest)} normal training reads {percent(left)} of the attacked "
-        f"texts right, and {percent(clean)} of all test texts before any attack: "
-        f"{figures.option('attacked')} texts are few."
-    )
-
-
 def _augmented(figures: Figures, curve: str) -> Row:
-    said = _printed(figures, curve)
+    printed = _printed(figures, curve)
     shares = (
-        _number(figures, "accuracy", curve, e, learner=AUGMENTED, tested_on="clean") for e in said
+        _number(figures, "accuracy", curve, e, learner=AUGMENTED, tested_on="clean")
+        for e in printed
     )
-    normal = figures.without("accuracy", learner=NORMAL, tested_on="clean").mean
-    copies, epochs = figures.option("copies"), figures.option("epochs")
     return row(
-        figure=f"{_TABLES[curve]} ({_title(figures)})",
-        quantity=f"clean accuracy of augmented training, {_heads(curve, list(said))}",
-        said=", ".join(f"{column[2]:.2f}" for column in said.values()) + " %",
+        "augmented",
+        figures,
+        heads=_heads(curve, list(printed)),
+        said=", ".join(f"{column[2]:.2f}" for column in printed.values()) + " %",
         ours=", ".join(percent(share) for share in shares),
-        reason=f"Normal training reaches {percent(normal)} here. At a small ε {copies} of "
-        f"{copies + 1} "
-        "training texts are nearly random words under a true label, and the network learns from "
-        f"the one that is left; it sees that {epochs['augmented']} times here, and normal training "
-        f"up to {epochs['normal']} times, so less is learned than in the paper. "
-        f"{_smaller(figures)}",
+        normal=_clean_accuracy(figures, NORMAL),
+        all_copies=figures.option("copies") + 1,
+        **_sizes(figures),
+        **_names(figures, curve),
     )
 
 
 def _lists(figures: Figures, curve: str) -> Row:
     epsilons = _epsilons(figures, curve)
     shares = [_number(figures, "substitutes in the lists", curve, e) for e in epsilons]
-    return row(
-        figure=f"Section 6.6 ({_NAMES[curve]}, {_title(figures)})",
-        quantity="changed words whose substitute certified training allows, "
-        f"{_heads(curve, epsilons)}",
-        said="“the semantic meaning is not always preserved”: a possible reason, not measured",
-        ours=", ".join(percent(share) for share in shares),
-        reason=f"Measured: at most {max(shares):.0%} of the changes are among the substitutions "
-        "that certified training was certified for; about the others the certificate says nothing.",
-    )
+    ours = ", ".join(percent(share) for share in shares)
+    numbers = {"heads": _heads(curve, epsilons), "most": max(shares)}
+    return row("lists", figures, ours=ours, **numbers, **_names(figures, curve))
 
 
 def _edge(figures: Figures) -> Row:
     key, curve = _key(figures), "truncated-gumbel"
     first, bound = paper.FIRST[key], paper.BOUND[key]
     words, gap = paper.VOCABULARY[key]
-    own = figures.lexicon(figures.entry.plan["lexicons"][0])
+    facts = figures.lexicon(figures.entry.plan["lexicons"][0])
     theirs, ours = (
         (5 + 2 * math.log(n)) / smallest
-        for n, smallest in ((words, gap), (own["words"], own["separation"]))
+        for n, smallest in ((words, gap), (facts["words"], facts["separation"]))
     )
     lowest = _epsilons(figures, curve)[0]
-    left = _number(figures, _ADVERSARIAL, curve, lowest, learner=ROBUST, variant=PAPER)
+    numbers: dict[str, Any] = {"first": first, "bound": bound, "words": words, "gap": gap}
     return row(
-        figure=f"Table 2 and Appendix A ({_title(figures)})",
-        quantity=f"first column, ln ε = {first:g}",
-        said=f"ε = {math.exp(first):.2f}, “slightly larger” than the lower bound {bound:g}"
-        + rounded(math.exp(first), bound),
-        ours=f"with the paper's vocabulary ({words:,} words, Δ₀ = {gap:g}) the noise exists from "
-        f"ε = {theirs:.2f} on; with ours ({own['words']:,} words, Δ₀ = {own['separation']:.4g}) "
-        f"from {ours:.2f} on. At ln ε = {math.log(lowest):.3g}, our edge, a word stays with "
-        f"probability {_number(figures, 'nw', curve, lowest):.2f} and certified training keeps "
-        f"{percent(left)}",
-        reason="The paper's bound makes α positive; b needs ln(αΔ₀) > 0 too, that is "
-        f"ε > (5 + 2 ln n)/Δ₀. Below {theirs:.2f} Algorithm 2 has no positive b, so the noise of "
-        "the first column is not defined. With our vocabulary the same ε is inside.",
+        "edge",
+        figures,
+        epsilon=math.exp(first),
+        rounded=rounded(math.exp(first), bound),
+        theirs=theirs,
+        facts=facts,
+        lowest_ours=ours,
+        log_lowest=math.log(lowest),
+        nw=_number(figures, "nw", curve, lowest),
+        left=_number(figures, _ADVERSARIAL, curve, lowest, learner=ROBUST, variant=PAPER),
+        **numbers,
+        **_names(figures),
     )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text, count_text
-from dpcore.plots.layout import axis, base_layout, plain, powers_of_ten
+from dpcore.plots.layout import axis, plain, powers_of_ten
 from dpcore.plots.style import BLUE, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row a distinct word, in the order of the text: how often it stands there, how many outputs of
@@ -26,30 +25,23 @@ _LETTERS = 18
 def budget_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a stair a word, each beginning where the one above ends, and the whole sentence below.
 
-    Args:
-        table: the columns `COLUMNS`.
-
-    Returns:
-        A figure whose x axis is log10 of a factor.
+    The x axis is log10 of a factor.
     """
     steps = _steps(table)
-    total = sum(loss for _, loss in steps)
-    bases, base = [], 0.0
-    for _, loss in steps:
-        bases.append(base / math.log(10))
-        base += loss
-    names = [name for name, _ in steps]
-    losses = [loss for _, loss in steps]
+    names, losses = (list(column) for column in zip(*steps, strict=True))
+    # Promises add up: a stair begins at the sum of those above it.
+    bases = [base / math.log(10) for base in accumulate(losses[:-1], initial=0.0)]
+    total = sum(losses)
     places, labels = powers_of_ten(0.0, total / math.log(10), most=6)
-    whole = "the sentence"
+    whole, rows = "the sentence", list(range(len(steps) + 1))
     bars = go.Bar(
         orientation="h",
         base=[*bases, 0.0],
         x=[loss / math.log(10) for loss in (*losses, total)],
-        y=list(range(len(steps) + 1)),
+        y=rows,
         customdata=[
             f"{plain(name)}: at most {count_text(loss)} times"
-            for name, loss in ((*zip(names, losses, strict=True), (whole, total)))
+            for name, loss in (*steps, (whole, total))
         ],
         hovertemplate="%{customdata}<extra></extra>",
         marker={
@@ -57,29 +49,21 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
             "pattern": {"shape": [""] * len(steps) + ["/"]},
         },
     )
-    return go.Figure(
+    return drawn(
         bars,
-        base_layout(
-            height=_REST_PIXELS + _ROW_PIXELS * (len(steps) + 1),
-            dragmode=False,
-            xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
-            yaxis=axis(
-                autorange="reversed",
-                showgrid=False,
-                tickvals=list(range(len(steps) + 1)),
-                ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
-            ),
+        height=_REST_PIXELS + _ROW_PIXELS * len(rows),
+        xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
+        yaxis=axis(
+            autorange="reversed",
+            showgrid=False,
+            tickvals=rows,
+            ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
         ),
     )
 
 
 def budget_caption(table: pd.DataFrame, success: float) -> str:
-    """What the promises add up to.
-
-    Args:
-        table: the columns `COLUMNS`.
-        success: the most that a guess between the two sentences may be right, as promised.
-    """
+    """What the promises add up to; a guess is right with `success` at most, as promised."""
     total = float(table["loss"].sum())
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])

@@ -15,13 +15,7 @@ COLUMNS = ("word", "prior", "posterior")
 
 
 def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
-    """What the attacker says after one output, and how often that is right.
-
-    Args:
-        table: the columns `COLUMNS`.
-        seen: the output.
-        bound: the largest posterior of the guess that the promise allows.
-    """
+    """What the attacker says after one output, and how often that is right; `bound` at most."""
     best = table.iloc[0]
     before, after = float(best["prior"]), float(best["posterior"])
     return (
@@ -31,12 +25,7 @@ def guess_sentence(table: pd.DataFrame, seen: str, bound: float) -> str:
 
 
 def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
-    """Who else it may have been.
-
-    Args:
-        table: the columns `COLUMNS`.
-        perplexity: number of equally likely words with the same entropy.
-    """
+    """Who else it may have been; as many equally likely words as `perplexity` leave such doubt."""
     doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"
     if perplexity < 1.05:
         doubt = "hardly any doubt is left"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import drawn
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row a word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest word,
@@ -26,12 +24,13 @@ _NAMED = 1  # words of either end whose name stands in the figure
 def exposed_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a mark a word; the ends of the ranking have marks of their own, the first ones names.
 
-    Args:
-        table: the columns `COLUMNS`, the rows of an end in order of rank.
+    The rows of an end stand in the order of its ranks.
     """
     traces = []
+    # The ends of the ranking come last, so that no mark of the others covers theirs.
     for group, (colour, symbol, size) in _LOOKS.items():
         rows = table[table["group"] == group]
+        names = [plain(word) for word in rows["word"]]
         named = group != OTHER
         traces.append(
             go.Scatter(
@@ -39,26 +38,20 @@ def exposed_figure(table: pd.DataFrame) -> go.Figure:
                 y=rows["stays"].astype("float32").tolist(),
                 name=group,
                 mode="markers+text" if named else "markers",
-                text=[plain(w) if i < _NAMED else "" for i, w in enumerate(rows["word"])]
-                if named
-                else None,
+                text=names[:_NAMED] + [""] * (len(names) - _NAMED) if named else None,
                 textposition="top left" if group == WORST else "bottom right",
-                customdata=[plain(word) for word in rows["word"]],
+                customdata=names,
                 hovertemplate="%{customdata}<br>nearest word %{x:.3g} away<br>stays %{y:.3g}"
                 "<extra></extra>",
                 marker={"color": colour, "symbol": symbol, "size": size},
             )
         )
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=380,
-            dragmode=False,
-            showlegend=True,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("distance to the nearest word"),
-            yaxis=axis("probability that it stays", rangemode="tozero"),
-        ),
+        height=380,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("distance to the nearest word"),
+        yaxis=axis("probability that it stays", rangemode="tozero"),
     )
 
 

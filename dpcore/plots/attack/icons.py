@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.layout import axis, note, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, tint
+from dpcore.plots.traces import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
 COLUMNS = ("when", "mark", "word", "count")
 """One row a word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares, `count`
 how many of the hundred. The rows of a panel stand together, in one order of words."""
@@ -35,36 +36,30 @@ def icon_figure(table: pd.DataFrame) -> go.Figure:
     """Draw a square of 10 by 10 for each panel, filled row by row in the order of the words.
 
     Every square carries its letter, so that nothing is told by colour alone; squares of all other
-    words are empty.
-
-    Args:
-        table: the columns `COLUMNS`.
-
-    Returns:
-        A figure whose panels are told by their titles.
+    words are empty. Titles name the panels.
     """
     panels = _panels(table)
-    order = list(dict.fromkeys(one.mark for rows in panels.values() for one in rows))
+    order = list(dict.fromkeys(row.mark for rows in panels.values() for row in rows))
     order = [mark for mark in order if mark != REST]
     axes: dict[str, object] = {}
-    traces = []
-    for place, rows in enumerate(panels.values()):
+    traces, titles = [], []
+    for place, (panel, rows) in enumerate(panels.items()):
         suffix = "" if place == 0 else str(place + 1)
+        low, high = _domain(place, len(panels))
         traces.append(_squares(rows, order, suffix))
+        anchors = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
+        titles.append(note(plain(panel), (low + high) / 2, 1, **anchors))
         shared: dict[str, Any] = {"visible": False, "constrain": "domain", "fixedrange": True}
-        axes[f"xaxis{suffix}"] = axis(domain=list(_domain(place, len(panels))), **shared)
+        axes[f"xaxis{suffix}"] = axis(domain=[low, high], **shared)
         axes[f"yaxis{suffix}"] = axis(
             autorange="reversed", scaleanchor=f"x{suffix}", anchor=f"x{suffix}", **shared
         )
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
-            dragmode=False,
-            annotations=[_title(panel, i, len(panels)) for i, panel in enumerate(panels)],
-            **axes,
-        ),
+        height=_HEIGHT,
+        margin={"l": 0, "r": 0, "t": _TITLE, "b": 0},
+        annotations=titles,
+        **axes,
     )
 
 
@@ -76,11 +71,11 @@ class _Row(NamedTuple):
 
 def _panels(table: pd.DataFrame) -> dict[str, list[_Row]]:
     """The rows of each panel, from whole columns: a step of a slider does not wait for pandas."""
-    found: dict[str, list[_Row]] = {}
+    panels: dict[str, list[_Row]] = {}
     columns = (table[name].tolist() for name in COLUMNS)
     for when, mark, word, count in zip(*columns, strict=True):
-        found.setdefault(str(when), []).append(_Row(str(mark), str(word), int(count)))
-    return found
+        panels.setdefault(str(when), []).append(_Row(str(mark), str(word), int(count)))
+    return panels
 
 
 def _squares(rows: list[_Row], order: list[str], suffix: str) -> go.Heatmap:
@@ -127,27 +122,8 @@ def _domain(place: int, panels: int) -> tuple[float, float]:
     return place * wide + between, (place + 1) * wide - between
 
 
-def _title(panel: str, place: int, panels: int) -> dict[str, object]:
-    low, high = _domain(place, panels)
-    return {
-        "text": plain(panel),
-        "x": (low + high) / 2,
-        "y": 1,
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "center",
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
-
-
 def icon_caption(table: pd.DataFrame, seen: str) -> str:
-    """What the hundred squares say, as counts of cases.
-
-    Args:
-        table: the columns `COLUMNS`, with both panels.
-        seen: what the attacker has seen, in words.
-    """
+    """What the hundred squares of both panels say, as counts of cases in which `seen` is seen."""
     panels = _panels(table)
     return (
         f"Of 100 cases in which {seen} is seen: {_cases(panels[AFTER])}. Before: "
@@ -156,13 +132,12 @@ def icon_caption(table: pd.DataFrame, seen: str) -> str:
 
 
 def _cases(rows: list[_Row]) -> str:
-    counts = [one.cases for one in rows]
-    if len(rows) > 1 and all(one.mark != REST for one in rows) and max(counts) - min(counts) <= 1:
+    counts = [row.cases for row in rows]
+    if len(rows) > 1 and all(row.mark != REST for row in rows) and max(counts) - min(counts) <= 1:
         each = f"{min(counts)} or {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
         return f"each of the {len(rows)} words in {each}"
-    said = [
+    return ", ".join(
         f"{OTHER} in {count}" if mark == REST else f"“{word}” ({mark}) in {count}"
         for mark, word, count in rows
         if count > 0
-    ]
-    return ", ".join(said)
+    )

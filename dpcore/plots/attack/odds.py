@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.layout import (
     axis,
-    base_layout,
     factor_text,
+    note,
     one_sided,
     plain,
     powers_of_ten,
 )
 from dpcore.plots.style import name_tag, style_of
-from dpcore.plots.traces import rule, upright
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import drawn, rule, upright
 
 COLUMNS = (
-    "mechanism",
-    "title",
-    "word",
-    "other",
-    "output",
-    "log_ratio",
-    "log_low",
-    "log_high",
-    "log_bound",
-    "exact",
-    "status",
-)
+    "mechanism", "title", "word", "other", "output", "log_ratio", "log_low", "log_high",
+    "log_bound", "exact", "status",
+)  # fmt: skip
 """One row a mechanism: ln P(output|word) − ln P(output|other) (NaN where an estimate has no more
 than an end), the ends of its interval (infinite where there is none; both the ratio if exact), the
 largest value that is promised, whether the ratio is exact, and the promise's status."""
@@ -90,6 +79,7 @@ def log_ratio(
         (-math.inf if one_sided(low, high) else log(low), log(high))
         for _, low, high in (first, second)
     ]
+    # The ratio is smallest where the first is smallest and the second largest.
     low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
     sided = math.isinf(low) or math.isinf(high)
     return (math.nan if sided else log(first[0]) - log(second[0])), low, high
@@ -108,11 +98,10 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         A figure whose x axis is log10 of the factor; 1× is marked "learns nothing". What lies
         beyond the axis is drawn as an arrow at its edge.
     """
-    import pandas as pd
-
-    known = [_length(row) for _, row in table.iterrows()]
+    rows = [row for _, row in table.iterrows()]
     limits = table["log_bound"].clip(lower=0.0) / math.log(10)
-    ratios = (pd.Series(known, dtype=float) / math.log(10)).clip(-_WIDEST, _WIDEST)
+    lengths = pd.Series([_length(row) for row in rows], dtype=float)
+    ratios = (lengths / math.log(10)).clip(-_WIDEST, _WIDEST)
     bounds = limits.clip(upper=_WIDEST)
     styles = [style_of(str(key)) for key in table["mechanism"]]
     names = [name_tag(str(key)) for key in table["mechanism"]]
@@ -124,7 +113,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         orientation="h",
         x=ratios.fillna(0.0).tolist(),
         y=names,
-        text=[_bar_text(row) for _, row in table.iterrows()],
+        text=[_bar_text(row) for row in rows],
         textposition="auto",
         marker={
             "color": [style.colour for style in styles],
@@ -139,8 +128,8 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         text=[_bound_text(value) for value in table["log_bound"]] * 2,
         marker={
             "symbol": [
-                symbol if limit <= _WIDEST else arrow
-                for symbol, arrow in (("line-ns-open", BEYOND[1]), ("line-ns-open", BEYOND[0]))
+                "line-ns-open" if limit <= _WIDEST else arrow
+                for arrow in reversed(BEYOND)
                 for limit in limits
             ],
             "size": 22,
@@ -149,32 +138,20 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         },
         hovertemplate="%{y}<br>promised: at most %{text}<extra>bound</extra>",
     )
-    label = {
-        "x": 0,
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "bottom",
-        "xanchor": "center",
-        "showarrow": False,
-        "text": "1×: learns nothing",
-    }
-    return go.Figure(
+    label = note("1×: learns nothing", 0, 1, yref="paper", yanchor="bottom", xanchor="center")
+    return drawn(
         [bars, brackets],
-        base_layout(
-            height=104 + 38 * len(table),
-            margin={"l": 8, "r": 16, "t": 28, "b": 8},
-            dragmode=False,
-            shapes=[rule(2, "dot", **upright(0))],
-            annotations=[label],
-            xaxis=axis(
-                f"← for “{other}”   (bar: this output; ticks: at most, as promised)   "
-                f"for “{word}” →",
-                range=[-reach - pad, reach + pad],
-                tickvals=places,
-                ticktext=labels,
-            ),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category"),
+        height=104 + 38 * len(table),
+        margin={"l": 8, "r": 16, "t": 28, "b": 8},
+        shapes=[rule(2, "dot", **upright(0))],
+        annotations=[label],
+        xaxis=axis(
+            f"← for “{other}”   (bar: this output; ticks: at most, as promised)   for “{word}” →",
+            range=[-reach - pad, reach + pad],
+            tickvals=places,
+            ticktext=labels,
         ),
+        yaxis=axis(autorange="reversed", showgrid=False, type="category"),
     )
 
 
@@ -182,7 +159,7 @@ def _mirrored(reach: float) -> tuple[list[float], list[str]]:
     """Ticks of both sides: the factor by which the odds of that side's word are multiplied."""
     places, labels = powers_of_ten(0.0, reach, most=4)
     left = [(-place, label) for place, label in zip(places, labels, strict=True) if place > 0]
-    return [at for at, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
+    return [place for place, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
 
 
 def odds_text(ratio: float, low: float, high: float, unit: str = "") -> str:
@@ -221,11 +198,7 @@ def _bound_text(log_bound: float) -> str:
 
 
 def odds_sentence(row: pd.Series) -> str:
-    """One row of the odds table as a sentence.
-
-    Args:
-        row: the columns `COLUMNS`.
-    """
+    """One row of the odds table as a sentence."""
     output = row["output"]
     bound = factor_text(float(row["log_bound"]))
     promised = f"promised: by {bound} at most"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots.attack.words import chance_text
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, SCALES, VERMILION, Style
-from dpcore.plots.traces import curve, outline, rule, upright
+from dpcore.plots.traces import curve, drawn, outline, rule, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row an attacker and ε, ε ascending: share of right guesses and an interval around it."""
 
@@ -31,67 +31,50 @@ _TOPS = (5.0, 10.0, 20.0, 50.0, 100.0)  # ends of the axis: small shares are to 
 
 
 def success_figure(
-    table: pd.DataFrame, meaning: EpsilonMeaning, at: float | None = None
+    table: pd.DataFrame, meaning: EpsilonMeaning, epsilon: float | None = None
 ) -> go.Figure:
     """Draw the curves with their intervals as bands, and the chosen ε as a line.
 
     Args:
         table: the columns `COLUMNS`; at most four attackers.
         meaning: of ε, which the axis is labelled by.
-        at: the chosen ε; None for none.
+        epsilon: the chosen ε; None for none.
     """
     logarithm = meaning is EpsilonMeaning.METRIC_LOG
     traces: list[go.Scatter] = []
     names = [str(name) for name in dict.fromkeys(table["attacker"].tolist())]
     for name, look in zip(names, _LOOKS, strict=False):
         rows = table[table["attacker"] == name]
-        x = _places(rows["epsilon"].tolist(), logarithm)
+        epsilons = rows["epsilon"].tolist()
+        x = _places(epsilons, logarithm)
         right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
         hover = f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
         traces.append(outline(x, low, high, look.colour))
-        traces.append(
-            curve(
-                x,
-                right,
-                look,
-                shown=16,
-                name=plain(name),
-                customdata=rows["epsilon"].tolist(),
-                hovertemplate=hover,
-            )
-        )
-    top = next(one for one in _TOPS if one >= min(100 * table["high"].max(), 100.0))
+        traces.append(curve(x, right, look, hover, shown=16, name=plain(name), customdata=epsilons))
+    top = next(end for end in _TOPS if end >= min(100 * table["high"].max(), 100.0))
     shapes = []
-    if at is not None:
-        (place,) = _places([at], logarithm)
+    if epsilon is not None:
+        (place,) = _places([epsilon], logarithm)
         shapes.append(rule(2, "dot", **upright(place)))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=320 + 22 * len(names),
-            dragmode=False,
-            showlegend=len(names) > 1,
-            legend=LEGEND_CLOSE,
-            shapes=shapes,
-            xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
-            yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
-        ),
+        height=320 + 22 * len(names),
+        showlegend=len(names) > 1,
+        legend=LEGEND_CLOSE,
+        shapes=shapes,
+        xaxis=axis(SCALES[meaning].axis, type="linear" if logarithm else "log"),
+        yaxis=axis("right guesses in 100", range=[-0.03 * top, 1.03 * top]),
     )
 
 
-def success_caption(table: pd.DataFrame, at: float | None = None) -> str:
-    """What each attacker achieves at the chosen ε, or where the first two differ most.
-
-    Args:
-        table: the columns `COLUMNS`.
-        at: the chosen ε; None, or one that was not measured, for the widest difference.
-    """
+def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> str:
+    """What each attacker achieves at a measured ε, or else where they differ most."""
     names = list(dict.fromkeys(table["attacker"].tolist()))
-    if at is None or not (table["epsilon"] == at).any():
-        at = _widest(table, names)
-    here = table[table["epsilon"] == at]
-    said = [f"{row.attacker}: {_share(row)}" for row in here.itertuples()]
-    return f"Right guesses at ε = {number(at)}: {'; '.join(said)}."
+    if epsilon is None or not (table["epsilon"] == epsilon).any():
+        epsilon = _widest(table, names)
+    here = table[table["epsilon"] == epsilon]
+    shares = [f"{row.attacker}: {_share(row)}" for row in here.itertuples()]
+    return f"Right guesses at ε = {number(epsilon)}: {'; '.join(shares)}."
 
 
 def _share(row: object) -> str:

@@ -6,6 +6,7 @@ import math
 
 from dpcore.plots.layout import factor_text
 
+_NEARLY_ALL = 0.99  # a share of words from which on a promise keeps nobody from guessing
 _MOST = 1e6  # a count above it says nothing to anybody
 
 
@@ -30,6 +31,31 @@ def chance_text(probability: float) -> str:
         return "almost certain"
     of = float(f"{1 / rest:.3g}")
     return f"{of - 1:,.0f} in {of:,.0f}"
+
+
+def meter_text(low: float, high: float, promise: str) -> str:
+    """What a promise permits, in one sentence (see `dpcore.attack.meter`).
+
+    Args:
+        low: share of words that some mechanism with this promise lets a stranger guess.
+        high: share that none lets anybody exceed.
+        promise: what is kept: "ε = 1.2 per distance".
+    """
+    if low >= _NEARLY_ALL:
+        return (
+            f"{promise} by itself excludes nothing: the best mechanism that keeps it lets a "
+            f"stranger guess {chance_text(low)} words."
+        )
+    least, most = chance_text(low), chance_text(high)
+    if least == most:
+        return (
+            f"Under any mechanism that keeps {promise}, a stranger guesses at most {most} words; "
+            "under the best one he does."
+        )
+    return (
+        f"Under any mechanism that keeps {promise}, a stranger guesses at most {most} words; "
+        f"under the best that is known, {least}."
+    )
 
 
 def times_text(log_factor: float) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, plain
+from dpcore.plots.layout import LEGEND_CLOSE, axis, plain
 from dpcore.plots.style import BLUE, GREEN, GREY, VERMILION, Style, faint
-from dpcore.plots.traces import band, curve
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import band, curve, drawn, line
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row a distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the share."""
@@ -24,58 +22,32 @@ _LOOKS = (
     Style(BLUE, "dash", "square"),
     Style(GREEN, "dot", "diamond"),
 )
-_CONTROL = "clipped by the L1 norm"
 
 
 def exceeding_figure(table: pd.DataFrame) -> go.Figure:
     """Share of pairs against the dimension, one line a distribution, with 95 % intervals.
 
-    Args:
-        table: the columns `SHARE_COLUMNS`.
-
-    Returns:
-        A figure; the L1-clipped control is one grey line.
+    The control, clipped by the L1 norm, is one grey line.
     """
-    figure = go.Figure(
-        layout=base_layout(
-            height=380,
-            showlegend=True,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
-            yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
-        )
-    )
-    clipped = table[table["clipping"] == "L2"]
-    for look, (name, rows) in zip(
-        _LOOKS, clipped.groupby("distribution", sort=False), strict=False
-    ):
-        n = rows["dimension"].tolist()
-        low, high = rows["low"].tolist(), rows["high"].tolist()
-        figure.add_traces(band(n, low, high, look.colour, showlegend=False))
-        figure.add_trace(
-            curve(
-                n,
-                rows["share"].tolist(),
-                look,
-                width=2,
-                size=5,
-                name=plain(str(name)),
-                hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
-            )
-        )
+    traces: list[go.Scatter] = []
+    hover = "n = %{x}: %{y:.2%}<extra></extra>"
+    groups = table[table["clipping"] == "L2"].groupby("distribution", sort=False)
+    for look, (name, rows) in zip(_LOOKS, groups, strict=False):
+        n, name = rows["dimension"], plain(str(name))
+        traces += band(n, rows["low"], rows["high"], look.colour, showlegend=False)
+        traces.append(curve(n, rows["share"], look, hover, width=2, size=5, name=name))
     control = table[table["clipping"] == "L1"].groupby("dimension")["share"].max()
     if len(control):
-        figure.add_trace(
-            go.Scatter(
-                x=control.index.tolist(),
-                y=control.tolist(),
-                name=_CONTROL,
-                mode="lines",
-                line={"color": GREY, "dash": "longdash", "width": 2},
-                hovertemplate="n = %{x}: %{y:.2%}<extra></extra>",
-            )
-        )
-    return figure
+        places = control.index.tolist()
+        traces.append(line(places, control, "clipped by the L1 norm", dash="longdash", hover=hover))
+    return drawn(
+        traces,
+        height=380,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("dimension n of the latent vector", type="log", dtick=math.log10(2)),
+        yaxis=axis("pairs that are not covered", tickformat=".0%", range=[-0.02, 1.05]),
+    )
 
 
 def exceeding_caption(table: pd.DataFrame) -> str:
@@ -104,48 +76,43 @@ def exceeding_caption(table: pd.DataFrame) -> str:
 
 
 def geometry_figure(table: pd.DataFrame) -> go.Figure:
-    """The disc of clipped vectors, the square that the noise covers, and the worst pair.
-
-    Args:
-        table: the columns `GEOMETRY_COLUMNS`.
-    """
-    looks: dict[str, dict[str, object]] = {
-        "disc": {"line": {"color": BLUE, "width": 2}, "fill": "toself", "fillcolor": faint(BLUE)},
-        "covered square": {"line": {"color": GREEN, "width": 2, "dash": "dash"}},
-        "square around the disc": {"line": {"color": GREY, "width": 2, "dash": "dot"}},
+    """The disc of clipped vectors, the square that the noise covers, and the worst pair."""
+    looks: dict[str, dict[str, Any]] = {
+        "disc": {
+            "name": "clipped by the L2 norm",
+            "line": {"color": BLUE, "width": 2},
+            "fill": "toself",
+            "fillcolor": faint(BLUE),
+        },
+        "covered square": {
+            "name": "covered by the noise",
+            "line": {"color": GREEN, "width": 2, "dash": "dash"},
+        },
+        "square around the disc": {
+            "name": "what the noise must cover",
+            "line": {"color": GREY, "width": 2, "dash": "dot"},
+        },
         "worst pair": {
+            "name": "worst pair",
             "mode": "lines+markers",
             "line": {"color": VERMILION, "width": 3},
             "marker": {"size": 11, "symbol": "diamond"},
         },
     }
-    names = {
-        "disc": "clipped by the L2 norm",
-        "covered square": "covered by the noise",
-        "square around the disc": "what the noise must cover",
-        "worst pair": "worst pair",
-    }
-    traces = []
-    for shape, rows in table.sort_values("order").groupby("shape", sort=False):
-        look: dict[str, object] = {"mode": "lines", **looks[str(shape)]}
-        traces.append(
-            go.Scatter(
-                x=rows["x"].tolist(),
-                y=rows["y"].tolist(),
-                name=names[str(shape)],
-                hovertemplate="(%{x:.3g}, %{y:.3g})<extra></extra>",
-                **look,
-            )
+    hover = "(%{x:.3g}, %{y:.3g})<extra></extra>"
+    traces = [
+        go.Scatter({"mode": "lines"} | looks[str(shape)]).update(
+            x=rows["x"].tolist(), y=rows["y"].tolist(), hovertemplate=hover
         )
-    return go.Figure(
+        for shape, rows in table.sort_values("order").groupby("shape", sort=False)
+    ]
+    return drawn(
         traces,
-        base_layout(
-            height=420,
-            showlegend=True,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
-            yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
-        ),
+        height=420,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("first coordinate / C", range=[-1.6, 1.6], constrain="domain"),
+        yaxis=axis("second coordinate / C", scaleanchor="x", range=[-1.6, 1.6]),
     )
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND_CLOSE, axis, base_layout, number
+from dpcore.plots.layout import LEGEND_CLOSE, axis, number
 from dpcore.plots.style import BLUE, GREY, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import drawn, line
 
 _ROUNDING = 1e-7  # δ below which the numerical error of a profile may be all of it
 _FLOOR = 1e-12  # below it a curve on a logarithmic axis ends
-_DELTA = "δ(ε): probability not covered"
 
 
 def profile_figure(table: pd.DataFrame) -> go.Figure:
@@ -30,32 +26,31 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
     logarithm = _logarithmic(table)
     least = _FLOOR if logarithm else -1.0
     broken = _excess(table) is not None
-    curves = (
-        ("the claim allows at most", "allowed", GREY, "dash", 2),
-        ("true δ of the noise", "low", VERMILION if broken else BLUE, "solid", 3),
-    )
-    figure = go.Figure(
-        layout=base_layout(
-            height=360,
-            showlegend=True,
-            legend=LEGEND_CLOSE,
-            xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
-            yaxis=axis(_DELTA, type="log", exponentformat="power")
-            if logarithm
-            else axis(_DELTA, rangemode="tozero"),
+    hover = "ε = %{x:.4g}: δ = %{y:.4g}<extra></extra>"
+    traces = [
+        line(
+            table["epsilon"],
+            [y if y > least else None for y in table[column].tolist()],
+            name,
+            colour=colour,
+            dash=dash,
+            width=width,
+            hover=hover,
         )
-    )
-    for name, column, colour, dash, width in curves:
-        figure.add_trace(
-            go.Scatter(
-                x=table["epsilon"].tolist(),
-                y=[y if y > least else None for y in table[column].tolist()],
-                name=name,
-                mode="lines",
-                line={"color": colour, "dash": dash, "width": width},
-                hovertemplate="ε = %{x:.4g}: δ = %{y:.4g}<extra></extra>",
-            )
+        for name, column, colour, dash, width in (
+            ("the claim allows at most", "allowed", GREY, "dash", 2),
+            ("true δ of the noise", "low", VERMILION if broken else BLUE, "solid", 3),
         )
+    ]
+    scale = {"type": "log", "exponentformat": "power"} if logarithm else {"rangemode": "tozero"}
+    figure = drawn(
+        traces,
+        height=360,
+        dragmode=None,
+        legend=LEGEND_CLOSE,
+        xaxis=axis("ε (odds of e^ε)", rangemode="tozero"),
+        yaxis=axis("δ(ε): probability not covered", **scale),
+    )
     figure.add_vline(x=claimed, line={"color": GREY, "width": 1, "dash": "dot"})
     return figure
 
@@ -63,17 +58,16 @@ def profile_figure(table: pd.DataFrame) -> go.Figure:
 def profile_caption(table: pd.DataFrame) -> str:
     """What the figure shows, in numbers of the same table."""
     epsilon, delta = (float(table[f"claimed_{name}"].iloc[0]) for name in ("epsilon", "delta"))
-    at = table[table["epsilon"] == epsilon].iloc[0]
-    start = table.iloc[0]
+    row, start = table[table["epsilon"] == epsilon].iloc[0], table.iloc[0]
     claim = f"({number(epsilon)}, {number(delta)})" if delta > 0 else f"ε = {number(epsilon)}"
     text = (
         "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
         f"as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
     )
-    if at["high"] <= _ROUNDING and delta == 0:
-        text += f"0 within the numerical error {number(float(at['high'] - at['low']))}"
+    if row["high"] <= _ROUNDING and delta == 0:
+        text += f"0 within the numerical error {number(float(row['high'] - row['low']))}"
     else:
-        text += number(float(at["low"]))
+        text += number(float(row["low"]))
     least, allowed = (number(float(start[name])) for name in ("low", "allowed"))
     text += (
         f"; at ε = 0, where δ is the advantage of the best test, it is {least} and the claim "

@@ -7,61 +7,48 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.edge_labels import End, end_labels
-from dpcore.plots.layout import axis, base_layout, number, plain, probability_text, whole_ticks
+from dpcore.plots.layout import (
+    axis,
+    epsilon_hover,
+    number,
+    plain,
+    probability_text,
+    whole_ticks,
+)
 from dpcore.plots.mark import Frame, mark
-from dpcore.plots.style import short_name, style_of
+from dpcore.plots.style import Style, short_name, style_of
+from dpcore.plots.traces import End, curve, drawn, end_labels
 from dpcore.plots.traces import band as edges
-from dpcore.plots.traces import curve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float32]
 
 COLUMNS = (
-    "mechanism",
-    "epsilon",
-    "mean",
-    "standard_error",
-    "mean_low",
-    "mean_high",
-    "standard_deviation",
-    "q05",
-    "q95",
-    "median",
-    "worst",
-    "worst_word",
-    "words",
-    "method",
-    "runs",
-)
+    "mechanism", "epsilon", "mean", "standard_error", "mean_low", "mean_high",
+    "standard_deviation", "q05", "q95", "median", "worst", "worst_word", "words", "method", "runs",
+)  # fmt: skip
 """One row a mechanism and ε, ε ascending within a mechanism: one quantity over the words measured;
 `standard_error` is that of the mean from the noise of the measurement, `mean_low` and `mean_high`
 the interval that it leaves."""
 
-BANDS = {
-    "5–95 % of the words": "quantiles",
-    "± standard deviation": "deviation",
-}
+BANDS = {"5–95 % of the words": "quantiles", "± standard deviation": "deviation"}
 """Label of a band and its name here."""
 
 WORD_COLUMNS = ("mechanism", "epsilon", "word", "role", "nw", "sw")
 """One row a mechanism, word and ε, ε ascending within a word: the curves of single words; `role` is
 "word" or "other" of the two that are compared, and empty for any other."""
 
-_TITLES = {
-    "nw": "Nw: chance that a word stays",
-    "sw": "Sw: different outputs",
-}
+TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
 _ROLES = {"word": "solid", "other": "dot"}
 _MARGIN = 0.03  # beyond both ends of a y axis
-_SAID = ("mean", "mean_low", "mean_high", "q05", "q95", "worst", "worst_word", "method")
+_READ = ("mean", "mean_low", "mean_high", "q05", "q95", "worst", "worst_word", "method")
 _WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
 
 
@@ -107,36 +94,31 @@ def curves_figure(
     for key, rows in table.groupby("mechanism", sort=False):
         style = style_of(str(key))
         x = _places(rows["epsilon"], logarithm)
-        own = None if words is None else words[words["mechanism"] == key]
-        if own is not None:
-            traces += _thin(own[own["role"] == ""], quantity, logarithm, style.colour)
+        name, hover = short_name(str(key)), f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
+        mean = curve(x, _small(rows["mean"]), style, hover, shown=8, name=name)
+        thin, bold = [], []
+        if words is not None:
+            single = words[words["mechanism"] == key]
+            thin = _thin(single[single["role"] == ""], quantity, logarithm, style.colour)
+            bold = _bold(single[single["role"] != ""], quantity, logarithm, name, style)
         under, over = _edges(rows, band, low, high)
-        name, hover = short_name(str(key)), f"%{{y:.3g}} at {_hover(logarithm)}"
-        traces += edges(x, under, over, style.colour)
-        traces.append(
-            curve(x, _small(rows["mean"]), style, shown=8, name=name, hovertemplate=hover)
-        )
-        if own is not None:
-            traces += _bold(own[own["role"] != ""], quantity, logarithm, str(key))
+        traces += [*thin, *edges(x, under, over, style.colour), mean, *bold]
         last = float(rows["mean"].iloc[-1])
         y = last if quantity == "nw" else math.log10(max(last, 1))
         ends.append(End(name, str(key), frame.x[1], y))
     kind = {} if logarithm else {"type": "log", "dtick": 1}
     y_axis = {"type": "log"} | whole_ticks(high) if quantity == "sw" else {}
-    title = _TITLES[quantity] + _in_runs(quantity, runs)
-    return go.Figure(
+    title = TITLES[quantity] + in_runs(quantity, runs)
+    return drawn(
         traces,
-        base_layout(
-            dragmode=False,
-            annotations=end_labels(ends, frame),
-            xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),
-            yaxis=axis(title, **y_axis, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        annotations=end_labels(ends, frame),
+        xaxis=axis(axis_title, **kind, **frame.axis(frame.x)),
+        yaxis=axis(title, **y_axis, **frame.axis(frame.y)),
+        **frame.layout,
     )
 
 
-def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, at: float) -> str:
+def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, epsilon: float) -> str:
     """The chosen ε over `curves_figure`: a line, and a ring on every mean that is defined there.
 
     Returns:
@@ -144,15 +126,15 @@ def curves_mark(table: pd.DataFrame, quantity: str, logarithm: bool, at: float) 
     """
     scale = math.log if logarithm else math.log10
     rings = []
-    for key, row in rows_at(table, at, ("mean",)).items():
+    for key, row in rows_at(table, epsilon, ("mean",)).items():
         if row is not None:
             mean = row["mean"] if quantity == "nw" else math.log10(max(row["mean"], 1.0))
             rings.append((mean, style_of(key).colour))
-    return mark(curves_frame(table, quantity, logarithm), scale(at), rings)
+    return mark(curves_frame(table, quantity, logarithm), scale(epsilon), rings)
 
 
 def rows_at(
-    table: pd.DataFrame, at: float, columns: Sequence[str]
+    table: pd.DataFrame, epsilon: float, columns: Sequence[str]
 ) -> dict[str, dict[str, Any] | None]:
     """The row of each mechanism at one ε, or None, in the order of the table.
 
@@ -160,15 +142,15 @@ def rows_at(
 
     Args:
         table: the columns `COLUMNS`.
-        at: ε.
+        epsilon: the chosen one.
         columns: those that are wanted.
     """
     mechanisms = [str(key) for key in table["mechanism"].tolist()]
-    found: dict[str, dict[str, Any] | None] = dict.fromkeys(mechanisms)
+    rows: dict[str, dict[str, Any] | None] = dict.fromkeys(mechanisms)
     cells = {name: table[name].array for name in columns}
-    for i in np.flatnonzero(table["epsilon"].to_numpy() == at).tolist():
-        found[mechanisms[i]] = {name: column[i] for name, column in cells.items()}
-    return found
+    for i in np.flatnonzero(table["epsilon"].to_numpy() == epsilon).tolist():
+        rows[mechanisms[i]] = {name: column[i] for name, column in cells.items()}
+    return rows
 
 
 def _places(epsilons: pd.Series, logarithm: bool) -> FloatArray:
@@ -180,10 +162,6 @@ def _places(epsilons: pd.Series, logarithm: bool) -> FloatArray:
 def _small(values: pd.Series) -> FloatArray:
     """Numbers as a chart needs them: half the bytes."""
     return np.asarray(values.to_numpy(dtype=np.float32))
-
-
-def _hover(logarithm: bool) -> str:
-    return f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
 
 
 def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> list[go.Scatter]:
@@ -208,19 +186,20 @@ def _thin(rows: pd.DataFrame, quantity: str, logarithm: bool, colour: str) -> li
     ]
 
 
-def _bold(rows: pd.DataFrame, quantity: str, logarithm: bool, key: str) -> list[go.Scatter]:
+def _bold(
+    rows: pd.DataFrame, quantity: str, logarithm: bool, mechanism: str, style: Style
+) -> list[go.Scatter]:
     """The compared words of a mechanism."""
-    style = style_of(key)
     return [
         curve(
             _places(word["epsilon"], logarithm),
             _small(word[quantity]),
             replace(style, dash=_ROLES[str(role)]),
+            f"%{{y:.3g}} at {epsilon_hover(logarithm)}",
             width=4.5,
             size=11,
             shown=4,
-            name=f"{short_name(key)}, {plain(str(name))}",
-            hovertemplate=f"%{{y:.3g}} at {_hover(logarithm)}",
+            name=f"{mechanism}, {plain(str(name))}",
         )
         for (role, name), word in rows.groupby(["role", "word"], sort=False)
     ]
@@ -238,12 +217,7 @@ def _edges(
 
 
 def curves_alt(table: pd.DataFrame, quantity: str) -> str:
-    """What the curves look like, for who does not see them: their ends and where they halve.
-
-    Args:
-        table: the columns `COLUMNS`.
-        quantity: nw or sw.
-    """
+    """What the curves look like, for who does not see them: their ends and where they halve."""
     runs = float(table["runs"].max())
     half = 0.5 if quantity == "nw" else runs / 2
     sentences = []
@@ -258,22 +232,15 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
             sign = "at least" if quantity == "nw" else "less than"
             text += f", first {sign} {half:g} at {number(beyond['epsilon'].iloc[0])}"
         sentences.append(text + ".")
-    return f"{_WHAT[quantity]}{_in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
+    return f"{_WHAT[quantity]}{in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
 
 
-def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float) -> str:
-    """What the curves say at the chosen ε, from the numbers that they are drawn from.
-
-    Args:
-        table: the columns `COLUMNS`.
-        quantity: nw or sw.
-        at_label: the chosen ε in words ("ε = 12").
-        at: the chosen ε.
-    """
+def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> str:
+    """What the curves say at the chosen ε, from their own numbers; `label` is that ε in words."""
     runs = float(table["runs"].max())
-    what = _WHAT[quantity] + _in_runs(quantity, runs)
+    what = _WHAT[quantity] + in_runs(quantity, runs)
     sentences = []
-    for key, row in rows_at(table, at, _SAID).items():
+    for key, row in rows_at(table, epsilon, _READ).items():
         name = short_name(key)
         if row is None:
             sentences.append(f"{name} is not defined there.")
@@ -289,8 +256,9 @@ def curves_caption(table: pd.DataFrame, quantity: str, at_label: str, at: float)
             f"{name}: mean {mean}, 5–95 % of the words {row['q05']:.3g} to "
             f"{row['q95']:.3g}, worst {row['worst']:.3g} “{row['worst_word']}”."
         )
-    return f"{what}, at {at_label}. " + " ".join(sentences)
+    return f"{what}, at {label}. " + " ".join(sentences)
 
 
-def _in_runs(quantity: str, runs: float) -> str:
-    return "" if quantity == "nw" else f" in {number(runs)} runs"
+def in_runs(quantity: str, runs: float) -> str:
+    """What follows the name of a quantity: of the three only Sw depends on the number of runs."""
+    return f" in {number(runs)} runs" if quantity == "sw" else ""

@@ -6,18 +6,16 @@ With Sw on the y axis and its logarithm taken, this is Fig. 2 of Xu et al. 2021.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import LEGEND, axis, base_layout, number, whole_ticks
+from dpcore.plots.deniability.curves import in_runs
+from dpcore.plots.layout import LEGEND, axis, number, whole_ticks
 from dpcore.plots.mark import Frame, mark
 from dpcore.plots.style import short_name, style_of
-from dpcore.plots.traces import curve
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import curve, drawn
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row a mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the words
@@ -47,31 +45,21 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
     """
     frame = equal_frame(table, quantity, runs)
     traces = []
+    hover = "%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}"
     for key, rows in table.groupby("mechanism", sort=False):
-        y = rows[quantity].to_numpy(dtype=np.float32)
-        traces.append(
-            curve(
-                rows["nw"].to_numpy(dtype=np.float32),
-                np.where(np.isfinite(y), y, np.nan),
-                style_of(str(key)),
-                shown=14,
-                customdata=[f"{value:.4g}" for value in rows["epsilon"]],
-                name=short_name(str(key)),
-                hovertemplate="%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}",
-            )
-        )
-    title = _TITLES[quantity] + (f" in {number(runs)} runs" if quantity == "sw" else "")
+        x, y = (rows[name].to_numpy(dtype=np.float32) for name in ("nw", quantity))
+        y = np.where(np.isfinite(y), y, np.nan)  # a curve is broken where nothing can be drawn
+        style, name = style_of(str(key)), short_name(str(key))
+        epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
+        traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
+    title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            dragmode=False,
-            showlegend=True,
-            legend=LEGEND,
-            xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
-            yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        legend=LEGEND,
+        xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
+        yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
+        **frame.layout,
     )
 
 
@@ -84,6 +72,9 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
         quantity: sw or effective.
         runs: R of Sw.
         nw: the chosen mean Nw.
+
+    Returns:
+        HTML to stand directly below the figure.
     """
     rings = [
         (math.log10(max(value, 1.0)), style_of(str(key)).colour)
@@ -95,39 +86,33 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
 
 def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
     """What the curves look like, for who does not see them."""
-    said = []
+    sentences = []
     for key, rows in table.groupby("mechanism", sort=False):
         low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
-        said.append(
+        sentences.append(
             f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {low['nw']:.3g}, "
             f"{_count(high[quantity])} at Nw = {high['nw']:.3g}."
         )
-    of = f" in {number(runs)} runs" if quantity == "sw" else ""
-    return f"The {_TITLES[quantity]}{of}, as curves over the mean Nw. " + " ".join(said)
+    title = _TITLES[quantity] + in_runs(quantity, runs)
+    return f"The {title}, as curves over the mean Nw. " + " ".join(sentences)
 
 
 def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> str:
-    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks.
-
-    Args:
-        read: the columns `READ_COLUMNS`.
-        nw: the chosen mean Nw.
-        quantity: sw or effective.
-    """
-    said = []
+    """What the mechanisms do to the words at the chosen Nw, from the numbers of the marks."""
+    sentences = []
     for key, rows in read.groupby("mechanism", sort=False):
         name = short_name(str(key))
         if rows["epsilon"].isna().all():
-            said.append(f"{name} has it at no measured ε.")
+            sentences.append(f"{name} has it at no measured ε.")
             continue
         each = [
             f"{_count(row[quantity])} at ε = {number(row['epsilon'])}"
             for row in rows.to_dict("records")
         ]
         more = " (its Nw is not monotone)" if len(each) > 1 else ""
-        said.append(f"{name}: {'; '.join(each)}{more}.")
+        sentences.append(f"{name}: {'; '.join(each)}{more}.")
     what = _TITLES[quantity].split(":")[0]
-    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(said)
+    return f"The {what} where the mean Nw is {nw:.3g}. " + " ".join(sentences)
 
 
 def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.edge_labels import End, edge_labels, right_margin
-from dpcore.plots.layout import axis, base_layout, number, whole_ticks
+from dpcore.plots.deniability.curves import TITLES, in_runs
+from dpcore.plots.layout import (
+    axis,
+    epsilon_axis,
+    epsilon_hover,
+    note,
+    number,
+    whole_ticks,
+)
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import band, coloured, curve, whiskers
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import (
+    End,
+    band,
+    coloured,
+    curve,
+    drawn,
+    edge_labels,
+    right_margin,
+    whiskers,
+)
 
 COLUMNS = (
-    "curve",
-    "mechanism",
-    "method",
-    "epsilon",
-    "mean",
-    "standard_error",
-    "standard_deviation",
-    "q05",
-    "q95",
-    "words",
-    "runs",
-    "layer",
-)
+    "curve", "mechanism", "method", "epsilon", "mean", "standard_error", "standard_deviation",
+    "q05", "q95", "words", "runs", "layer",
+)  # fmt: skip
 """One row a curve, layer and ε, ε ascending. The layer is "line" (mean ± standard deviation over
 words by the best method), "protocol" (the same by the papers' protocol) or "paper" (a printed
 mean alone)."""
@@ -38,7 +42,6 @@ TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw
 
 _HEIGHT = 330
 _PLOT_PIXELS = _HEIGHT - 92
-_TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
 
 
 def recorded_figure(
@@ -72,46 +75,27 @@ def recorded_figure(
                 traces += band(x, under, over, style_of(key).colour)
                 ends.append(End(str(name), key, x[-1], float(part["mean"].iloc[-1])))
             traces.append(_marks(part, x, str(name), key, str(layer), logarithm))
-    span = [scale(table["epsilon"].min()), scale(table["epsilon"].max())]
-    x_axis: dict[str, Any] = {"range": span}
-    if not logarithm:
-        x_axis = {"range": [math.log10(end) for end in span], "type": "log", "dtick": 1}
+    labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS) + _printed(table, logarithm)
+    title = TITLES[quantity] + in_runs(quantity, float(table["runs"].max()))
     pad = 0.03 * high
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
-            dragmode=False,
-            annotations=[
-                *edge_labels(ends, high, logarithm, _PLOT_PIXELS),
-                *_printed(table, logarithm),
-            ],
-            xaxis=axis(axis_title, fixedrange=True, **x_axis),
-            yaxis=axis(_title(table, quantity), fixedrange=True, range=[-pad, high + pad]),
-        ),
+        height=_HEIGHT,
+        margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
+        annotations=labels,
+        xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
+        yaxis=axis(title, fixedrange=True, range=[-pad, high + pad]),
     )
 
 
-def _title(table: pd.DataFrame, quantity: str) -> str:
-    runs = float(table["runs"].max())
-    return _TITLES[quantity] + ("" if quantity == "nw" else f" in {number(runs)} runs")
-
-
 def _marks(
-    rows: pd.DataFrame,
-    x: list[float],
-    name: str,
-    key: str,
-    layer: str,
-    logarithm: bool,
+    rows: pd.DataFrame, x: list[float], name: str, key: str, layer: str, logarithm: bool
 ) -> go.Scatter:
     """The mean of one layer: a line, open marks with whiskers, or the paper's values."""
     style = style_of(key)
     after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
-    hover = f"%{{y:.3g}} at {'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
-    mean = rows["mean"].tolist()
-    trace = curve(x, mean, style, shown=8, name=name + after, hovertemplate=hover)
+    hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
+    trace = curve(x, rows["mean"], style, hover, shown=8, name=name + after)
     if layer == "protocol":
         trace.mode = "markers"
         trace.marker = {"symbol": f"{style.marker}-open", "size": 9, "color": style.colour}
@@ -122,118 +106,78 @@ def _marks(
     return trace
 
 
-def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, object]]:
+def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
     """What the dotted lines are, said once above their right end."""
     rows = table[table["layer"] == "paper"]
     if rows.empty:
         return []
-    at = math.log(float(rows["epsilon"].max()))
-    return [
-        {
-            "x": at if logarithm else at / math.log(10),
-            "y": float(rows["mean"].max()),
-            "yshift": 16,
-            "xanchor": "right",
-            "showarrow": False,
-            "text": "dotted: printed in the paper",
-        }
-    ]
+    end = math.log(float(rows["epsilon"].max()))
+    x, y = end if logarithm else end / math.log(10), float(rows["mean"].max())
+    return [note("dotted: printed in the paper", x, y, yshift=16, xanchor="right")]
 
 
 def trade_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε.
-
-    Args:
-        table: the columns `TRADE_COLUMNS`.
-    """
-    traces = []
-    annotations = []
+    """Draw the mean Sw (log axis) against the mean Nw, one line a mechanism over its ε."""
+    traces, names = [], []
+    hover = "Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}"
     high = float(table["sw"].max())
     for name, rows in table.groupby("curve", sort=False):
         style = style_of(str(rows["mechanism"].iloc[0]))
-        traces.append(
-            curve(
-                rows["nw"].tolist(),
-                rows["sw"].tolist(),
-                style,
-                shown=10,
-                customdata=rows["epsilon"].tolist(),
-                name=str(name),
-                hovertemplate="Sw %{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:.4g}",
-            )
-        )
+        nw, sw, epsilons = (rows[column].tolist() for column in ("nw", "sw", "epsilon"))
+        traces.append(curve(nw, sw, style, hover, shown=10, customdata=epsilons, name=str(name)))
         middle = rows.iloc[(rows["nw"] - 0.6).abs().argmin()]
-        annotations.append(
-            {
-                "x": float(middle["nw"]),
-                "y": math.log10(float(middle["sw"])),
-                "showarrow": False,
-                "yshift": 18,
-                "xanchor": "left",
-                "text": f"{coloured(style.glyph, style.colour)} {name}",
-            }
-        )
+        text = f"{coloured(style.glyph, style.colour)} {name}"
+        x, y = float(middle["nw"]), math.log10(float(middle["sw"]))
+        names.append(note(text, x, y, yshift=18, xanchor="left"))
     pad = 0.04 * math.log10(high)
     span = [-pad, math.log10(high) + pad]
     runs = number(float(table["runs"].max()))
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            margin={"l": 8, "r": 16, "t": 34, "b": 8},
-            dragmode=False,
-            annotations=annotations,
-            xaxis=axis("Nw: chance that a word stays", fixedrange=True, range=[-0.03, 1.03]),
-            yaxis=axis(
-                f"Sw: different outputs in {runs} runs",
-                fixedrange=True,
-                type="log",
-                range=span,
-                **whole_ticks(high),
-            ),
+        height=_HEIGHT,
+        margin={"l": 8, "r": 16, "t": 34, "b": 8},
+        annotations=names,
+        xaxis=axis("Nw: chance that a word stays", fixedrange=True, range=[-0.03, 1.03]),
+        yaxis=axis(
+            f"Sw: different outputs in {runs} runs",
+            fixedrange=True,
+            type="log",
+            range=span,
+            **whole_ticks(high),
         ),
     )
 
 
 def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> str:
-    """What the curves say, from the numbers that they are drawn from.
+    """What the curves say, from the numbers that they are drawn from."""
 
-    Args:
-        table: the columns `COLUMNS`.
-        quantity: nw or sw.
-        logarithm: whether ε is said as a power of e.
-    """
+    def mean_at(row: pd.Series) -> str:
+        epsilon = row["epsilon"]
+        place = f"ln ε = {math.log(epsilon):.4g}" if logarithm else f"ε = {epsilon:.4g}"
+        return f"{row['mean']:.3g} at {place}"
 
-    def at(epsilon: float) -> str:
-        return f"ln ε = {math.log(epsilon):.4g}" if logarithm else f"ε = {epsilon:.4g}"
-
-    what = {"nw": "Nw", "sw": "Sw"}[quantity]
-    said = [f"Mean {what} ± standard deviation over words (band)."]
+    sentences = [f"Mean {quantity.capitalize()} ± standard deviation over words (band)."]
     for name, rows in table.groupby("curve", sort=False):
         best = rows[rows["layer"] == "line"]
         first, last = best.iloc[0], best.iloc[-1]
         words = number(float(best["words"].max()))
-        said.append(
-            f"{name}: {first['mean']:.3g} at {at(first['epsilon'])} to {last['mean']:.3g} at "
-            f"{at(last['epsilon'])} ({words} words, {first['method']})."
+        sentences.append(
+            f"{name}: {mean_at(first)} to {mean_at(last)} ({words} words, {first['method']})."
         )
-        for layer, drawn in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
+        for layer, marks in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
             part = rows[rows["layer"] == layer]
             if len(part):
-                one, other = part.iloc[0], part.iloc[-1]
-                said.append(
-                    f"{name}, {drawn}: {one['mean']:.3g} at {at(one['epsilon'])} to "
-                    f"{other['mean']:.3g} at {at(other['epsilon'])}."
-                )
-    return " ".join(said)
+                ends = f"{mean_at(part.iloc[0])} to {mean_at(part.iloc[-1])}"
+                sentences.append(f"{name}, {marks}: {ends}.")
+    return " ".join(sentences)
 
 
 def trade_caption(table: pd.DataFrame, level: float = 0.5) -> str:
     """Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
-    said = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
+    sentences = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[(rows["nw"] - level).abs().argmin()]
-        said.append(
+        sentences.append(
             f"{name}: Sw {row['sw']:.3g} where Nw is {row['nw']:.3g} (ε = {row['epsilon']:.4g})."
         )
-    return " ".join(said)
+    return " ".join(sentences)

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, number, plain
+from dpcore.plots.layout import axis, note, number, plain
 from dpcore.plots.maps.maps import COLOURS
-from dpcore.plots.mark import Frame, laid
+from dpcore.plots.mark import Frame, laid, placed
+from dpcore.plots.traces import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
 """One row a neighbour of a or b; `distance` in the unit of the vectors."""
 
@@ -39,7 +40,7 @@ class Strip:
         titles: of the mechanisms.
         words: rows of words.
         median: of the distances.
-        said: what the ticks show, in words.
+        text: what the ticks show, in words.
     """
 
     figure: go.Figure
@@ -47,14 +48,14 @@ class Strip:
     titles: tuple[str, ...]
     words: int
     median: float
-    said: str
+    text: str
 
     @property
     def alt(self) -> str:
         """A text alternative that stands still while the sliders move."""
         if not self.titles:
-            return self.said
-        return f"{self.said} Below: one row each for the noise of {', '.join(self.titles)}."
+            return self.text
+        return f"{self.text} Below: one row each for the noise of {', '.join(self.titles)}."
 
 
 def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip:
@@ -67,7 +68,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
     """
     traces: list[Any] = []
     rows: list[str] = []
-    said: list[str] = []
+    sentences: list[str] = []
     for source, part in distances.groupby("source", sort=False):
         near, names = part["distance"].to_numpy(), part["neighbour"].tolist()
         traces.append(
@@ -86,7 +87,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
             )
         )
         rows.append(f"“{part['word'].iloc[0]}”")
-        said.append(
+        sentences.append(
             f"{rows[-1]}: the nearest word is “{names[int(near.argmin())]}” at {near.min():.2f}, "
             f"the farthest of {len(part)} at {near.max():.2f}."
         )
@@ -99,19 +100,20 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         x = (math.log10(_LESS * least), math.log10(_MORE * far))
         title += " (logarithmic)"
         scale = {"type": "log"} | _ticks(*x)
+    # The first row is at the top, so the axis runs downwards, half a row beyond either end.
     frame = Frame(x, (len(rows) - 0.5, -0.6), height=34 + 52 + _ROW * len(rows), left=8, right=16)
-    figure = go.Figure(
+    figure = drawn(
         traces,
-        base_layout(
-            dragmode=False,
-            annotations=[_row_title(row, name) for row, name in enumerate(rows)],
-            xaxis=axis(title, **scale, **frame.axis(frame.x)),
-            yaxis=axis(showgrid=False, showticklabels=False, **frame.axis(frame.y)),
-            **frame.layout,
-        ),
+        annotations=[
+            note(plain(name), 0, row, xref="paper", xanchor="left", yshift=_TITLE)
+            for row, name in enumerate(rows)
+        ],
+        xaxis=axis(title, **scale, **frame.axis(frame.x)),
+        yaxis=axis(showgrid=False, showticklabels=False, **frame.axis(frame.y)),
+        **frame.layout,
     )
     median = float(distances["distance"].median())
-    return Strip(figure, frame, tuple(titles), words, median, " ".join(said))
+    return Strip(figure, frame, tuple(titles), words, median, " ".join(sentences))
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:
@@ -123,18 +125,6 @@ def _ticks(low: float, high: float) -> dict[str, object]:
         if low <= math.log10(step) + power <= high
     ]
     return {"tickvals": places, "ticktext": [f"{place:g}" for place in places]}
-
-
-def _row_title(row: int, name: str) -> dict[str, object]:
-    return {
-        "text": plain(name),
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "y": row,
-        "yshift": _TITLE,
-        "showarrow": False,
-    }
 
 
 def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
@@ -156,41 +146,36 @@ def noise_mark(strip: Strip, noise: pd.DataFrame) -> str:
         y = frame.bottom + frame.pixels_up(strip.words + strip.titles.index(name))
         low, median, high = (math.log10(length) for length in lengths)
         parts += _bar(frame, y, colour, low, high)
-        for at, across, up, round_ in (
+        for place, across, up, rounded in (
             (low, 3, _EDGE, 0),
             (median, _DOT, _DOT, 50),
             (high, 3, _EDGE, 0),
         ):
-            if frame.x[0] <= at <= frame.x[1]:
-                parts.append(
-                    f'<div style="position:absolute;left:{frame.across(at, across / 2)};'
-                    f"top:-{y + up / 2:.1f}px;width:{across}px;height:{up}px;"
-                    f'border-radius:{round_}%;background:{colour}"></div>'
+            if frame.x[0] <= place <= frame.x[1]:
+                look = (
+                    f"width:{across}px;height:{up}px;border-radius:{rounded}%;background:{colour}"
                 )
+                parts.append(placed(frame.across(place, across / 2), f"{y + up / 2:.1f}", look))
     return laid(parts)
 
 
 def _bar(frame: Frame, y: float, colour: str, low: float, high: float) -> list[str]:
     """The bar as far as the axis reaches, and an arrow where it goes on."""
     left, right = frame.x
-    wide = frame.left + frame.right
+    margins = frame.left + frame.right
     share = (min(max(high, left), right) - min(max(low, left), right)) / (right - left)
-    parts = [
-        f'<div style="position:absolute;left:{frame.across(low, 0)};top:-{y + _BAR / 2:.1f}px;'
-        f'width:calc({share:.5f} * (100% - {wide}px));height:{_BAR}px;background:{colour}"></div>'
-    ]
+    look = f"width:calc({share:.5f} * (100% - {margins}px));height:{_BAR}px;background:{colour}"
+    parts = [placed(frame.across(low, 0), f"{y + _BAR / 2:.1f}", look)]
     head = _EDGE / 2
-    for beyond, end, back, side in (
-        (low < left, left, 0.0, "right"),
-        (high > right, right, head, "left"),
+    # An arrow is a box without size of which one border is coloured and the opposite one missing.
+    for beyond, end, back, side, opposite in (
+        (low < left, left, 0.0, "right", "left"),
+        (high > right, right, head, "left", "right"),
     ):
         if beyond:
-            parts.append(
-                f'<div style="position:absolute;left:{frame.across(end, back)};'
-                f"top:-{y + head:.1f}px;border:{head:g}px solid transparent;"
-                f"border-{side}-color:{colour};border-{'left' if side == 'right' else 'right'}"
-                f'-width:0"></div>'
-            )
+            look = f"border:{head:g}px solid transparent;border-{side}-color:{colour};"
+            look += f"border-{opposite}-width:0"
+            parts.append(placed(frame.across(end, back), f"{y + head:.1f}", look))
     return parts
 
 
@@ -201,15 +186,13 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> str:
         strip: the distances.
         noise: as `noise_mark`; None if no mechanism adds noise to vectors.
     """
-    said = [strip.said]
     if noise is None:
-        said.append("There is no noise on these vectors, whose length could be compared.")
-        return " ".join(said)
+        return f"{strip.text} There is no noise on these vectors, whose length could be compared."
     columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
-    said += [
+    lengths = [
         f"{title}: the noise is {number(median)} long in the median (90 % of the "
         f"draws: {number(low)} to {number(high)}), "
         f"{median / strip.median:.3g} times the median of these distances."
         for title, low, median, high in zip(*columns, strict=True)
     ]
-    return " ".join(said)
+    return " ".join([strip.text, *lengths])

@@ -5,16 +5,14 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout, plain
+from dpcore.plots.layout import LEGEND, axis, base_layout, note, plain
 from dpcore.plots.style import BLUE, GREY, VERMILION, faint
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
 """One row a point; `role` is background, near_a, near_b, centre_a or centre_b."""
@@ -71,24 +69,13 @@ def map_base(points: pd.DataFrame, projection: str) -> MapBase:
         if (points["role"] == role).any()
     ]
     x, y = _range(points["x"]), _range(points["y"])
-    plane: dict[str, Any] = {
-        "showticklabels": False,
-        "showgrid": False,
-        "showline": False,
-        "ticks": "",
-    }
+    off = dict.fromkeys(("showticklabels", "showgrid", "showline"), False)
+    plane: dict[str, Any] = off | {"ticks": ""}
     layout = base_layout(
         height=_HEIGHT,
         margin={"l": 8, "r": 8, "t": 34, "b": 8},
         dragmode="pan",
-        showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 1,
-            "yanchor": "bottom",
-            "itemsizing": "constant",
-        },
+        legend=LEGEND | {"y": 1, "itemsizing": "constant"},
         xaxis=axis(_NOTES.get(projection, _NOTES["umap"]), range=x, **plane),
         yaxis=axis(range=y, scaleanchor="x", scaleratio=1, constrain="domain", **plane),
     )
@@ -151,22 +138,16 @@ def _coordinates(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _points(rows: pd.DataFrame, role: str, names: dict[str, str]) -> Any:
-    hover = "%{customdata}<extra></extra>"
     if role == "background":
-        return go.Scatter(
-            **_coordinates(rows.head(MOST_POINTS)),
-            mode="markers",
-            name="other words",
-            hovertemplate=hover,
-            marker={"color": GREY, "size": 4, "opacity": 0.35},
-        )
-    source = role[-1]
+        rows, name = rows.head(MOST_POINTS), "other words"
+        marker: dict[str, Any] = {"color": GREY, "size": 4, "opacity": 0.35}
+    else:
+        source = role[-1]
+        name = f"neighbours of {names.get(source, source)}"
+        marker = {"color": COLOURS[source], "symbol": MARKERS[source], "size": 6}
+    hover = "%{customdata}<extra></extra>"
     return go.Scatter(
-        **_coordinates(rows),
-        mode="markers",
-        name=f"neighbours of {names.get(source, source)}",
-        hovertemplate=hover,
-        marker={"color": COLOURS[source], "symbol": MARKERS[source], "size": 6},
+        **_coordinates(rows), mode="markers", name=name, hovertemplate=hover, marker=marker
     )
 
 
@@ -177,20 +158,20 @@ def _masses(mass: pd.DataFrame, names: dict[str, str]) -> list[dict[str, Any]]:
     sources = np.array(mass["source"].tolist(), dtype=str)
     traces = []
     for source in sorted(set(sources.tolist())):
-        at = np.flatnonzero(sources == source)
+        places = np.flatnonzero(sources == source)
         colour = COLOURS[source]
         traces.append(
             {
                 "type": "scatter",
-                "x": drawn["x"][at],
-                "y": drawn["y"][at],
-                "customdata": [drawn["customdata"][i] for i in at.tolist()],
+                "x": drawn["x"][places],
+                "y": drawn["y"][places],
+                "customdata": [drawn["customdata"][i] for i in places.tolist()],
                 "mode": "markers",
                 "name": f"outputs of {names.get(source, source)} (area: probability)",
                 "hovertemplate": "%{customdata}<br>probability %{marker.size:.3g}<extra></extra>",
                 "marker": {
                     "symbol": MARKERS[source],
-                    "size": sizes[at],
+                    "size": sizes[places],
                     "sizemode": "area",
                     "sizeref": 2.0 / _WHOLE**2,
                     "sizemin": 0,
@@ -220,9 +201,7 @@ def _centre(row: pd.Series) -> Any:
     )
 
 
-def _labels(
-    centres: pd.DataFrame, mass: pd.DataFrame | None, width: float
-) -> list[dict[str, object]]:
+def _labels(centres: pd.DataFrame, mass: pd.DataFrame | None, width: float) -> list[dict[str, Any]]:
     """Names of the centres and of the most likely outputs, none on top of another."""
     rows = [*zip(centres["word"], centres["x"].tolist(), centres["y"].tolist(), strict=True)]
     if mass is not None:
@@ -234,26 +213,14 @@ def _labels(
             if left[source] >= 0:
                 rows.append((word, x, y))
     placed: list[tuple[float, float]] = []
-    labels: list[dict[str, object]] = []
+    labels: list[dict[str, Any]] = []
+    look = {"font": {"size": 13}, "yshift": 16, "captureevents": False}
+    across, down = (share * width for share in _APART)
+    # From the most important on: a label that would cover an earlier one is left out.
     for word, x, y in rows:
-        at = (float(x), float(y))
-        if any(
-            abs(at[0] - other[0]) < _APART[0] * width and abs(at[1] - other[1]) < _APART[1] * width
-            for other in placed
-        ):
-            continue
-        placed.append(at)
-        labels.append(
-            {
-                "x": at[0],
-                "y": at[1],
-                "text": f"<b>{plain(word)}</b>",
-                "font": {"size": 13},
-                "showarrow": False,
-                "yshift": 16,
-                "captureevents": False,
-            }
-        )
+        if not any(abs(x - a) < across and abs(y - b) < down for a, b in placed):
+            placed.append((x, y))
+            labels.append(note(f"<b>{plain(word)}</b>", x, y, **look))
     return labels
 
 
@@ -265,7 +232,7 @@ def map_caption(
     k: int,
     density: float,
     masses: pd.DataFrame | None = None,
-    at: str = "",
+    setting: str = "",
     drawn: pd.DataFrame | None = None,
 ) -> str:
     """What a map shows and what it hides, from the numbers that it is drawn from.
@@ -279,7 +246,7 @@ def map_caption(
         density: rank correlation of crowdedness in truth and on the map; NaN if undefined.
         masses: columns word, on_map (probability that the output is a mapped word); one row an
             input word.
-        at: mechanism and ε in words.
+        setting: mechanism and ε in words.
         drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
     """
     name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
@@ -297,13 +264,13 @@ def map_caption(
             f"{share:.1%} of the outputs of “{word}”"
             for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
         )
-        sentences.append(f"{at}: {shares} fall on words of this map.")
+        sentences.append(f"{setting}: {shares} fall on words of this map.")
     if drawn is not None:
         sources, mass = drawn["source"].to_numpy(), drawn["mass"].to_numpy()
-        held = [f"{mass[sources == one].sum():.1%}" for one in sorted(set(sources.tolist()))]
+        shown = [f"{mass[sources == name].sum():.1%}" for name in sorted(set(sources.tolist()))]
         sentences.append(
-            f"The {len(drawn):,} output words that are drawn hold {' and '.join(held)}."
-            if held
+            f"The {len(drawn):,} output words that are drawn hold {' and '.join(shown)}."
+            if shown
             else "No output is likely enough to be drawn: the mass is spread over too many words."
         )
     return " ".join(sentences)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, base_layout
+from dpcore.plots.layout import axis
 from dpcore.plots.style import BLUE, GREY, VERMILION
+from dpcore.plots.traces import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
 COLUMNS = ("class", "score", "low", "high")
 """One row a class: its score under the draws, and bounds on its expected score."""
 
@@ -51,16 +52,14 @@ def picture_figure(
     ]
     middle = (width - 1) / 2
     off = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
-    return go.Figure(
+    return drawn(
         traces,
-        base_layout(
-            height=_HEIGHT,
-            dragmode=False,
-            xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
-            yaxis=off
-            | {"autorange": "reversed", "showticklabels": False}
-            | {"scaleanchor": "x", "constrain": "domain"},
-        ),
+        height=_HEIGHT,
+        xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
+        # Squares as high as they are wide, the first row at the top.
+        yaxis={"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"}
+        | {"showticklabels": False}
+        | off,
     )
 
 
@@ -78,7 +77,7 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
         BLUE if str(row["class"]) == label else VERMILION if i == first else GREY
         for i, row in table.iterrows()
     ]
-    return go.Figure(
+    return drawn(
         go.Bar(
             x=[str(name) for name in table["class"]],
             y=values.tolist(),
@@ -96,23 +95,14 @@ def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
             },
             hovertemplate="class %{x}: %{y:.3f}<extra></extra>",
         ),
-        base_layout(
-            height=_HEIGHT + 30,
-            dragmode=False,
-            xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
-            yaxis=axis(score, fixedrange=True, range=[0, 1.03]),
-        ),
+        height=_HEIGHT + 30,
+        xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
+        yaxis=axis(score, fixedrange=True, range=[0, 1.03]),
     )
 
 
 def votes_caption(table: pd.DataFrame, label: str, error: float) -> str:
-    """The two classes whose bounds decide.
-
-    Args:
-        table: as for `votes_figure`.
-        label: the true class.
-        error: the most that the probability is that any of the bounds is wrong.
-    """
+    """The two classes whose bounds decide; `error` bounds the chance that any bound is wrong."""
     first = table.iloc[table["low"].argmax()]
     others = table[table["class"] != first["class"]]
     second = others.iloc[others["high"].argmax()]

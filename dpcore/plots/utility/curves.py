@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
-from dpcore.plots.style import GREY, style_of
-from dpcore.plots.traces import band, curve
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.layout import NAMED, axis, number
+from dpcore.plots.style import style_of
+from dpcore.plots.traces import band, curve, drawn, line
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row a curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -78,58 +76,58 @@ def utility_figure(
     """
     traces: list[Any] = []
     for name, rows in table.groupby("curve", sort=False):
-        traces += _curve(str(name), rows)
+        style, name = style_of(str(rows["mechanism"].iloc[0])), str(name)
+        hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
+        traces += banded(rows, "epsilon", style.colour, name)
+        traces.append(
+            curve(rows["epsilon"], rows["mean"], style, hover, name=name, legendgroup=name)
+        )
     span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
     traces += across(span, lines)
     ends = [math.log10(end) for end in span]
     pad = 0.03 * max(ends[1] - ends[0], 0.1)
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(
-                axis_title, type="log", range=[ends[0] - pad, ends[1] + pad], fixedrange=True,
-                **ticks(span[0], span[1]),
-            ),
-            yaxis=axis(TITLES[quantity], fixedrange=True),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(
+            axis_title,
+            fixedrange=True,
+            **log_ticks(span[0], span[1]),
+            range=[ends[0] - pad, ends[1] + pad],
         ),
-    )  # fmt: skip
+        yaxis=axis(TITLES[quantity], fixedrange=True),
+    )
 
 
-def ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
-    """Ticks of a logarithmic axis at 1, 2, 5, 10, …; only powers of ten where those are many."""
+def log_ticks(low: float, high: float, most: int = 11) -> dict[str, object]:
+    """A logarithmic axis with ticks at 1, 2, 5, 10, …; only powers of ten where those are many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         places = [step * 10.0**power for power in powers for step in steps]
         shown = [place for place in places if 0.999 * low <= place <= 1.001 * high]
         if len(shown) <= most:
             break
-    return {"tickvals": shown, "ticktext": [number(place) for place in shown]}
+    return {
+        "type": "log",
+        "tickvals": shown,
+        "ticktext": [number(place) for place in shown],
+    }
 
 
 def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
     """Traces of straight lines from one end of the x axis to the other."""
     return [
-        go.Scatter(
-            x=list(span),
-            y=[line.value, line.value],
-            name=line.name,
-            mode="lines",
-            line={"color": GREY, "dash": line.dash, "width": 1.5},
-            hovertemplate=f"{line.name}: %{{y:.3f}}<extra></extra>",
+        line(
+            list(span),
+            [base.value, base.value],
+            base.name,
+            dash=base.dash,
+            width=1.5,
+            hover=f"{base.name}: %{{y:.3f}}<extra></extra>",
         )
-        for line in lines
+        for base in lines
     ]
-
-
-def _curve(name: str, rows: pd.DataFrame) -> list[go.Scatter]:
-    """A band, if there is one, and the means."""
-    style = style_of(str(rows["mechanism"].iloc[0]))
-    traces = banded(rows, "epsilon", style.colour, name)
-    hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
-    means = rows["epsilon"].tolist(), rows["mean"].tolist()
-    traces.append(curve(*means, style, name=name, legendgroup=name, hovertemplate=hover))
-    return traces
 
 
 def banded(
@@ -150,34 +148,27 @@ def banded(
     known = rows.dropna(subset=["low", "high"])
     if len(known) < 2:
         return []
-    under, over = (known[end].clip(lower=floor).tolist() for end in ("low", "high"))
-    return band(known[x].tolist(), under, over, colour, showlegend=False, legendgroup=name)
+    under, over = (known[end].clip(lower=floor) for end in ("low", "high"))
+    return band(known[x], under, over, colour, showlegend=False, legendgroup=name)
 
 
 def utility_caption(
     table: pd.DataFrame, quantity: str, lines: Sequence[Line] = (), trials_of: str = "trials"
 ) -> str:
-    """What to see: the ends of every curve, the bands, the baselines.
-
-    Args:
-        table: as for `utility_figure`.
-        quantity: as there.
-        lines: as there.
-        trials_of: what is repeated.
-    """
-    said = []
+    """What to see: the ends of every curve, the bands (over what is repeated), the baselines."""
+    sentences = [f"{EXPLAINED[quantity]} A smaller ε means more noise."]
     for name, rows in table.groupby("curve", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
-        said.append(
+        sentences.append(
             f"{name}: from {first['mean']:.3g} at ε = {number(first['epsilon'])} "
             f"to {last['mean']:.3g} at ε = {number(last['epsilon'])}"
         )
-    said += [f"{line.name}: {line.value:.3g}" for line in lines]
+    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
     few, trials = int(table["trials"].min()), int(table["trials"].max())
-    over = f"{trials}" if few == trials else f"{few} to {trials}"
-    band = (
+    over = str(trials) if few == trials else f"{few} to {trials}"
+    sentences.append(
         f"Bands are 95 % intervals of the mean over {over} {trials_of}."
         if trials > 1
         else "One trial, so no bands."
     )
-    return "\n".join([f"{EXPLAINED[quantity]} A smaller ε means more noise.", *said, band])
+    return "\n".join(sentences)

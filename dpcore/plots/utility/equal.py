@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
+from dpcore.plots.layout import NAMED, axis, number
 from dpcore.plots.style import style_of
-from dpcore.plots.traces import curve, whiskers
-from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, ticks
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.traces import curve, drawn, whiskers
+from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
 """One row a curve and ε: mean with its interval (may be missing), and the privacy `x` there."""
@@ -39,61 +37,52 @@ def equal_figure(
         quantity: a key of `dpcore.plots.utility.curves.TITLES`.
         lines: baselines.
     """
-    traces: list[Any] = []
-    for name, rows in table.groupby("curve", sort=False):
-        traces.append(_curve(str(name), rows.sort_values("x", kind="stable")))
-    traces += across([float(table["x"].min()), float(table["x"].max())], lines)
-    x_axis: dict[str, Any] = {}
-    if by == "loss":
-        x_axis = {"type": "log"} | ticks(float(table["x"].min()), float(table["x"].max()))
-    return go.Figure(
+    traces = [
+        _curve(str(name), rows.sort_values("x", kind="stable"))
+        for name, rows in table.groupby("curve", sort=False)
+    ]
+    span = [float(table["x"].min()), float(table["x"].max())]
+    traces += across(span, lines)
+    x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if by == "loss" else {}
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
-            yaxis=axis(TITLES[quantity], fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
+        yaxis=axis(TITLES[quantity], fixedrange=True),
     )
 
 
 def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     """Marks joined by a line, with the intervals as whiskers: bands of curves that turn overlap."""
     style = style_of(str(rows["mechanism"].iloc[0]))
-    over, under = (rows["high"] - rows["mean"]), (rows["mean"] - rows["low"])
+    hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
+    over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
+    bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
+    epsilons = [f"{value:.4g}" for value in rows["epsilon"]]
     return curve(
-        rows["x"].tolist(),
-        rows["mean"].tolist(),
-        style,
-        customdata=[f"{value:.4g}" for value in rows["epsilon"]],
-        name=name,
-        error_y=whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour),
-        hovertemplate="%{y:.3f} at %{x:.3g}, ε = %{customdata}",
+        rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
     )
 
 
 def equal_caption(table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()) -> str:
-    """The value of every mechanism where its privacy is nearest to the middle of the axis.
-
-    Args:
-        table: as for `equal_figure`.
-        by: as there.
-        quantity: as there.
-        lines: as there.
-    """
+    """The value of every mechanism where its privacy is nearest to the middle of the axis."""
     low, high = float(table["x"].min()), float(table["x"].max())
     middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
-    said = [
+    sentences = [
         f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
         f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
     ]
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
-        said.append(f"{name}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})")
-    said += [f"{line.name}: {line.value:.3g}" for line in lines]
+        sentences.append(
+            f"{name}: {row['mean']:.3g} at {row['x']:.3g} (ε = {number(row['epsilon'])})"
+        )
+    sentences += [f"{line.name}: {line.value:.3g}" for line in lines]
     trials = int(table["trials"].max())
-    said.append(
+    sentences.append(
         f"Whiskers are 95 % intervals of the mean over {trials} trials."
         if trials > 1
         else "One trial, so no whiskers."
     )
-    return "\n".join(said)
+    return "\n".join(sentences)

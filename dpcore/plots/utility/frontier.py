@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout
-from dpcore.plots.style import GREY, style_of
-from dpcore.plots.utility.curves import Line, across, ticks
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpcore.plots.layout import NAMED, axis
+from dpcore.plots.style import style_of
+from dpcore.plots.traces import drawn, line
+from dpcore.plots.utility.curves import Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row a curve and ε: two numbers, and whether another row is at least as good in both."""
@@ -37,18 +36,10 @@ def frontier_figure(
         lines: baselines of what is useful.
         logarithm: whether the x axis is logarithmic.
     """
-    traces: list[Any] = []
     best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
-    traces.append(
-        go.Scatter(
-            x=best["private"].tolist(),
-            y=best["useful"].tolist(),
-            name="frontier: no other is as good in both and better in one",
-            mode="lines",
-            line={"color": GREY, "width": 1, "shape": "hv"},
-            hoverinfo="skip",
-        )
-    )
+    name = "frontier: no other is as good in both and better in one"
+    # Stairs: what lies between two marks is as useful as the more private of them.
+    traces = [line(best["private"], best["useful"], name, width=1, line_shape="hv")]
     for curve, rows in table.groupby("curve", sort=False):
         style = style_of(str(rows["mechanism"].iloc[0]))
         ordered = rows.sort_values("dominated", kind="stable")  # a legend shows the first mark
@@ -70,30 +61,19 @@ def frontier_figure(
             )
         )
     span = [float(table["private"].min()), float(table["private"].max())]
-    x_axis: dict[str, Any] = {"type": "log"} | ticks(span[0], span[1]) if logarithm else {}
+    x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if logarithm else {}
     traces += across(span, lines)
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis(
-                private_title,
-                fixedrange=True,
-                **x_axis,
-            ),
-            yaxis=axis(useful_title, fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis(private_title, fixedrange=True, **x_axis),
+        yaxis=axis(useful_title, fixedrange=True),
     )
 
 
 def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> str:
-    """How many marks each mechanism has on the frontier.
-
-    Args:
-        table: as for `frontier_figure`.
-        private: what the x axis counts.
-        useful: what the y axis counts.
-    """
+    """How many marks each mechanism has on the frontier, of what the two axes count."""
     best = table[~table["dominated"]]
     counts = [
         f"{curve} {int((~rows['dominated']).sum())} of {len(rows)}"

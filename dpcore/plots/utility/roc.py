@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.layout import axis, named_layout, number
-from dpcore.plots.style import GREY, style_of
-from dpcore.plots.traces import curve
+from dpcore.plots.layout import NAMED, axis, number
+from dpcore.plots.style import style_of
+from dpcore.plots.traces import curve, drawn, line
 from dpcore.plots.utility.curves import banded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row a curve and false-positive rate `at` > 0, ascending: mean true-positive rate over trials
@@ -25,68 +24,49 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def roc_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw true against false positives, both logarithmic, and the line of guessing.
-
-    Args:
-        table: the columns `COLUMNS`.
-    """
+    """Draw true against false positives, both logarithmic, and the line of guessing."""
     low = float(table["at"].min())
-    traces: list[Any] = [
-        go.Scatter(
-            x=[low, 1.0],
-            y=[low, 1.0],
-            name="guessing",
-            mode="lines",
-            line={"color": GREY, "dash": "dot", "width": 1.5},
-            hoverinfo="skip",
-        )
-    ]
+    traces: list[Any] = [line([low, 1.0], [low, 1.0], "guessing", dash="dot", width=1.5)]
     floor = 0.5 * low
-    drawn: dict[str, int] = {}
+    times: Counter[str] = Counter()
     for name, rows in table.groupby("curve", sort=False):
         mechanism = str(rows["mechanism"].iloc[0])
         style = style_of(mechanism or "baseline")
-        dash = _DASHES[drawn.get(mechanism, 0) % len(_DASHES)]
-        drawn[mechanism] = drawn.get(mechanism, 0) + 1
+        dash = _DASHES[times[mechanism] % len(_DASHES)]
+        times[mechanism] += 1
         traces += banded(rows, "at", style.colour, str(name), floor)
         traces.append(
             curve(
-                rows["at"].tolist(),
+                rows["at"],
                 # A logarithmic axis has no place for 0: what is below it is drawn at its floor.
-                rows["mean"].clip(lower=floor).tolist(),
+                rows["mean"].clip(lower=floor),
                 replace(style, dash=dash),
+                "%{customdata:.4f} at %{x:.3g} false positives",
                 width=2,
                 size=7,
                 shown=8,
                 customdata=rows["mean"].tolist(),
                 name=str(name),
                 legendgroup=str(name),
-                hovertemplate="%{customdata:.4f} at %{x:.3g} false positives",
             )
         )
-    return go.Figure(
+    return drawn(
         traces,
-        named_layout(
-            _HEIGHT,
-            xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
-            yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
-        ),
+        height=_HEIGHT,
+        **NAMED,
+        xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
+        yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
     )
 
 
-def roc_caption(table: pd.DataFrame, at: float) -> str:
-    """How many members each curve finds at one false-positive rate.
-
-    Args:
-        table: as for `roc_figure`.
-        at: a false-positive rate of the table.
-    """
-    said = []
+def roc_caption(table: pd.DataFrame, rate: float) -> str:
+    """How many members each curve finds at one false-positive rate of the table."""
+    shares = []
     for name, rows in table.groupby("curve", sort=False):
-        row = rows.iloc[int((rows["at"] - at).abs().argmin())]
-        said.append(f"{name}: {100 * row['mean']:.3g} %")
+        row = rows.iloc[int((rows["at"] - rate).abs().argmin())]
+        shares.append(f"{name}: {100 * row['mean']:.3g} %")
     return (
-        f"When {number(100 * at)} in 100 texts that were not used are wrongly called used, this "
-        f"share of those that were used is found (guessing: {number(100 * at)} %): "
-        f"{'; '.join(said)}."
+        f"When {number(100 * rate)} in 100 texts that were not used are wrongly called used, this "
+        f"share of those that were used is found (guessing: {number(100 * rate)} %): "
+        f"{'; '.join(shares)}."
     )

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -38,23 +36,23 @@ def test_it_never_gets_below_the_exact_certificate(
     settings = Genetic(population=12, generations=8, share=share, tries=tries)
     broken = 0
     for i, label in enumerate(labels.tolist()):
-        one = documents.part([i])
-        found = attack(linear, from_substitutions(one, table), label, settings, rng(i))
-        assert not (found.success and exact.certified[i])
-        broken += found.success
-        budget = changes_allowed([(one.words >= 0).sum()], share)[0]
-        for generation in found.generations:
+        document = documents.part([i])
+        attacked = attack(linear, from_substitutions(document, table), label, settings, rng(i))
+        assert not (attacked.success and exact.certified[i])
+        broken += attacked.success
+        budget = changes_allowed([(document.words >= 0).sum()], share)[0]
+        for generation in attacked.generations:
             words = np.array(generation.words)
             reached = min(
-                margin(linear, words, one, label, c) for c in range(classes) if c != label
+                margin(linear, words, document, label, c) for c in range(classes) if c != label
             )
             assert reached >= exact.margins[i] - 1e-12
-            moved = np.flatnonzero(words != one.words)
+            moved = np.flatnonzero(words != document.words)
             assert moved.size == generation.changed <= budget
-            assert all(words[j] in table.of(one.words[j]) for j in moved)
-            alone = linear.probabilities(one.with_words(words))[0, label]
+            assert all(words[j] in table.of(document.words[j]) for j in moved)
+            alone = linear.probabilities(document.with_words(words))[0, label]
             assert generation.probability == pytest.approx(alone, abs=1e-12)
-        assert found.success == (linear.predict(one.with_words(found.words))[0] != label)
+        assert attacked.success == (linear.predict(document.with_words(attacked.words))[0] != label)
     assert broken > 0
     assert broken <= (~exact.certified).sum()
 
@@ -78,11 +76,11 @@ def test_with_time_it_reaches_the_exact_worst_case(rng: MakeRng) -> None:
     while stats.binom.cdf(7, generations, chance) > FALSE_ALARM:
         generations += 50
     settings = Genetic(members, generations, share=1.0)
-    found = attack(linear, from_substitutions(document, table), 0, settings, rng())
-    assert not found.success
-    assert np.array_equal(found.words, exact.texts.words)
+    attacked = attack(linear, from_substitutions(document, table), 0, settings, rng())
+    assert not attacked.success
+    assert np.array_equal(attacked.words, exact.texts.words)
     # The fittest of each generation never gets worse.
-    assert (np.diff([g.probability for g in found.generations]) <= 0).all()
+    assert (np.diff([g.probability for g in attacked.generations]) <= 0).all()
 
 
 def test_one_word_is_enough(rng: MakeRng) -> None:
@@ -90,12 +88,12 @@ def test_one_word_is_enough(rng: MakeRng) -> None:
     vectors = np.array([[1.0], [-1.0], [-2.0]] * 10, dtype=np.float32)
     linear = LinearModel(np.array([[1.0], [-1.0]]), np.zeros(2), vectors)
     table = Substitutions(np.array([0]), np.array([[0, 1, 2]]), np.ones(1))
-    found = attack(linear, from_substitutions(bags([[0]]), table), 0, Genetic(), rng())
-    assert found.success
-    assert len(found.generations) == 2
-    assert found.generations[0].changed == 0
-    assert found.generations[1].changed == 1
-    assert found.queries == 1 + Genetic().population
+    attacked = attack(linear, from_substitutions(bags([[0]]), table), 0, Genetic(), rng())
+    assert attacked.success
+    assert len(attacked.generations) == 2
+    assert attacked.generations[0].changed == 0
+    assert attacked.generations[1].changed == 1
+    assert attacked.queries == 1 + Genetic().population
 
 
 @pytest.mark.parametrize("text", [[-1], [-1, -1], [29], [28, -1]])
@@ -104,9 +102,9 @@ def test_nothing_to_change_is_no_success(rng: MakeRng, text: list[int]) -> None:
     linear, _, table = case(rng())
     document = bags([text])
     label = int(linear.predict(document)[0])
-    found = attack(linear, from_substitutions(document, table), label, Genetic(), rng(1))
-    assert not found.success
-    assert found.queries == len(found.generations) == 1
+    attacked = attack(linear, from_substitutions(document, table), label, Genetic(), rng(1))
+    assert not attacked.success
+    assert attacked.queries == len(attacked.generations) == 1
     still = attack(
         linear, from_substitutions(bags([[3, 4]]), table), label, Genetic(share=0.0), rng()
     )
@@ -115,19 +113,21 @@ def test_nothing_to_change_is_no_success(rng: MakeRng, text: list[int]) -> None:
 
 def test_a_text_that_is_wrong_already_is_left_alone(rng: MakeRng) -> None:
     linear, documents, table = case(rng())
-    one = documents.part([0])
-    wrong = 1 - int(linear.predict(one)[0])
-    found = attack(linear, from_substitutions(one, table), wrong, Genetic(), rng(1))
-    assert found.success
-    assert np.array_equal(found.words, one.words)
+    document = documents.part([0])
+    wrong = 1 - int(linear.predict(document)[0])
+    attacked = attack(linear, from_substitutions(document, table), wrong, Genetic(), rng(1))
+    assert attacked.success
+    assert np.array_equal(attacked.words, document.words)
 
 
 def test_it_is_fixed_by_its_generator(rng: MakeRng) -> None:
     linear, documents, table = case(rng(), classes=3)
-    one = documents.part([2])
-    label = int(linear.predict(one)[0])
+    document = documents.part([2])
+    label = int(linear.predict(document)[0])
     settings = Genetic(population=8, generations=5, share=1.0)
-    runs = [attack(linear, from_substitutions(one, table), label, settings, rng(1)) for _ in "ab"]
+    runs = [
+        attack(linear, from_substitutions(document, table), label, settings, rng(1)) for _ in "ab"
+    ]
     assert runs[0] == runs[1]
 
 
@@ -138,19 +138,19 @@ def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
     for kind in ("averaged", "tf-idf"):
         victim = train(Learner(Kind(kind)), documents, labels, linear.vectors, generator)
         label = int(victim.predict(documents.part([1]))[0])
-        found = attack(
+        attacked = attack(
             victim,
             from_substitutions(documents.part([1]), table),
             label,
             Genetic(share=1.0),
             generator,
         )
-        after = victim.predict(documents.part([1]).with_words(found.words))[0]
-        assert found.success == (after != label)
+        after = victim.predict(documents.part([1]).with_words(attacked.words))[0]
+        assert attacked.success == (after != label)
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"population": 1}, "population"),
         ({"population": 10**6}, "population"),
@@ -160,8 +160,8 @@ def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
         ({"share": np.nan}, "share of words"),
     ],
 )
-def test_bad_settings_are_refused(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_settings_are_refused(changed: dict[str, float], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         Genetic(**changed)
 
 

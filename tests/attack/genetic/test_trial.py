@@ -17,20 +17,20 @@ def test_steps_lead_from_the_text_to_the_one_that_fools(rng: MakeRng) -> None:
     labels = linear.predict(documents)
     fooled = 0
     for i, label in enumerate(labels.tolist()):
-        one = documents.part([i])
-        found = attack(linear, from_substitutions(one, table), label, SETTINGS, rng(i))
-        words, last = np.array(one.words), 1.0
-        for step in steps(linear, one, found):
+        document = documents.part([i])
+        attacked = attack(linear, from_substitutions(document, table), label, SETTINGS, rng(i))
+        words, last = np.array(document.words), 1.0
+        for step in steps(linear, document, attacked):
             assert words[step.place] == step.old
-            assert found.words[step.place] == step.new != step.old
+            assert attacked.words[step.place] == step.new != step.old
             words[step.place] = step.new
-            last = linear.probabilities(one.with_words(words))[0, label]
+            last = linear.probabilities(document.with_words(words))[0, label]
             assert step.probability == pytest.approx(last)
-        predicted = linear.predict(one.with_words(words))[0]
-        assert (predicted != label) == found.success
-        if not found.success:
-            assert np.array_equal(words, found.words)
-        fooled += found.success
+        predicted = linear.predict(document.with_words(words))[0]
+        assert (predicted != label) == attacked.success
+        if not attacked.success:
+            assert np.array_equal(words, attacked.words)
+        fooled += attacked.success
     assert fooled > 0
 
 
@@ -38,29 +38,29 @@ def test_accuracy_lies_between_the_certificate_and_the_clean_one(rng: MakeRng) -
     linear, documents, table = case(rng(), documents=20)
     labels = rng(1).integers(2, size=20)
     seen = []
-    found = adversarial_accuracy(
+    accuracy = adversarial_accuracy(
         linear,
         documents,
         labels,
-        lambda one, rng: from_substitutions(one, table),
+        lambda document, rng: from_substitutions(document, table),
         SETTINGS,
         seed=3,
         progress=lambda *step: seen.append(step),
     )
     exact = certify_linear(linear, documents, labels, table).accuracy
-    assert exact <= found.accuracy <= found.clean == linear.accuracy(documents, labels)
-    assert found.low <= found.accuracy <= found.high
+    assert exact <= accuracy.accuracy <= accuracy.clean == linear.accuracy(documents, labels)
+    assert accuracy.low <= accuracy.accuracy <= accuracy.high
     assert seen[-1] == ("attack", 20, 20)
     # Each document has its own stream: fewer documents, the same attacks.
     part = adversarial_accuracy(
         linear,
         documents.part(range(5)),
         labels[:5],
-        lambda one, rng: from_substitutions(one, table),
+        lambda document, rng: from_substitutions(document, table),
         SETTINGS,
         seed=3,
     )
-    assert part.attacks == found.attacks[:5]
+    assert part.attacks == accuracy.attacks[:5]
 
 
 def test_labels_are_needed(rng: MakeRng) -> None:
@@ -71,7 +71,7 @@ def test_labels_are_needed(rng: MakeRng) -> None:
                 linear,
                 documents.part(rows),
                 labels,
-                lambda one, rng: from_substitutions(one, table),
+                lambda document, rng: from_substitutions(document, table),
                 SETTINGS,
                 seed=1,
             )

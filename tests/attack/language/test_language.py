@@ -43,11 +43,11 @@ def plain_pairs() -> list[tuple[int, int]]:
         "zebra",
         "cat cat cat",
     ]
-    found = []
+    pairs = []
     for line in lines:
         row = [7, *(WORDS.index(w) if w in WORDS else -1 for w in line.split()), 7]
-        found += [(a, b) for a, b in itertools.pairwise(row) if a >= 0 and b >= 0]
-    return found
+        pairs += [(a, b) for a, b in itertools.pairwise(row) if a >= 0 and b >= 0]
+    return pairs
 
 
 def plain_probability(
@@ -84,10 +84,10 @@ def test_it_is_the_plain_twin(least: int) -> None:
 
 
 def test_words_are_counted_as_often_as_they_stand() -> None:
-    found = counted()
-    assert found.words.tolist() == [4, 5, 2, 1, 1, 1, 0]
+    counts = counted()
+    assert counts.words.tolist() == [4, 5, 2, 1, 1, 1, 0]
     assert counted(weight=3).words.tolist() == [12, 15, 6, 3, 3, 3, 0]
-    model = Bigram.of(found, 0.75)
+    model = Bigram.of(counts, 0.75)
     assert model.frequency.sum() == pytest.approx(1.0)
     assert model.frequency[6] > 0
 
@@ -95,21 +95,21 @@ def test_words_are_counted_as_often_as_they_stand() -> None:
 def test_perplexity_is_that_of_the_rows() -> None:
     model = Bigram.of(counted(), 0.75)
     corpus = tokenise([[["the cat sat"]]])
-    found = perplexity(model, sequences(corpus, LEXICON)[1])
+    measured = perplexity(model, sequences(corpus, LEXICON)[1])
     steps = [(7, 0), (0, 1), (1, 2)]
     logs = [-np.log(model.after(a)[b]) for a, b in steps]
-    assert found["tokens"] == 3
-    assert found["perplexity"] == pytest.approx(np.exp(np.mean(logs)))
+    assert measured["tokens"] == 3
+    assert measured["perplexity"] == pytest.approx(np.exp(np.mean(logs)))
     single = [-np.log(model.frequency[b]) for _, b in steps]
-    assert found["perplexity_unigram"] == pytest.approx(np.exp(np.mean(single)))
+    assert measured["perplexity_unigram"] == pytest.approx(np.exp(np.mean(single)))
 
 
 def test_the_file_gives_back_what_was_written(tmp_path: Path, rng: MakeRng) -> None:
-    found = counted()
-    write_counts(tmp_path / FILE, found)
+    counts = counted()
+    write_counts(tmp_path / FILE, counts)
     again = read_counts(tmp_path / FILE)
     for name in ("words", "contexts", "continuations", "first", "second", "pairs"):
-        assert np.array_equal(getattr(found, name), getattr(again, name)), name
+        assert np.array_equal(getattr(counts, name), getattr(again, name)), name
 
 
 def test_sentences_end_where_marks_say() -> None:
@@ -127,8 +127,8 @@ def test_what_ships_is_a_law_that_predicts() -> None:
     lexicon = load()
     model = language(lexicon)
     manifest = json.loads((room.language_folder() / "manifest.json").read_text(encoding="utf-8"))
-    held = manifest["held_out"]
-    assert held["perplexity"] < 0.5 * held["perplexity_unigram"]
+    held_out = manifest["held_out"]
+    assert held_out["perplexity"] < 0.5 * held_out["perplexity_unigram"]
     assert manifest["fingerprint"] == lexicon.fingerprint
     assert (room.language_folder() / FILE).stat().st_size <= 3_000_000
     for word in (model.boundary, lexicon.index("the"), lexicon.index("monday"), UNKNOWN):
@@ -146,9 +146,9 @@ def test_the_recorded_perplexity_is_true(data_dir: Path) -> None:
     lexicon = load()
     compounds = frozenset(word for word in lexicon.words if "-" in word)
     corpus = tokenise([[[text] for text in held_out_sentences(data_dir)]], compounds)
-    found = perplexity(language(lexicon), sequences(corpus, lexicon)[1])
+    measured = perplexity(language(lexicon), sequences(corpus, lexicon)[1])
     manifest = json.loads((room.language_folder() / "manifest.json").read_text(encoding="utf-8"))
-    assert found == pytest.approx(manifest["held_out"])
+    assert measured == pytest.approx(manifest["held_out"])
 
 
 def test_another_lexicon_has_the_same_counts_for_its_words() -> None:

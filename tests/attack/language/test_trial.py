@@ -34,8 +34,8 @@ TEXTS = ["The city was very old.", "In York!", "the xyzzyq was very old", "The c
 
 
 def test_sentences_of_known_words_qualify_once() -> None:
-    found = qualifying(SMALL, TEXTS)
-    assert [s.words.tolist() for s in found] == [[0, 2, 3, 7, 8]]
+    sentences = qualifying(SMALL, TEXTS)
+    assert [s.words.tolist() for s in sentences] == [[0, 2, 3, 7, 8]]
 
 
 def test_without_noise_everyone_is_right_and_with_much_nobody_is_sure() -> None:
@@ -62,8 +62,8 @@ def test_an_interval_of_a_share_covers(rng: MakeRng) -> None:
         noise = rng(draw)
         total = noise.integers(5, 25, 150).astype(float)
         right = noise.binomial(total.astype(int), noise.beta(2.0, 3.0, 150)).astype(float)
-        found = _share(right, total)
-        hits += found["low"] <= 0.4 <= found["high"]
+        share = _share(right, total)
+        hits += share["low"] <= 0.4 <= share["high"]
     assert hits >= stats.binom.ppf(FALSE_ALARM, 400, 0.94)
     nobody = _share(np.zeros(10), np.full(10, 8.0))
     assert nobody["low"] == 0.0
@@ -71,18 +71,20 @@ def test_an_interval_of_a_share_covers(rng: MakeRng) -> None:
 
 
 def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
-    found = recorded()
+    record = recorded()
     lexicon = load()
-    assert found["fingerprint"] == lexicon.fingerprint
-    assert len(found["rows"]) == sum(len(e) for _, e in SETTINGS) * len(ATTACKERS) * len(KINDS)
-    share = {(row["epsilon"], row["attacker"], row["words"]): row["share"] for row in found["rows"]}
+    assert record["fingerprint"] == lexicon.fingerprint
+    assert len(record["rows"]) == sum(len(e) for _, e in SETTINGS) * len(ATTACKERS) * len(KINDS)
+    share = {
+        (row["epsilon"], row["attacker"], row["words"]): row["share"] for row in record["rows"]
+    }
     for _, epsilons in SETTINGS:
         for epsilon in epsilons:
             # Under a uniform prior the best guess for TEM is the output itself.
             assert share[epsilon, "likeliest", "changed"] == 0.0
             assert share[epsilon, "context", "changed"] > share[epsilon, "frequency", "changed"]
     assert share[2.5, "context", "all"] > share[2.5, "likeliest", "all"]
-    for row in found["rows"]:
+    for row in record["rows"]:
         assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
         assert row["right"] == round(row["share"] * row["tokens"])
 

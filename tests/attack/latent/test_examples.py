@@ -20,72 +20,75 @@ from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
 
 
 def test_the_bundled_examples_are_whole() -> None:
-    found = examples()
-    assert len(found.texts) == len(found.latents) >= 50
-    assert np.linalg.norm(found.latents, axis=1).max() <= 1.0 + 1e-3
-    assert not found.latents.flags.writeable
-    dimension = found.latents.shape[1]
-    by = {(one.text, one.mechanism, one.epsilon): one for one in found.rewrites}
-    assert len(by) == len(found.rewrites)
-    for one in found.rewrites:
-        assert one.text in found.texts
-        assert (one.output == "") <= (one.in_corpus or one.mechanism != "")
-        if one.mechanism:
-            assert one.epsilon is not None
-            form = FORMS[one.mechanism]
-            assert one.true_epsilon == pytest.approx(true_epsilon(form, one.epsilon, dimension))
-    assert {one.mechanism for one in found.rewrites} == {"", *FORMS}
+    bundled = examples()
+    assert len(bundled.texts) == len(bundled.latents) >= 50
+    assert np.linalg.norm(bundled.latents, axis=1).max() <= 1.0 + 1e-3
+    assert not bundled.latents.flags.writeable
+    dimension = bundled.latents.shape[1]
+    by = {
+        (rewrite.text, rewrite.mechanism, rewrite.epsilon): rewrite for rewrite in bundled.rewrites
+    }
+    assert len(by) == len(bundled.rewrites)
+    for rewrite in bundled.rewrites:
+        assert rewrite.text in bundled.texts
+        assert (rewrite.output == "") <= (rewrite.in_corpus or rewrite.mechanism != "")
+        if rewrite.mechanism:
+            form = FORMS[rewrite.mechanism]
+            assert rewrite.true_epsilon == pytest.approx(
+                true_epsilon(form, rewrite.epsilon, dimension)
+            )
+    assert {rewrite.mechanism for rewrite in bundled.rewrites} == {"", *FORMS}
 
 
 def test_no_utterance_of_the_corpus_is_shipped(data_dir: Path) -> None:
     corpus = pd.read_parquet(data_dir / "atis.parquet")["text"]
     known = {" ".join(words_of(text)) for text in corpus if len(words_of(text)) <= 16}
-    found = examples()
-    assert not known & set(found.texts)
-    shown = {one.output for one in found.rewrites}
+    bundled = examples()
+    assert not known & set(bundled.texts)
+    shown = {rewrite.output for rewrite in bundled.rewrites}
     assert not known & shown
 
 
 @pytest.mark.parametrize("mechanism", FORMS)
 def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism: str) -> None:
-    found = examples()
-    near, far = (guess(found, 7, mechanism, e, 3) for e in (1e9, 1e-9))
+    bundled = examples()
+    near, far = (guess(bundled, 7, mechanism, e, 3) for e in (1e9, 1e-9))
     assert near.order[0] == 7
     assert near.rank == 1.0
     assert near.probability[7] == pytest.approx(1.0)
-    np.testing.assert_allclose(far.probability, 1 / len(found.texts), rtol=1e-6)
-    middle = guess(found, 7, mechanism, 10.0, 3)
+    np.testing.assert_allclose(far.probability, 1 / len(bundled.texts), rtol=1e-6)
+    middle = guess(bundled, 7, mechanism, 10.0, 3)
     assert middle.probability.sum() == pytest.approx(1.0)
     assert np.all(np.diff(middle.probability[middle.order]) <= 0)
     place = int(np.flatnonzero(middle.order == 7)[0])
     assert middle.rank == place + 1
-    again = guess(found, 7, mechanism, 10.0, 3)
+    again = guess(bundled, 7, mechanism, 10.0, 3)
     np.testing.assert_array_equal(middle.probability, again.probability)
-    other = guess(found, 7, mechanism, 10.0, 4)
+    other = guess(bundled, 7, mechanism, 10.0, 4)
     assert not np.array_equal(middle.probability, other.probability)
 
 
 def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon() -> None:
-    found, epsilons = examples(), (0.5, 2.0, 8.0)
+    bundled, epsilons = examples(), (0.5, 2.0, 8.0)
     for mechanism in FORMS:
-        for ranking in success(found, mechanism, epsilons, 20, 0):
+        for ranking in success(bundled, mechanism, epsilons, 20, 0):
             error = 5.0 * ranking.best.std() / np.sqrt(ranking.best.size)
-            assert ranking.bayes - error <= success_bound(ranking.epsilon, len(found.texts))
-    published, repaired = (success(found, m, (8.0,), 20, 0)[0] for m in ("adept", "l2-laplace"))
+            assert ranking.bayes - error <= success_bound(ranking.epsilon, len(bundled.texts))
+    published, repaired = (success(bundled, m, (8.0,), 20, 0)[0] for m in ("adept", "l2-laplace"))
     assert published.bayes > 3 * repaired.bayes
 
 
 def test_what_is_refused() -> None:
-    found = examples()
-    for place in (-1, len(found.texts)):
+    bundled = examples()
+    for place in (-1, len(bundled.texts)):
         with pytest.raises(ParameterError, match="utterances, got number"):
-            guess(found, place, "adept", 1.0, 0)
+            guess(bundled, place, "adept", 1.0, 0)
     with pytest.raises(ParameterError, match="one of adept, adept-l1, laplace, l2-laplace, got"):
-        guess(found, 0, "tem", 1.0, 0)
+        guess(bundled, 0, "tem", 1.0, 0)
     with pytest.raises(EpsilonError, match="finite number > 0"):
-        guess(found, 0, "adept", float("nan"), 0)
+        guess(bundled, 0, "adept", float("nan"), 0)
     with pytest.raises(ParameterError, match="at least one draw"):
-        success(found, "adept", (1.0,), 0, 0)
+        success(bundled, "adept", (1.0,), 0, 0)
 
 
 def test_damaged_examples_are_refused(tmp_path: Path) -> None:

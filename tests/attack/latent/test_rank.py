@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.latent.rank import attack_path, posterior, rank_candidates, success_bound
+from dpcore.attack.latent.rank import posterior, rank_candidates, success_bound
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -57,8 +57,8 @@ def test_the_posterior_is_bayes_rule_by_enumeration(
     scale = noise_scale(form, 2.0, 1.0, dimension)
     z = rng(1).standard_normal((20, dimension)) * 3
     law = density(form, z, centres, scale)
-    found = posterior(z, centres, form, scale)
-    np.testing.assert_allclose(found, law / law.sum(axis=1, keepdims=True), rtol=1e-9)
+    probabilities = posterior(z, centres, form, scale)
+    np.testing.assert_allclose(probabilities, law / law.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -72,8 +72,8 @@ def test_the_ranks_have_their_exact_law(form: LatentForm, true: Any, rng: MakeRn
     away = np.abs(middle[:, None] - POINTS[:, 0])
     rank = (away < away[:, [true]]).sum(axis=1)
     law = np.array([mass[rank == r].sum() for r in range(3)])
-    found = drawn(rng(), form, np.full(20_000, true), epsilon)
-    assert_law(found.ranks.astype(int) - 1, law / law.sum())
+    ranking = drawn(rng(), form, np.full(20_000, true), epsilon)
+    assert_law(ranking.ranks.astype(int) - 1, law / law.sum())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -83,10 +83,10 @@ def test_two_opposite_utterances_are_told_apart_as_often_as_the_formula_says(
 ) -> None:
     """±C in one coordinate: success 1 − e^{−ε/2}/2, and the mean posterior agrees with it."""
     pair, count = np.array([[-1.0], [1.0]]), 40_000
-    found = drawn(rng(), form, np.arange(count) % 2, epsilon, candidates=pair)
+    ranking = drawn(rng(), form, np.arange(count) % 2, epsilon, candidates=pair)
     exact = 1.0 - 0.5 * math.exp(-0.5 * epsilon)
-    assert found.success == pytest.approx(exact, abs=LIMIT * 0.5 / math.sqrt(count))
-    assert found.bayes == pytest.approx(exact, abs=LIMIT * found.best.std() / math.sqrt(count))
+    assert ranking.success == pytest.approx(exact, abs=LIMIT * 0.5 / math.sqrt(count))
+    assert ranking.bayes == pytest.approx(exact, abs=LIMIT * ranking.best.std() / math.sqrt(count))
     assert exact <= success_bound(epsilon, 2)
 
 
@@ -121,7 +121,9 @@ def test_chance_under_infinite_noise_and_certainty_without(form: LatentForm, rng
     candidates = clip_rows(rng().standard_normal((size, 8)), 1.0, form)
     true = np.arange(count) % size
     path = latent_path(rng(1), candidates[true], 1.0, form)
-    lost, certain = attack_path(path, candidates, true, (1e-9, 1e9))
+    lost, certain = (
+        rank_candidates(path.at(epsilon), candidates, true, path.form) for epsilon in (1e-9, 1e9)
+    )
     deviation = math.sqrt((size**2 - 1) / 12 / count)
     assert lost.mean_rank == pytest.approx((size + 1) / 2, abs=LIMIT * deviation)
     assert lost.success == pytest.approx(1 / size, abs=LIMIT * math.sqrt(1 / size / count))
@@ -136,10 +138,10 @@ def test_candidates_with_one_vector_share_a_rank_even_far_away(rng: MakeRng) -> 
     """Their posterior is 0 far away, and the ranks still go by distance."""
     candidates = np.array([[0.5], [0.5], [0.5], [-0.5]])
     path = latent_path(rng(), candidates[[0, 1, 3]], 1.0, LatentForm.WIDE)
-    found = next(iter(attack_path(path, candidates, [0, 1, 3], [1e6])))
-    assert found.ranks.tolist() == [2.0, 2.0, 1.0]
-    np.testing.assert_allclose(found.first, [1 / 3, 1 / 3, 1.0])
-    assert found.interval[0] < 1 / 3
+    ranking = rank_candidates(path.at(1e6), candidates, [0, 1, 3], path.form)
+    assert ranking.ranks.tolist() == [2.0, 2.0, 1.0]
+    np.testing.assert_allclose(ranking.first, [1 / 3, 1 / 3, 1.0])
+    assert ranking.interval[0] < 1 / 3
     noisy = dataclasses.replace(path.at(1e6), vectors=np.array([[0.5], [0.4], [0.45]]))
     ranks = rank_candidates(noisy, [[0.0], [-3.0], [-2.0]], [1, 2, 0], LatentForm.WIDE).ranks
     assert ranks.tolist() == [3.0, 2.0, 1.0]

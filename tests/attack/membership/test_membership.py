@@ -8,7 +8,6 @@ from dpcore.attack.membership.membership import (
     AttackNetwork,
     Knowledge,
     Scores,
-    attack,
     train_attacker,
 )
 from dpcore.attack.membership.roc import auc
@@ -38,9 +37,9 @@ def test_members_that_show_are_found(knowledge: Knowledge, rng: MakeRng) -> None
     random = rng()
     shadow = answers(random, 12.0), answers(random, 0.0)
     target = answers(random, 12.0), answers(random, 0.0)
-    scores = attack(AttackNetwork(knowledge), shadow, target, rng(1))
+    scores = train_attacker(AttackNetwork(knowledge), shadow, rng(1)).scores(target)
     assert auc(scores) > 0.5 + SLACK
-    again = attack(AttackNetwork(knowledge), shadow, target, rng(1))
+    again = train_attacker(AttackNetwork(knowledge), shadow, rng(1)).scores(target)
     assert np.array_equal(again.inside, scores.inside)
 
 
@@ -48,25 +47,21 @@ def test_members_that_do_not_show_are_not_found(rng: MakeRng) -> None:
     random = rng()
     shadow = answers(random, 12.0), answers(random, 0.0)
     target = answers(random, 5.0), answers(random, 5.0)
-    scores = attack(AttackNetwork(Knowledge.LABEL), shadow, target, rng(1))
+    scores = train_attacker(AttackNetwork(Knowledge.LABEL), shadow, rng(1)).scores(target)
     assert abs(auc(scores) - 0.5) < SLACK
 
 
 def test_training_ends_when_nothing_is_left_to_learn(rng: MakeRng) -> None:
     random = rng()
     shadow = answers(random, 3.0), answers(random, 3.0)
-    target = answers(random, 3.0), answers(random, 3.0)
-    network = AttackNetwork(epochs=200)
-    attacker = train_attacker(network, shadow, rng(1))
+    attacker = train_attacker(AttackNetwork(epochs=200), shadow, rng(1))
     assert attacker._model[-1].n_iter_ < 60
-    scores = attacker.scores(target)
-    assert np.array_equal(scores.inside, attack(network, shadow, target, rng(1)).inside)
 
 
 def test_what_the_network_is_shown() -> None:
-    found = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
-    assert found.features(Knowledge.OUTPUT).shape == (2, 2)
-    assert found.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
+    answers = Answers(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]))
+    assert answers.features(Knowledge.OUTPUT).shape == (2, 2)
+    assert answers.features(Knowledge.LABEL)[:, 2].tolist() == [0.9, 0.3]
 
 
 def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
@@ -76,4 +71,4 @@ def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
     part = answers(rng(), 1.0)
     uninstalled("sklearn")
     with pytest.raises(MissingPackageError, match="scikit-learn; install"):
-        attack(AttackNetwork(), (part, part), (part, part), rng())
+        train_attacker(AttackNetwork(), (part, part), rng())

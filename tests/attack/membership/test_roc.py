@@ -38,9 +38,9 @@ def test_roc_goes_through_every_threshold(scores: Scores) -> None:
     false, true, _ = roc_curve(*labelled(scores), drop_intermediate=False)
     grid = np.unique(false)
     last = [true[false == f].max() for f in grid[1:]]
-    found = roc(scores, grid[1:])
+    curve = roc(scores, grid[1:])
     # At a rate that several thresholds share, the curve is vertical: it is there in between.
-    assert np.all(found <= np.array(last) + 1e-12)
+    assert np.all(curve <= np.array(last) + 1e-12)
     assert np.trapezoid(roc(scores, np.linspace(0, 1, 200_001)), dx=1 / 200_000) == pytest.approx(
         auc(scores), abs=1e-4
     )
@@ -48,14 +48,14 @@ def test_roc_goes_through_every_threshold(scores: Scores) -> None:
 
 
 @pytest.mark.parametrize("rate", [*FEW, 0.1])
-def test_a_rate_keeps_its_false_positives(scores: Scores, rate: float) -> None:
-    found = rate_at(scores, rate)
-    assert (scores.outside > found.threshold).mean() <= rate
-    assert found.true_positives == (scores.inside > found.threshold).mean()
-    plain = clopper_pearson(round(found.true_positives * 400), 400, 0.025)
-    assert (found.low, found.high) == plain
-    assert found.low <= found.true_positives <= found.high
-    assert (found.inside, found.outside) == (400, 500)
+def test_a_rate_keeps_its_false_positives(scores: str, rate: float) -> None:
+    hits = rate_at(scores, rate)
+    assert (scores.outside > hits.threshold).mean() <= rate
+    assert hits.true_positives == (scores.inside > hits.threshold).mean()
+    plain = clopper_pearson(round(hits.true_positives * 400), 400, 0.025)
+    assert (hits.low, hits.high) == plain
+    assert hits.low <= hits.true_positives <= hits.high
+    assert (hits.inside, hits.outside) == (400, 500)
 
 
 def test_a_rate_by_hand() -> None:

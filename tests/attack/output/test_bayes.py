@@ -50,12 +50,12 @@ def best_by_brute_force(p: NDArray[np.float64], q: NDArray[np.float64]) -> float
 
 def test_an_exact_success_is_that_of_the_best_of_all_attackers(rng: MakeRng) -> None:
     p, q = rng().dirichlet(np.ones(9), size=(2, 4))
-    found = success(exact(0, p), exact(1, q), np.zeros(9, bool))
-    assert found.exact
+    chance = success(exact(0, p), exact(1, q), np.zeros(9, bool))
+    assert chance.exact
     for e in range(4):
-        assert found.low[e] == pytest.approx(best_by_brute_force(p[e], q[e]), abs=1e-14)
-    assert np.array_equal(found.low, found.high)
-    assert not found.low_error.any()
+        assert chance.low[e] == pytest.approx(best_by_brute_force(p[e], q[e]), abs=1e-14)
+    assert np.array_equal(chance.low, chance.high)
+    assert not chance.low_error.any()
 
 
 def test_equal_laws_are_a_coin_and_disjoint_ones_a_certainty() -> None:
@@ -76,11 +76,9 @@ def test_the_bracket_of_draws_holds_the_truth_on_average(rng: MakeRng) -> None:
     many, ends = 1200, np.empty((1200, 2))
     random = rng(1)
     for i in range(many):
-        first, second = (
-            drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))
-        )
-        found = success(first, second, random.random(12) < 0.5)
-        ends[i] = found.low[0], found.high[0]
+        pair = [drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))]
+        chance = success(*pair, random.random(12) < 0.5)
+        ends[i] = chance.low[0], chance.high[0]
     slack = deviation(many, ends.var(axis=0))
     assert ends[:, 0].mean() - slack[0] <= truth <= ends[:, 1].mean() + slack[1]
     # The test can fail: exchanged ends are seen to be wrong.
@@ -113,9 +111,9 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
             _outputs_with_seed(mechanism, word, epsilons, pair, seed, 300) for word in pair.words
         )
         nearer = pair.distances(pair.words[0]) < pair.distances(pair.words[1])
-        found = success(first, second, nearer)
-        values.append(found.low[0])
-        errors.append(found.low_error[0])
+        chance = success(*outputs, nearer)
+        values.append(chance.low[0])
+        errors.append(chance.low_error[0])
     spread = np.var(values, ddof=1)
     limit = stats.chi2.isf(FALSE_ALARM, 29) / 29
     assert spread <= 4 * limit * np.mean(np.square(errors))
@@ -137,7 +135,7 @@ def test_a_word_on_a_line_has_its_closed_law() -> None:
     words = lexicons.line(*points)
     madlib = create("madlib", words)
     pair = Pair.of(words, "w0", "w3")
-    found = compare(
+    comparison = compare(
         madlib, pair, EPSILONS, SharedDirections(Effort(4000)), runs=50, seed=0
     )  # fmt: skip
     for e, epsilon in enumerate(EPSILONS):
@@ -145,10 +143,10 @@ def test_a_word_on_a_line_has_its_closed_law() -> None:
         truth = 0.5 * np.maximum(p, q).sum()
         # Two directions exist; their shares among 4,000 are off by what `deviation` allows.
         slack = deviation(4000, 0.25)
-        assert found.between.low[e] - slack <= truth <= found.between.high[e] + slack
-        assert found.between.high[e] - found.between.low[e] <= 2 * slack
+        assert comparison.between.low[e] - slack <= truth <= comparison.between.high[e] + slack
+        assert comparison.between.high[e] - comparison.between.low[e] <= 2 * slack
         far = float(p @ np.abs(points - points[pair.words[0]]))
-        assert found.distance[0, e] == pytest.approx(far, abs=float(np.ptp(points) * slack))
+        assert comparison.distance[0, e] == pytest.approx(far, abs=float(np.ptp(points) * slack))
 
 
 @pytest.mark.parametrize("key", ["tem", "truncated-gumbel"])
@@ -158,21 +156,21 @@ def test_exact_comparisons_equal_the_definition(key: str) -> None:
     low = mechanism.admissible.low
     epsilons = np.array([0.5, 2.0, 8.0]) if low < 0.5 else low * np.array([1.5, 10.0, 1e3])
     pair = Pair.of(words, "w3", "w7")
-    found = compare(mechanism, pair, epsilons, SharedDirections(), runs=50, seed=0)
+    comparison = compare(mechanism, pair, epsilons, SharedDirections(), runs=50, seed=0)
     laws = {w: mechanism.law(w, epsilons).dense(40) for w in {*pair.words, *pair.nearest}}
-    for (one, two), attack in zip(
+    for (first, second), attack in zip(
         (pair.words, *zip(pair.words, pair.nearest, strict=True)),
-        (found.between, *found.beside),
+        (comparison.between, *comparison.beside),
         strict=True,
     ):
-        truth = 0.5 + 0.25 * np.abs(laws[one] - laws[two]).sum(axis=1)
+        truth = 0.5 + 0.25 * np.abs(laws[first] - laws[second]).sum(axis=1)
         assert attack.low == pytest.approx(truth, abs=1e-9)
     vectors = words.vectors.astype(np.float64)
     for i, word in enumerate(pair.words):
         far = np.linalg.norm(vectors - vectors[word], axis=1)
-        assert found.distance[i] == pytest.approx(laws[word] @ far, rel=1e-9)
+        assert comparison.distance[i] == pytest.approx(laws[word] @ far, rel=1e-9)
         assert pair.gaps[i] == pytest.approx(np.delete(far, word).min())
-    assert not found.distance_error.any()
+    assert not comparison.distance_error.any()
 
 
 @pytest.mark.parametrize("key", ["madlib", "tem", "laplace", "gaussian", "trlaplace-corrected"])
@@ -182,10 +180,10 @@ def test_no_promise_that_is_proved_is_broken(key: str) -> None:
     mechanism = create(key, words)
     epsilons = np.array([0.3, 1.0, 3.0])
     pair = Pair.of(words, "w3", "w7")
-    found = compare(mechanism, pair, epsilons, SharedDirections(), runs=50, seed=0)
+    comparison = compare(mechanism, pair, epsilons, SharedDirections(), runs=50, seed=0)
     z = stats.norm.isf(FALSE_ALARM)
-    for attack, limit in ((found.between, found.bound), *zip(found.beside, found.beside_bound,
-                                                             strict=True)):  # fmt: skip
+    beside = zip(comparison.beside, comparison.beside_bound, strict=True)
+    for attack, limit in ((comparison.between, comparison.bound), *beside):
         assert (attack.low - z * attack.low_error <= limit + 1e-12).all()
 
 
@@ -209,10 +207,10 @@ def test_draws_and_rows(rng: MakeRng) -> None:
     words = lexicons.cloud(40, 4)
     mechanism = create("trlaplace", words)
     pair = Pair.of(words, "w3", "w7")
-    found = compare(
+    comparison = compare(
         mechanism, pair, np.array([0.6, 0.5]), SharedDirections(Effort(60)), runs=20, seed=1
     )
-    rows = found.rows()
+    rows = comparison.rows()
     assert [(row["word"], row["other"], row["epsilon"]) for row in rows] == [
         ("w3", "w7", 0.6), ("w3", "w7", 0.5), ("w7", "w3", 0.6), ("w7", "w3", 0.5),
     ]  # fmt: skip
@@ -244,8 +242,8 @@ def test_two_words_that_are_all_there_is() -> None:
     """Each is the nearest of the other: three attacks in one."""
     words = lexicons.lexicon([[0.0, 0.0], [1.0, 0.0]])
     pair = Pair.of(words, "w0", "w1")
-    found = compare(create("tem", words), pair, EPSILONS, SharedDirections(), runs=20, seed=0)
-    assert np.array_equal(found.between.low, found.beside[0].low)
+    comparison = compare(create("tem", words), pair, EPSILONS, SharedDirections(), runs=20, seed=0)
+    assert np.array_equal(comparison.between.low, comparison.beside[0].low)
     assert output_distance(pair, exact(0, [[0.25, 0.75]]))[0][0] == pytest.approx(0.75)
 
 
@@ -257,9 +255,9 @@ def test_the_spread_on_a_map_is_that_of_its_points() -> None:
     shown = Map(
         Projection.UMAP, words.fingerprint, np.arange(5), points, np.ones(5, np.float32), 1, {}
     )
-    one = spread_on_map(pair, shown, 1)
-    assert one is not None
-    assert (one.true, one.drawn, one.neighbours) == (3.0, 6.0, 1)
+    spread = spread_on_map(pair, shown, 1)
+    assert spread is not None
+    assert (spread.true, spread.drawn, spread.neighbours) == (3.0, 6.0, 1)
     two = spread_on_map(pair, shown, 2)
     assert two is not None
     assert two.true == pytest.approx((3 + 99) / 2)

@@ -45,14 +45,14 @@ def test_a_column_is_that_of_all_laws(
     for epsilon in admissible(mechanism, epsilons):
         laws = np.stack([mechanism.law(w, [epsilon]).probabilities[0] for w in range(400)])
         for output in (0, 17, 399):
-            found = channel.seen(output).at(epsilon)
+            likelihood = channel.seen(output).at(epsilon)
             with np.errstate(divide="ignore"):
                 true = np.log(laws[:, output])
             known = laws[:, output] > 1e-300
             assert known.sum() > 1
-            assert np.all(np.abs(found.logs - true)[known] <= found.errors[known] + 1e-11)
-            assert found.errors.max() < 1e-3
-            assert found.words.tolist() == list(range(400))
+            assert np.all(np.abs(likelihood.logs - true)[known] <= likelihood.errors[known] + 1e-11)
+            assert likelihood.errors.max() < 1e-3
+            assert likelihood.words.tolist() == list(range(400))
 
 
 @pytest.mark.parametrize("name", ["near duplicates", "lattice", "huge and tiny", "collinear"])
@@ -67,13 +67,13 @@ def test_crafted_vocabularies_with_equal_distances(
         channel = open_channel(mechanism)
         assert not isinstance(channel, Rows)
         for output in (0, len(lexicon) - 1):
-            found = channel.seen(output).at(epsilon)
+            likelihood = channel.seen(output).at(epsilon)
             true = np.array(
                 [mechanism.law(w, [epsilon]).probability(output) for w in range(len(lexicon))]
             )
             known = true > 1e-300
-            gap = np.abs(found.logs[known] - np.log(true[known]))
-            assert np.all(gap <= found.errors[known] + 1e-9)
+            gap = np.abs(likelihood.logs[known] - np.log(true[known]))
+            assert np.all(gap <= likelihood.errors[known] + 1e-9)
 
 
 def plain_gumbel(d: NDArray[np.float64], i: int, b: float, bound: float) -> float:
@@ -98,14 +98,14 @@ def test_a_column_of_the_published_gumbel_mechanism() -> None:
     for epsilon in (1.01 * low, 3.0 * low, 100.0 * low, 1e6 * low):
         laws = np.stack([mechanism.law(w, [epsilon]).probabilities[0] for w in range(400)])
         for output in (0, 123):
-            found = channel.seen(output).at(epsilon)
+            likelihood = channel.seen(output).at(epsilon)
             true = laws[:, output]
             # The laws themselves are right to 1e-9.
             known = true > 1e-7
-            gap = np.abs(found.logs[known] - np.log(true[known]))
-            assert np.all(gap <= found.errors[known] + 2e-9 / true[known])
-            assert np.all(np.exp(found.logs[~known] - found.errors[~known]) <= 1.1e-7)
-            assert found.errors[true > 1e-3].max() < 0.1
+            gap = np.abs(likelihood.logs[known] - np.log(true[known]))
+            assert np.all(gap <= likelihood.errors[known] + 2e-9 / true[known])
+            assert np.all(np.exp(likelihood.logs[~known] - likelihood.errors[~known]) <= 1.1e-7)
+            assert likelihood.errors[true > 1e-3].max() < 0.1
 
 
 def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
@@ -114,13 +114,13 @@ def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
     epsilon = 40.0 * mechanism.admissible.low
     b = mechanism.noise_scale(epsilon)
     bound = LEXICON.with_metric(Metric.EUCLIDEAN).extent.diameter
-    found = channel.seen(5).at(epsilon)
+    likelihood = channel.seen(5).at(epsilon)
     d = distances(LEXICON.vectors, LEXICON.vectors)
-    likely = np.argsort(-found.logs)
+    likely = np.argsort(-likelihood.logs)
     for word in (*likely[:4], *likely[40:200:80]):
         order = np.argsort(d[word], kind="stable")
         true = plain_gumbel(d[word][order], int(np.flatnonzero(order == 5)[0]), b, bound)
-        assert abs(found.logs[word] - np.log(true)) <= found.errors[word] + 1e-4
+        assert abs(likelihood.logs[word] - np.log(true)) <= likelihood.errors[word] + 1e-4
 
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel"])
@@ -130,13 +130,13 @@ def test_a_list_of_words_gets_its_exact_laws(name: str) -> None:
     channel = open_channel(mechanism, [7, 300, 7])
     assert isinstance(channel, Rows)
     assert channel.words.tolist() == [7, 300]
-    found = channel.seen(7).at(epsilon)
+    likelihood = channel.seen(7).at(epsilon)
     for word in (7, 300):
         true = mechanism.law(word, [epsilon]).probability(7)
-        assert found.of(word) == pytest.approx(np.log(true), rel=4e-3)
-    assert "2 words" in found.method
+        assert likelihood.of(word) == pytest.approx(np.log(true), rel=4e-3)
+    assert "2 words" in likelihood.method
     with pytest.raises(ParameterError, match="not among the 2"):
-        found.of(8)
+        likelihood.of(8)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_lists_and_columns_agree_at_every_epsilon(
     all_words, some = open_channel(mechanism), open_channel(mechanism, [3, 4, 250])
     a, b = all_words.seen(9), some.seen(9)
     for epsilon in epsilons:
-        one, two = a.at(epsilon), b.at(epsilon)
-        assert np.allclose(one.logs[[3, 4, 250]], two.logs, atol=1e-5)
-        odds = worst_odds(LEXICON, two, mechanism.guarantee(epsilon), 3)
+        by_list, by_column = a.at(epsilon), b.at(epsilon)
+        assert np.allclose(by_list.logs[[3, 4, 250]], by_column.logs, atol=1e-5)
+        odds = worst_odds(LEXICON, by_column, mechanism.guarantee(epsilon), 3)
         assert not odds.broken
 
 

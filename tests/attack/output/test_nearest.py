@@ -31,25 +31,25 @@ def test_a_list_is_guessed_from_by_distance() -> None:
 def test_an_exact_law_gives_an_exact_success() -> None:
     tem = create("tem", LEXICON)
     prior = typed(LEXICON, {"w3": 0.6, "w9": 0.4})
-    found = nearest_success(tem, prior, [0.5, 3.0])
-    assert found.exact
-    assert not found.drawn
-    assert not found.error.any()
+    chance = nearest_success(tem, prior, [0.5, 3.0])
+    assert chance.exact
+    assert not chance.drawn
+    assert not chance.error.any()
     for e, epsilon in enumerate((0.5, 3.0)):
         true = 0.0
         for word, weight in ((3, 0.6), (9, 0.4)):
             law = tem.law(word, [epsilon]).probabilities[0]
             right = (D[3] <= D[9]) if word == 3 else (D[9] < D[3])
             true += weight * law[right].sum()
-        assert found.value[e] == pytest.approx(true, abs=1e-12)
+        assert chance.value[e] == pytest.approx(true, abs=1e-12)
 
 
 def test_an_estimate_agrees_with_drawn_outputs(rng: MakeRng) -> None:
     madlib = create("madlib", LEXICON)
     words = {"w3": 0.5, "w9": 0.25, "w200": 0.25}
     prior = typed(LEXICON, words)
-    found = nearest_success(madlib, prior, [4.0])
-    assert not found.exact
+    chance = nearest_success(madlib, prior, [4.0])
+    assert not chance.exact
     draws = 4000
     secret = prior.draw(rng(), draws)
     outputs = madlib.sample(rng(1), secret, 4.0)
@@ -57,20 +57,20 @@ def test_an_estimate_agrees_with_drawn_outputs(rng: MakeRng) -> None:
     share = float((guesses == secret).mean())
     # 200 directions of values in [0, 1] (Hoeffding) and the draws (Bernstein), half a false alarm.
     allowed = math.sqrt(math.log(4 / FALSE_ALARM) / (2 * 200))
-    allowed += float(deviation(draws, share * (1 - share), FALSE_ALARM / 2))
-    assert abs(share - found.value[0]) <= allowed
-    assert 0 < found.error[0] < 0.1
+    allowed += deviation(draws, share * (1 - share), FALSE_ALARM / 2)
+    assert abs(share - chance.value[0]) <= allowed
+    assert 0 < chance.error[0] < 0.1
 
 
 def test_all_words_are_tried_by_a_sample_that_says_so() -> None:
     tem = create("tem", LEXICON)
-    found = nearest_success(tem, uniform(LEXICON), [2.0], words=100, seed=3)
-    assert found.drawn
-    assert found.exact
-    assert found.words <= 100
+    chance = nearest_success(tem, uniform(LEXICON), [2.0], words=100, seed=3)
+    assert chance.drawn
+    assert chance.exact
+    assert chance.words <= 100
     stays = np.array([tem.law(w, [2.0]).stay()[0] for w in range(300)])
-    assert abs(found.value[0] - stays.mean()) <= deviation(100, stays.var())
-    assert found.error[0] > 0
+    assert abs(chance.value[0] - stays.mean()) <= deviation(100, stays.var())
+    assert chance.error[0] > 0
 
 
 def test_what_is_refused() -> None:

@@ -39,10 +39,10 @@ def density(mechanism: Any, epsilon: float, z: NDArray[np.float64]) -> float:
 def test_the_likeliest_word_has_the_largest_density(name: str, epsilon: float) -> None:
     mechanism: Any = create(name, LEXICON, CLIP)
     noisy = mechanism.noisy_vectors(generator(0, name), WORDS, epsilon)
-    found = likeliest_words(mechanism, noisy, epsilon)
+    likeliest = likeliest_words(mechanism, noisy, epsilon)
     origins = mechanism.origins.astype(np.float64)
-    for vector, word in zip(noisy, found, strict=True):
-        densities = np.array([density(mechanism, epsilon, vector - one) for one in origins])
+    for vector, word in zip(noisy, likeliest, strict=True):
+        densities = np.array([density(mechanism, epsilon, vector - origin) for origin in origins])
         assert densities[word] == densities.max() > -math.inf
 
 
@@ -82,8 +82,8 @@ def test_information_of_gaussian_and_laplace_noise() -> None:
         p = math.exp(-abs(x) / scale) / (2 * scale)
         return p * (abs(x - shift) - abs(x)) / scale
 
-    one = sum(quad(integrand, *ends)[0] for ends in ((-60, 0), (0, shift), (shift, 60)))
-    assert information(laplace, 3.0) == pytest.approx(12 * one, rel=1e-6)
+    integral = sum(quad(integrand, *ends)[0] for ends in ((-60, 0), (0, shift), (shift, 60)))
+    assert information(laplace, 3.0) == pytest.approx(12 * integral, rel=1e-6)
     rng = np.random.default_rng(0)
     for direction in rng.standard_normal((200, 12)):  # no other difference of length 2C costs more
         t = 2.0 * np.abs(direction) / np.linalg.norm(direction) / scale

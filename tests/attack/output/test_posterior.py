@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpcore.attack.output.channel import Likelihood, open_channel
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.likelihood import Likelihood
 from dpcore.attack.output.odds import odds, worst_odds
 from dpcore.attack.output.overall import bernstein, overall_success
 from dpcore.attack.output.posterior import posterior, posterior_bound
@@ -50,16 +51,16 @@ def test_a_posterior_is_bayes_rule_written_out(
 ) -> None:
     channel = open_channel(tem)
     for prior in (uniform(LEXICON), Prior("typed", rng().dirichlet(np.ones(250)), "")):
-        found = posterior(channel.seen(31).at(EPSILON), prior)
+        belief = posterior(channel.seen(31).at(EPSILON), prior)
         true = prior.probability * laws[:, 31]
-        assert found.log_evidence == pytest.approx(math.log(true.sum()), abs=1e-3)
+        assert belief.log_evidence == pytest.approx(math.log(true.sum()), abs=1e-3)
         true /= true.sum()
-        assert np.allclose(found.probability, true, rtol=math.expm1(found.error), atol=1e-6)
-        assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)
-        assert found.best == int(true.argmax())
-        assert found.success == pytest.approx(true.max(), rel=2e-3)
-        assert found.perplexity == pytest.approx(math.exp(-(true * np.log(true)).sum()), rel=2e-3)
-        assert 0 < found.error < 5e-3
+        assert np.allclose(belief.probability, true, rtol=math.expm1(belief.error), atol=1e-6)
+        assert belief.probability.sum() == pytest.approx(1.0, abs=1e-12)
+        assert belief.best == int(true.argmax())
+        assert belief.success == pytest.approx(true.max(), rel=2e-3)
+        assert belief.perplexity == pytest.approx(math.exp(-(true * np.log(true)).sum()), rel=2e-3)
+        assert 0 < belief.error < 5e-3
 
 
 def test_the_posterior_is_what_is_seen_when_words_are_drawn(
@@ -67,8 +68,8 @@ def test_the_posterior_is_what_is_seen_when_words_are_drawn(
 ) -> None:
     """Words from the prior through the sampler: given the output, they have the posterior."""
     prior = uniform_over(LEXICON, ["w3", "w40", "w77", "w200"])
-    found = open_channel(tem, prior.support).seen(3).at(EPSILON)
-    law = posterior(found, prior).probability[prior.support]
+    likelihood = open_channel(tem, prior.support).seen(3).at(EPSILON)
+    law = posterior(likelihood, prior).probability[prior.support]
     words = prior.draw(rng(), 200_000)
     outputs = tem.sample(rng(1), words, EPSILON)
     seen = np.searchsorted(prior.support, words[outputs == 3])
@@ -78,31 +79,31 @@ def test_the_posterior_is_what_is_seen_when_words_are_drawn(
 
 def test_an_output_that_tells_nothing_leaves_the_prior_as_it_was() -> None:
     prior = Prior("typed", np.array([0.5, 0.3, 0.2]), "")
-    found = posterior(given([1e-200, 1e-200, 1e-200]), prior)
-    assert np.allclose(found.probability, prior.probability, atol=1e-15)
-    assert found.candidate(1).odds_factor == pytest.approx(0.0, abs=1e-12)
-    assert [one.word for one in found.top(2)] == [0, 1]
-    assert [one.word for one in found.top(9)] == [0, 1, 2]
+    belief = posterior(given([1e-200, 1e-200, 1e-200]), prior)
+    assert np.allclose(belief.probability, prior.probability, atol=1e-15)
+    assert belief.candidate(1).odds_factor == pytest.approx(0.0, abs=1e-12)
+    assert [candidate.word for candidate in belief.top(2)] == [0, 1]
+    assert [candidate.word for candidate in belief.top(9)] == [0, 1, 2]
 
 
 def test_the_factor_of_the_odds_does_not_cancel() -> None:
     prior = Prior("typed", np.array([0.5, 0.5]), "")
-    found = posterior(given([1.0, 1e-30]), prior)
-    assert found.candidate(0).odds_factor == pytest.approx(30 * math.log(10), rel=1e-12)
-    assert found.candidate(1).odds_factor == pytest.approx(-30 * math.log(10), rel=1e-12)
-    assert found.perplexity == pytest.approx(1.0)
+    belief = posterior(given([1.0, 1e-30]), prior)
+    assert belief.candidate(0).odds_factor == pytest.approx(30 * math.log(10), rel=1e-12)
+    assert belief.candidate(1).odds_factor == pytest.approx(-30 * math.log(10), rel=1e-12)
+    assert belief.perplexity == pytest.approx(1.0)
 
 
 def test_impossible_words_and_outputs() -> None:
     prior = Prior("typed", np.array([0.0, 0.4, 0.6]), "")
-    found = posterior(given([0.9, 0.1, 0.0]), prior)
-    assert found.probability.tolist() == [0.0, 1.0, 0.0]
-    assert [one.word for one in found.top(5)] == [1]
+    belief = posterior(given([0.9, 0.1, 0.0]), prior)
+    assert belief.probability.tolist() == [0.0, 1.0, 0.0]
+    assert [candidate.word for candidate in belief.top(5)] == [1]
     with pytest.raises(ParameterError, match="choose another output"):
         posterior(given([1.0, 0.0, 0.0]), prior)
     with pytest.raises(ParameterError, match="open the channel for the words of the prior"):
         posterior(given([0.5, 0.5], words=[0, 1]), prior)
-    rows = found.rows(lexicons.cloud(3, 2), 3)
+    rows = belief.rows(lexicons.cloud(3, 2), 3)
     assert rows == [{"word": "w1", "prior": 0.4, "posterior": 1.0, "log_odds_factor": None}]
 
 
@@ -111,13 +112,13 @@ def test_the_error_covers_laws_that_are_off_by_it(rng: MakeRng) -> None:
     logs = np.log(rng(1).dirichlet(np.ones(30)))
     errors = rng(2).uniform(0, 0.2, 30)
     words = np.arange(30)
-    found = posterior(Likelihood(0, 1.0, words, logs, errors, ""), prior)
-    shown = found.probability >= 1e-3
+    belief = posterior(Likelihood(0, 1.0, words, logs, errors, ""), prior)
+    shown = belief.probability >= 1e-3
     for draw in range(50):
         moved = logs + errors * rng(3, draw).choice([-1, 1], 30)
         other = posterior(Likelihood(0, 1.0, words, moved, 0 * errors, ""), prior)
-        gap = np.abs(np.log(other.probability / found.probability))[shown]
-        assert gap.max() <= found.error + 1e-12
+        gap = np.abs(np.log(other.probability / belief.probability))[shown]
+        assert gap.max() <= belief.error + 1e-12
 
 
 def test_no_posterior_passes_the_bound_of_the_guarantee(
@@ -128,14 +129,14 @@ def test_no_posterior_passes_the_bound_of_the_guarantee(
     prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
     d = distances(LEXICON.vectors, LEXICON.vectors)
     for output in (0, 9, 100):
-        found = posterior(channel.seen(output).at(EPSILON), prior)
+        belief = posterior(channel.seen(output).at(EPSILON), prior)
         for word in (output, 5):
             limit = posterior_bound(LEXICON, guarantee, prior, word)
             by_hand = (
                 prior.probability[word] / (prior.probability * np.exp(-EPSILON * d[word])).sum()
             )
             assert limit == pytest.approx(by_hand)
-            assert found.probability[word] <= limit
+            assert belief.probability[word] <= limit
     local = PureLocalPrivacy(epsilon=1.5, status=Status.PROVED, reason="", source="")
     p = prior.probability[7]
     known = math.exp(1.5) * p / (1 + (math.exp(1.5) - 1) * p)
@@ -150,11 +151,11 @@ def test_odds_against_the_claim(tem: TruncatedExponential, laws: NDArray[np.floa
     guarantee = tem.guarantee(EPSILON)
     logs = np.log(laws[:, 8])
     d = distances(LEXICON.vectors, LEXICON.vectors)
-    found = odds(LEXICON, seen, guarantee, 8, 120)
-    assert found.log_ratio == pytest.approx(logs[8] - logs[120], abs=found.error)
-    assert found.claimed == pytest.approx(EPSILON * d[8, 120])
-    assert found.distance == pytest.approx(d[8, 120])
-    assert not found.broken
+    ratio = odds(LEXICON, seen, guarantee, 8, 120)
+    assert ratio.log_ratio == pytest.approx(logs[8] - logs[120], abs=ratio.error)
+    assert ratio.claimed == pytest.approx(EPSILON * d[8, 120])
+    assert ratio.distance == pytest.approx(d[8, 120])
+    assert not ratio.broken
     worst = worst_odds(LEXICON, seen, guarantee, 8)
     with np.errstate(invalid="ignore"):
         share = np.abs(logs[:, None] - logs) / (EPSILON * d)
@@ -180,11 +181,11 @@ def test_success_over_a_list_is_the_sum_over_all_outputs(
     tem: TruncatedExponential, laws: NDArray[np.float64]
 ) -> None:
     prior = typed(LEXICON, {"w3": 0.5, "w40": 0.3, "w77": 0.2})
-    found = overall_success(open_channel(tem, prior.support), prior, EPSILON)
+    overall = overall_success(open_channel(tem, prior.support), prior, EPSILON)
     joint = prior.probability[[3, 40, 77], None] * laws[[3, 40, 77]]
-    assert found.exact
-    assert found.value == found.low == found.high == pytest.approx(joint.max(axis=0).sum())
-    assert found.blind == 0.5
+    assert overall.exact
+    assert overall.value == overall.low == overall.high == pytest.approx(joint.max(axis=0).sum())
+    assert overall.blind == 0.5
     with pytest.raises(ParameterError, match="not in this channel"):
         overall_success(open_channel(tem, [3]), prior, EPSILON)
 
@@ -196,10 +197,10 @@ def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(
     for epsilon in (0.3, EPSILON, 6.0):
         rows = np.stack([tem.law(w, [epsilon]).probabilities[0] for w in range(250)])
         true = rows.max(axis=0).sum() / 250
-        found = overall_success(channel, uniform(LEXICON), epsilon)
-        assert found.exact
-        assert found.low <= true <= found.high
-        assert found.high - found.low < 5e-3 * true
+        overall = overall_success(channel, uniform(LEXICON), epsilon)
+        assert overall.exact
+        assert overall.low <= true <= overall.high
+        assert overall.high - overall.low < 5e-3 * true
 
 
 def test_success_over_a_lexicon_is_estimated_without_bias(
@@ -209,11 +210,11 @@ def test_success_over_a_lexicon_is_estimated_without_bias(
     channel = open_channel(tem)
     true = (prior.probability[:, None] * laws).max(axis=0).sum()
     draws = 4000
-    found = overall_success(channel, prior, EPSILON, outputs=draws, seed=1)
-    assert not found.exact
-    assert 0 <= found.low < found.value < found.high <= 1
+    overall = overall_success(channel, prior, EPSILON, outputs=draws, seed=1)
+    assert not overall.exact
+    assert 0 <= overall.low < overall.value < overall.high <= 1
     # Hoeffding for values between 0 and 1.
-    assert abs(found.value - true) <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * draws))
+    assert abs(overall.value - true) <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * draws))
     again = overall_success(channel, prior, EPSILON, outputs=50, seed=1)
     assert again == overall_success(channel, prior, EPSILON, outputs=50, seed=1)
     for wrong in (1, 10**6):
@@ -246,12 +247,12 @@ def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(
 
 def test_perplexity_and_the_effective_number_are_two_measures() -> None:
     """e^H and 1/Σp²: the second is never larger, and each has its own name."""
-    found = posterior(given([0.7, 0.2, 0.1]), Prior("typed", np.full(3, 1 / 3), ""))
-    assert found.perplexity == pytest.approx(
+    belief = posterior(given([0.7, 0.2, 0.1]), Prior("typed", np.full(3, 1 / 3), ""))
+    assert belief.perplexity == pytest.approx(
         math.exp(-sum(p * math.log(p) for p in (0.7, 0.2, 0.1)))
     )
     assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] == pytest.approx(1 / 0.54)
-    assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < found.perplexity
+    assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < belief.perplexity
 
 
 def test_a_ratio_where_none_is_allowed_is_the_worst(
@@ -268,6 +269,6 @@ def test_a_ratio_where_none_is_allowed_is_the_worst(
         return losses
 
     monkeypatch.setattr("dpcore.attack.output.odds.promised_losses", allowed)
-    found = worst_odds(LEXICON, likelihood, guarantee, 3)
-    assert (found.second, found.used) == (far, math.inf)
-    assert found.broken
+    ratio = worst_odds(LEXICON, likelihood, guarantee, 3)
+    assert (ratio.second, ratio.used) == (far, math.inf)
+    assert ratio.broken

@@ -23,11 +23,11 @@ LEXICON = lexicons.cloud(300, 6)
 
 
 def test_a_typed_prior_holds_what_was_typed_and_nothing_else() -> None:
-    found = parse_prior(LEXICON, "w3 = 0.25, w0=0.75 ,")
-    assert found.support.tolist() == [0, 3]
-    assert found.probability[[0, 3]].tolist() == [0.75, 0.25]
-    assert found.logs[1] == -np.inf
-    assert "w3" not in found.sentence  # typed words stay out of texts that may be kept
+    prior = parse_prior(LEXICON, "w3 = 0.25, w0=0.75 ,")
+    assert prior.support.tolist() == [0, 3]
+    assert prior.probability[[0, 3]].tolist() == [0.75, 0.25]
+    assert prior.logs[1] == -np.inf
+    assert "w3" not in prior.sentence  # typed words stay out of texts that may be kept
 
 
 def test_a_typed_prior_may_be_rounded_but_not_wrong() -> None:
@@ -101,9 +101,9 @@ def test_words_are_drawn_from_it(rng: MakeRng) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_a_share_of_frequency_is_a_mixture(share: float) -> None:
     lexicon = Lexicon("counted", ("the", "doctor", "garage"), lexicons.cloud(3, 4).vectors)
-    found = parse_prior(lexicon, f"Frequency:{share}")
+    parsed = parse_prior(lexicon, f"Frequency:{share}")
     parts = uniform(lexicon).probability, frequency(lexicon).probability
-    assert found.probability == pytest.approx((1 - share) * parts[0] + share * parts[1])
+    assert parsed.probability == pytest.approx((1 - share) * parts[0] + share * parts[1])
 
 
 @pytest.mark.parametrize("text", ["frequency:", "frequency:much", "frequency:2", "frequency:nan"])

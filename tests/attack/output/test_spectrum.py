@@ -25,8 +25,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def brute(
     lexicon: Lexicon, metric: Metric, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    found = distances(lexicon.vectors, lexicon.vectors, metric)
-    values = function(found)
+    away = distances(lexicon.vectors, lexicon.vectors, metric)
+    values = function(away)
     np.fill_diagonal(values, 0.0)
     return values.sum(axis=1)
 
@@ -41,10 +41,10 @@ def test_a_sum_is_within_its_stated_error(metric: Metric, times: float) -> None:
     def weight(d: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-np.minimum(times * d / typical, 9.0))
 
-    found, errors = spectrum.sums(weight)
-    assert np.all(np.abs(found - brute(lexicon, metric, weight)) <= errors)
+    sums, errors = spectrum.sums(weight)
+    assert np.all(np.abs(sums - brute(lexicon, metric, weight)) <= errors)
     if times <= 10:  # and the bound says something
-        assert np.all(errors <= 2e-3 * (1.0 + found))
+        assert np.all(errors <= 2e-3 * (1.0 + sums))
 
 
 @pytest.mark.parametrize("name", sorted(CRAFTED))
@@ -53,9 +53,9 @@ def test_crafted_vocabularies_are_within_it_too(name: str) -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     scale = float(distances(lexicon.vectors, lexicon.vectors[:1]).max())
     for times in (0.1, 5.0, 100.0):
-        found, errors = spectrum.sums(lambda d: np.exp(-times * d / scale))  # noqa: B023, called at once
-        true = brute(lexicon, Metric.EUCLIDEAN, lambda d: np.exp(-times * d / scale))  # noqa: B023, called at once
-        assert np.all(np.abs(found - true) <= errors)
+        sums, errors = spectrum.sums(lambda d, times=times: np.exp(-times * d / scale))
+        true = brute(lexicon, Metric.EUCLIDEAN, lambda d, t=times: np.exp(-t * d / scale))
+        assert np.all(np.abs(sums - true) <= errors)
 
 
 def test_a_low_polynomial_is_exact_and_counts_are_whole() -> None:
@@ -63,10 +63,10 @@ def test_a_low_polynomial_is_exact_and_counts_are_whole() -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     assert np.array_equal(spectrum.counts, np.round(spectrum.counts))
     assert np.array_equal(spectrum.counts.sum(axis=1), np.full(600, 599.0))
-    found, errors = spectrum.sums(lambda d: d**3 - 2.0 * d)
+    sums, errors = spectrum.sums(lambda d: d**3 - 2.0 * d)
     true = brute(lexicon, Metric.EUCLIDEAN, lambda d: d**3 - 2.0 * d)
-    assert np.all(np.abs(found - true) <= errors)  # rounded moments are all that is lost
-    assert np.allclose(found, true, rtol=1e-3)
+    assert np.all(np.abs(sums - true) <= errors)  # rounded moments are all that is lost
+    assert np.allclose(sums, true, rtol=1e-3)
 
 
 def test_several_functions_at_a_time_are_each_alone() -> None:
@@ -74,8 +74,8 @@ def test_several_functions_at_a_time_are_each_alone() -> None:
     rates = np.array([0.5, 2.0, 9.0])
     both, errors = spectrum.sums(lambda d: np.exp(-d[:, None] * rates))
     for i, rate in enumerate(rates):
-        one, error = spectrum.sums(lambda d: np.exp(-d * rate))  # noqa: B023, called at once
-        assert np.allclose(both[:, i], one, rtol=1e-12, atol=1e-15)
+        single, error = spectrum.sums(lambda d, rate=rate: np.exp(-d * rate))
+        assert np.allclose(both[:, i], single, rtol=1e-12, atol=1e-15)
         assert np.allclose(errors[:, i], error, rtol=1e-9)
 
 
@@ -116,21 +116,21 @@ def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng: MakeRng) -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
     assert not calls  # nothing had to be computed
     words = rng().choice(len(lexicon), 25, replace=False)
-    found = distances(lexicon.vectors, lexicon.vectors[words])
+    away = distances(lexicon.vectors, lexicon.vectors[words])
     for i, word in enumerate(words):
-        others = np.delete(found[i], word)
+        others = np.delete(away[i], word)
         cells = np.bincount((others / spectrum.width).astype(int), minlength=40)
         assert np.array_equal(cells, spectrum.counts[word])
     for strength in (0.2, 1.0, 2.5, 10.0):
-        sums, errors = spectrum.sums(lambda d: np.exp(-np.minimum(strength * d, 17.0)))  # noqa: B023, called at once
-        true = np.exp(-np.minimum(strength * found, 17.0)).sum(axis=1) - 1.0
+        sums, errors = spectrum.sums(lambda d, s=strength: np.exp(-np.minimum(s * d, 17.0)))
+        true = np.exp(-np.minimum(strength * away, 17.0)).sum(axis=1) - 1.0
         assert np.all(np.abs(sums[words] - true) <= errors[words])
         assert np.all(errors <= 3e-4 * (1.0 + sums))
 
 
 def test_mechanisms_of_one_lexicon_share_one_spectrum() -> None:
     words = lexicons.cloud(40, 3)
-    found = spectrum_of(words, Metric.EUCLIDEAN)
-    assert spectrum_of(lexicons.cloud(40, 3), Metric.EUCLIDEAN) is found
-    assert spectrum_of(words, Metric.MANHATTAN) is not found
-    assert spectrum_of(lexicons.cloud(41, 3), Metric.EUCLIDEAN) is not found
+    spectrum = spectrum_of(words, Metric.EUCLIDEAN)
+    assert spectrum_of(lexicons.cloud(40, 3), Metric.EUCLIDEAN) is spectrum
+    assert spectrum_of(words, Metric.MANHATTAN) is not spectrum
+    assert spectrum_of(lexicons.cloud(41, 3), Metric.EUCLIDEAN) is not spectrum

@@ -24,21 +24,21 @@ def test_every_word_is_looked_at(name: str, rng: MakeRng) -> None:
     laws = np.stack([mechanism.law(w, [epsilon]).probabilities[0] for w in range(260)])
     assert np.allclose(channel.staying(epsilon), np.diag(laws), rtol=2e-3)
     prior = Prior("typed", rng().dirichlet(np.ones(260)), "")
-    found = exposure(channel, epsilon, prior, count=3)
+    exposed = exposure(channel, epsilon, prior, count=3)
     order = np.argsort(-np.diag(laws))
-    assert [one.word for one in found.worst] == order[:3].tolist()
-    assert [one.word for one in found.best] == order[::-1][:3].tolist()
+    assert [entry.word for entry in exposed.worst] == order[:3].tolist()
+    assert [entry.word for entry in exposed.best] == order[::-1][:3].tolist()
     near = distances(LEXICON.vectors, LEXICON.vectors) + np.diag(np.full(260, np.inf))
     gaps = near.min(axis=1)
-    for one in (*found.worst, *found.best):
-        joint = prior.probability * laws[:, one.word]
-        assert one.believed == pytest.approx(joint[one.word] / joint.sum(), rel=5e-3)
-        assert one.nearest == pytest.approx(gaps[one.word], rel=1e-6)
-        assert one.lonelier == pytest.approx((gaps < gaps[one.word] * (1 - 1e-7)).mean())
-    assert found.correlation == pytest.approx(
+    for entry in (*exposed.worst, *exposed.best):
+        joint = prior.probability * laws[:, entry.word]
+        assert entry.believed == pytest.approx(joint[entry.word] / joint.sum(), rel=5e-3)
+        assert entry.nearest == pytest.approx(gaps[entry.word], rel=1e-6)
+        assert entry.lonelier == pytest.approx((gaps < gaps[entry.word] * (1 - 1e-7)).mean())
+    assert exposed.correlation == pytest.approx(
         stats.spearmanr(np.diag(laws), gaps).statistic, abs=5e-3
     )
-    assert [row["group"] for row in found.rows(mechanism)] == ["worst"] * 3 + ["best"] * 3
+    assert [row["group"] for row in exposed.rows(mechanism)] == ["worst"] * 3 + ["best"] * 3
 
 
 def test_a_list_of_words_does_for_the_others() -> None:
@@ -51,9 +51,9 @@ def test_a_list_of_words_does_for_the_others() -> None:
     true = [mechanism.law(w, [epsilon]).probability(w) for w in words]
     assert np.allclose(channel.staying(epsilon), true)
     prior = Prior("list", np.isin(np.arange(260), words) / 4, "")
-    found = exposure(channel, epsilon, prior, count=50)
-    assert len(found.worst) == len(found.best) == 4
-    assert found.worst[0].stays == pytest.approx(max(true))
+    exposed = exposure(channel, epsilon, prior, count=50)
+    assert len(exposed.worst) == len(exposed.best) == 4
+    assert exposed.worst[0].stays == pytest.approx(max(true))
 
 
 def test_words_that_all_stay_have_no_order() -> None:

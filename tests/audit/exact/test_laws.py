@@ -23,11 +23,11 @@ def test_a_sample_bounds_the_whole_from_below(name: str) -> None:
     some = laws.audit_mechanism(mechanism, epsilon, words=12, seed=4)
     pairs = laws.audit_mechanism(mechanism, epsilon, pairs=15, seed=4)
     assert (whole.complete, some.complete, pairs.complete) == (True, False, False)
-    assert some.found.epsilon_effective <= whole.found.epsilon_effective * (1 + 1e-9)
-    assert pairs.found.epsilon_effective <= whole.found.epsilon_effective * (1 + 1e-9)
-    worst = pairs.found.worst
+    assert some.losses.epsilon_effective <= whole.losses.epsilon_effective * (1 + 1e-9)
+    assert pairs.losses.epsilon_effective <= whole.losses.epsilon_effective * (1 + 1e-9)
+    worst = pairs.losses.worst
     again = laws.audit_mechanism(mechanism, epsilon, words=np.array([worst.word, worst.other]))
-    assert again.found.epsilon_effective == pytest.approx(pairs.found.epsilon_effective)
+    assert again.losses.epsilon_effective == pytest.approx(pairs.losses.epsilon_effective)
     assert "seed 4" in some.method
 
 
@@ -38,7 +38,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
     """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
     mechanism: Any = create("truncated-gumbel", lexicons.cloud(30, 5))
     epsilon = 1.5 * mechanism.admissible.low
-    right = laws.audit_mechanism(mechanism, epsilon).found
+    right = laws.audit_mechanism(mechanism, epsilon).losses
     whole = TruncatedGumbel.log_law
 
     def partial(
@@ -50,7 +50,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(
 
     monkeypatch.setattr(TruncatedGumbel, "log_law", partial)
     monkeypatch.setattr(exact, "SUM_TOLERANCE", 1.0)
-    found = laws.audit_mechanism(mechanism, epsilon).found
+    found = laws.audit_mechanism(mechanism, epsilon).losses
     if missing <= 8:
         assert found.unknown == 0
         assert found.epsilon_effective == pytest.approx(right.epsilon_effective, rel=0.1)
@@ -68,9 +68,9 @@ def test_the_closed_form_of_tem_equals_the_matrix() -> None:
     closed = laws.audit_mechanism(mechanism, 3.0)
     rows = laws.audit_mechanism(mechanism, 3.0, words=np.arange(80))
     assert rows.complete
-    assert closed.found.epsilon_effective == pytest.approx(rows.found.epsilon_effective, rel=1e-9)
-    assert closed.found.worst.distance == pytest.approx(rows.found.worst.distance)
-    assert closed.found.worst.loss == pytest.approx(rows.found.worst.loss, rel=1e-9)
+    assert closed.losses.epsilon_effective == pytest.approx(rows.losses.epsilon_effective, rel=1e-9)
+    assert closed.losses.worst.distance == pytest.approx(rows.losses.worst.distance)
+    assert closed.losses.worst.loss == pytest.approx(rows.losses.worst.loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["truncated-gumbel-repaired", "tem-calibrated"])
@@ -82,11 +82,11 @@ def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name
         monkeypatch.setattr(module, "MAX_AUDIT_WORDS", 20)
     whole = laws.audit_mechanism(mechanism, epsilon)
     assert whole.complete
-    assert whole.found.epsilon_effective == pytest.approx(rows.found.epsilon_effective, rel=1e-5)
-    assert whole.error >= whole.found.epsilon_effective - rows.found.epsilon_effective
-    loss = whole.found.worst.loss / whole.found.worst.distance
-    assert loss == pytest.approx(rows.found.epsilon_effective, rel=1e-5)
-    assert whole.found.holds
+    assert whole.losses.epsilon_effective == pytest.approx(rows.losses.epsilon_effective, rel=1e-5)
+    assert whole.error >= whole.losses.epsilon_effective - rows.losses.epsilon_effective
+    loss = whole.losses.worst.loss / whole.losses.worst.distance
+    assert loss == pytest.approx(rows.losses.epsilon_effective, rel=1e-5)
+    assert whole.losses.holds
     assert "all pairs of the 80 words" in whole.method
 
 
@@ -95,9 +95,8 @@ def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name
 def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float) -> None:
     """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
     mechanism = create(name, lexicons.cloud(30, 5))
-    samples: list[dict[str, Any]] = [{}, {"words": 12}, {"pairs": 9}]
-    for sample in samples:
-        found = laws.audit_mechanism(mechanism, epsilon, **sample).found
+    for sample in ({}, {"words": 12}, {"pairs": 9}):
+        found = laws.audit_mechanism(mechanism, epsilon, **sample).losses
         assert found.holds
         assert found.delta == 0.0
         assert found.unknown == 0

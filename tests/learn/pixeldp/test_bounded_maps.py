@@ -3,10 +3,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.bounded_maps import BoundedMap
-from dpcore.learn.pixeldp.convolution import unrolled
 from dpcore.learn.pixeldp.sensitivity import sensitivity
 from tests.fixtures import MakeRng
 
@@ -17,6 +17,33 @@ def tensor(array: Any) -> Any:
     import torch
 
     return torch.from_numpy(np.array(array)).requires_grad_()
+
+
+def plainly(kernel: NDArray[np.float64], picture: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A convolution by its definition, one output after the other."""
+    outputs, _, rows, columns = kernel.shape
+    found = np.zeros((outputs, *picture.shape))
+    for o, y, x in np.ndindex(found.shape):
+        for i, j in np.ndindex(rows, columns):
+            v, u = y + i - rows // 2, x + j - columns // 2
+            if 0 <= v < len(picture) and 0 <= u < len(picture):
+                found[o, y, x] += kernel[o, 0, i, j] * picture[v, u]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shape", "side"), [((2, 1, 3, 3), 5), ((3, 1, 5, 5), 3), ((1, 1, 1, 1), 1)]
+)
+def test_the_matrix_of_a_map_is_its_weights(
+    rng: MakeRng, shape: tuple[int, ...], side: int
+) -> None:
+    kernel, picture = rng().standard_normal(shape), rng(1).standard_normal((side, side))
+    matrix = BoundedMap(1, 1, side).matrix(tensor(kernel))
+    assert np.allclose(matrix @ picture.ravel(), plainly(kernel, picture).ravel(), atol=1e-12)
+    assert set(matrix.ravel()) <= {0.0, *kernel.ravel()}  # to the last bit
+    assert matrix.flags.c_contiguous
+    dense = rng().standard_normal((3, 5))
+    assert np.array_equal(BoundedMap(2, 2).matrix(tensor(dense)), dense)
 
 
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
@@ -30,7 +57,7 @@ def test_a_convolution_is_never_more_sensitive_than_its_bound(
     one = BoundedMap(attack, noise, side)
     for _ in range(20):
         weight = generator.standard_normal((3, 1, kernel, kernel))
-        exact = sensitivity(unrolled(weight, side, side), attack, noise)
+        exact = sensitivity(one.matrix(tensor(weight)), attack, noise)
         bound = float(one.reach(tensor(weight)).detach())
         assert exact <= bound * (1 + 1e-9)
         if attack == 1 or kernel == 1:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.decomposition import PCA
 
 from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.pixeldp.certified_prediction import (
@@ -11,12 +12,14 @@ from dpcore.learn.pixeldp.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, train_digits
+from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, look_at, train_digits
 from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.learn.pixeldp.noisy_classifier import layer_of
 from tests.fixtures import MakeRng
 from tests.learn.pictures import only
 
 ATTACKS = 10_000
+DATA = digits()
 
 
 def test_pictures_are_divided_and_scaled() -> None:
@@ -96,3 +99,36 @@ def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
     for scale in (0.0, -1.0, np.nan):
         with pytest.raises(ParameterError, match="scale of the noise"):
             train_digits(Accounting.ANALYTIC, scale, 2, rng(), data=few)
+
+
+def layer_at(place: Place) -> object:
+    matrix = first_layer(place, DATA, np.random.default_rng(0))
+    return layer_of(Accounting.ANALYTIC, 0.25, 2.0, 64, matrix)
+
+
+def test_a_picture_is_shown_as_it_is_and_with_the_noise_of_the_layer() -> None:
+    seen = look_at(layer_at(Place.PICTURE), Place.PICTURE, DATA.test[7], np.random.default_rng(1))
+    assert (seen.clean.ravel() == DATA.test[7]).all()
+    noise = (seen.noisy - seen.clean).ravel()
+    expected = 0.25 * np.random.default_rng(1).standard_normal((1, 64)).ravel()
+    np.testing.assert_allclose(noise, expected, rtol=0, atol=1e-12)
+
+
+def test_the_code_is_decoded_as_principal_components_do() -> None:
+    place = Place.AUTO_ENCODER
+    seen = look_at(layer_at(place), place, DATA.test[7], np.random.default_rng(1))
+    components = PCA(32, svd_solver="full").fit(DATA.train)
+    wanted = components.inverse_transform(components.transform(DATA.test[[7]]))
+    np.testing.assert_allclose(seen.clean.ravel(), wanted[0], atol=1e-9)
+    assert np.abs(seen.noisy - seen.clean).max() > 0.05
+
+
+def test_the_units_of_the_first_layer_are_rectified() -> None:
+    place = Place.FIRST_LAYER
+    layer = layer_at(place)
+    seen = look_at(layer, place, DATA.test[7], np.random.default_rng(1))
+    assert seen.clean.shape == (4, 8)
+    np.testing.assert_allclose(seen.clean.ravel(), np.maximum(layer.matrix @ DATA.test[7], 0))
+    assert seen.noisy.min() == 0
+    with pytest.raises(ValueError, match="read-only"):
+        seen.clean[0, 0] = 1

@@ -11,8 +11,7 @@ from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
 from dpcore.errors import ParameterError
 from dpcore.learn.text_network.classifier import keep, recall
-from dpcore.learn.text_network.network import Kind, Shape
-from dpcore.learn.text_network.places import padded, places
+from dpcore.learn.text_network.network import Kind, Shape, padded, places
 from tests import needs
 from tests.learn.networks import (
     WORDS,

@@ -11,9 +11,10 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.building import build, write_extent
 from dpcore.lexicon.bundled import bundled_extent, bundled_folder
 from dpcore.lexicon.extent import exact as extent_exact
-from dpcore.lexicon.extent import extent as extent_module
+from dpcore.lexicon.extent import kept as extent_module
 from dpcore.lexicon.extent.bounds import bound_extent
-from dpcore.lexicon.extent.extent import Extent, compute_extent, extent_of
+from dpcore.lexicon.extent.extent import Extent
+from dpcore.lexicon.extent.kept import compute_extent, extent_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from tests.fixtures import MakeRng
@@ -54,14 +55,14 @@ def test_exact_extent_equals_brute_force(
 ) -> None:
     monkeypatch.setattr(extent_exact, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
-    found = compute_extent(lexicon)
+    extent = compute_extent(lexicon.vectors, lexicon.metric)
     expected = by_force(lexicon.vectors, metric)
-    assert found.exact
+    assert extent.exact
     absolute = 1e-15 if metric is Metric.ANGULAR else 0
     np.testing.assert_allclose(
-        (found.diameter, found.separation), expected, rtol=1e-12, atol=absolute
+        (extent.diameter, extent.separation), expected, rtol=1e-12, atol=absolute
     )
-    assert (found.diameter_low, found.separation_high) == (found.diameter, found.separation)
+    assert (extent.diameter_low, extent.separation_high) == (extent.diameter, extent.separation)
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -98,11 +99,11 @@ def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng: MakeR
 
 def test_parallel_rows_have_distance_zero_under_the_angle() -> None:
     vectors = np.array([[1, 0], [3, 0], [0, 2], [1, 1]], dtype=np.float32)
-    found = compute_extent(lexicon_of(vectors, Metric.ANGULAR))
-    assert found.separation == pytest.approx(np.pi / 4)
-    assert found.diameter == pytest.approx(np.pi / 2)
+    extent = compute_extent(vectors, Metric.ANGULAR)
+    assert extent.separation == pytest.approx(np.pi / 4)
+    assert extent.diameter == pytest.approx(np.pi / 2)
     with pytest.raises(LexiconError, match="parallel"):
-        compute_extent(lexicon_of(vectors[:2], Metric.ANGULAR))
+        compute_extent(vectors[:2], Metric.ANGULAR)
 
 
 def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(
@@ -159,17 +160,19 @@ def test_contradicting_extents_are_refused() -> None:
 
 def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path: Path, rng: MakeRng) -> None:
     path = tmp_path / "extent.json"
-    one, two = (lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2))
-    for lexicon in (one, two, one):
+    first, second = (
+        lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2)
+    )
+    for lexicon in (first, second, first):
         write_extent(path, lexicon, lexicon.extent)
     table = json.loads(path.read_text())
-    assert set(table) == {one.fingerprint, two.fingerprint}
-    assert Extent.from_json(table[two.fingerprint]) == two.extent
+    assert set(table) == {first.fingerprint, second.fingerprint}
+    assert Extent.from_json(table[second.fingerprint]) == second.extent
     path.write_text("[")
     with pytest.raises(LexiconError, match="not a table of extents"):
-        write_extent(path, one, one.extent)
+        write_extent(path, first, first.extent)
     with pytest.raises(LexiconError, match="cannot build 'map'"):
-        build(one, ("map",))
+        build(first, ("map",))
 
 
 def test_the_bundled_extent_is_there_exact_and_true() -> None:
@@ -182,7 +185,7 @@ def test_the_bundled_extent_is_there_exact_and_true() -> None:
     assert fields is not None, "data/lexicon/extent.json is of another lexicon: build it again"
     extent = Extent.from_json(fields)
     assert extent.exact
-    assert extent == extent_of(lexicon)
+    assert extent == extent_of(lexicon.vectors, lexicon.metric, lexicon.fingerprint)
     # The farthest and nearest of the words that 64 of them have must lie within.
     table = distances(lexicon.vectors, lexicon.vectors[:: len(lexicon) // 64])
     assert table.max() <= extent.diameter * (1 + 1e-12)

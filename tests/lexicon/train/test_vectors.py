@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError, ParameterError
-from dpcore.lexicon.train import combine, counts
-from dpcore.lexicon.train.pmi import factorise, positive_pmi
+from dpcore.lexicon.train import vectors as training
+from dpcore.lexicon.train.vectors import factorise, positive_pmi
 from tests.fixtures import MakeRng
 
 # Counts
@@ -32,20 +32,20 @@ def plain_cooccurrences(
 def test_counts_equal_the_plain_loop(
     rng: MakeRng, monkeypatch: pytest.MonkeyPatch, window: int, chunk: int
 ) -> None:
-    monkeypatch.setattr(counts, "_CHUNK", chunk)
+    monkeypatch.setattr(training, "_CHUNK", chunk)
     draw = rng(window, chunk)
     ids = draw.integers(-1, 6, size=200).astype(np.int32)
     segments = np.sort(draw.integers(0, 30, size=200)).astype(np.int32)
-    found = counts.cooccurrences(ids, segments, 6, window)
+    counted = training.cooccurrences(ids, segments, 6, window)
     np.testing.assert_allclose(
-        found.toarray(), plain_cooccurrences(ids, segments, 6, window), rtol=1e-12
+        counted.toarray(), plain_cooccurrences(ids, segments, 6, window), rtol=1e-12
     )
 
 
 def test_counts_refuse_a_window_of_zero() -> None:
     none = np.zeros(0, np.int32)
     with pytest.raises(ParameterError, match="window must be at least 1, got 0"):
-        counts.cooccurrences(none, none, 1, 0)
+        training.cooccurrences(none, none, 1, 0)
 
 
 # PMI and its factorisation
@@ -54,7 +54,7 @@ def test_counts_refuse_a_window_of_zero() -> None:
 @pytest.mark.parametrize(("exponent", "shift"), [(1.0, 0.0), (1.0, 0.5), (0.75, 0.2)])
 def test_pmi_is_its_formula(rng: MakeRng, exponent: float, shift: float) -> None:
     table = rng(int(10 * shift)).integers(0, 5, size=(7, 7)).astype(float)
-    found = positive_pmi(sp.csr_array(table), exponent, shift).toarray()
+    information = positive_pmi(sp.csr_array(table), exponent, shift).toarray()
     total = table.sum()
     context = table.sum(axis=0) ** exponent
     context /= context.sum()
@@ -64,17 +64,17 @@ def test_pmi_is_its_formula(rng: MakeRng, exponent: float, shift: float) -> None
             if table[w, c]:
                 joint = table[w, c] / total
                 expected = max(0.0, math.log(joint / (table[w].sum() / total * context[c])) - shift)
-            assert found[w, c] == pytest.approx(expected, abs=1e-6)
+            assert information[w, c] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 1.0])
 def test_factorisation_weights_the_left_singular_vectors(rng: MakeRng, power: float) -> None:
     matrix = sp.csr_array(rng().random((30, 20)))
-    found = factorise(matrix, 4, power, seed=0)
+    factors = factorise(matrix, 4, power, seed=0)
     left, values, _ = np.linalg.svd(matrix.toarray())
     expected = left[:, :4] * values[:4] ** power
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
-    largest = found[np.argmax(np.abs(found), axis=0), np.arange(4)]
+    np.testing.assert_allclose(np.abs(factors), np.abs(expected), atol=1e-5)
+    largest = factors[np.argmax(np.abs(factors), axis=0), np.arange(4)]
     assert (largest > 0).all()
 
 
@@ -90,42 +90,42 @@ def test_factorisation_does_not_depend_on_the_start_vector_beyond_rounding(rng: 
 
 def test_principal_components_keep_all_distances_at_full_rank(rng: MakeRng) -> None:
     points = rng().standard_normal((40, 6))
-    found = combine.principal_components(points, 6)
+    components = training.principal_components(points, 6)
     for i, j in [(0, 1), (3, 30), (12, 39)]:
         expected = np.linalg.norm(points[i] - points[j])
-        assert np.linalg.norm(found[i] - found[j]) == pytest.approx(expected, rel=1e-5)
+        assert np.linalg.norm(components[i] - components[j]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_principal_components_are_those_of_the_singular_value_decomposition(rng: MakeRng) -> None:
     points = rng().standard_normal((50, 8)) * np.arange(1, 9)
     centred = points - points.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
-    found = combine.principal_components(points, 3)
-    np.testing.assert_allclose(np.abs(found), np.abs(left[:, :3] * values[:3]), rtol=1e-4)
+    components = training.principal_components(points, 3)
+    np.testing.assert_allclose(np.abs(components), np.abs(left[:, :3] * values[:3]), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dimensions", [0, 6])
 def test_principal_components_refuse_too_few_or_many(dimensions: int) -> None:
     with pytest.raises(ParameterError, match="dimensions must be between 1 and 5"):
-        combine.principal_components(np.eye(5), dimensions)
+        training.principal_components(np.eye(5), dimensions)
 
 
 def test_joined_rows_have_length_one_and_weigh_as_told(rng: MakeRng) -> None:
     first, second = rng(0).standard_normal((30, 4)), rng(1).standard_normal((30, 4))
-    joined = combine.side_by_side([first, second], (1.0, 1e-6), 4)
+    joined = training.side_by_side([first, second], (1.0, 1e-6), 4)
     np.testing.assert_allclose(np.linalg.norm(joined, axis=1), 1.0, rtol=1e-6)
-    alone = combine.side_by_side([first], (1.0,), 4)
+    alone = training.side_by_side([first], (1.0,), 4)
     np.testing.assert_allclose(np.abs(joined), np.abs(alone), atol=1e-4)
 
 
 def test_a_zero_row_has_no_direction() -> None:
     with pytest.raises(LexiconError, match="1 rows have no direction"):
-        combine.unit_rows(np.array([[1.0, 0.0], [0.0, 0.0]]))
+        training.unit_rows(np.array([[1.0, 0.0], [0.0, 0.0]]))
 
 
 def test_nearest_distances_equal_brute_force(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combine, "_BLOCK", 7)
+    monkeypatch.setattr(training, "_BLOCK", 7)
     points = rng().standard_normal((50, 3))
     table = np.linalg.norm(points[:, None] - points[None], axis=2)
     np.fill_diagonal(table, np.inf)
-    np.testing.assert_allclose(combine.nearest_distances(points), table.min(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(training.nearest_distances(points), table.min(axis=1), rtol=1e-5)

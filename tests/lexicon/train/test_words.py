@@ -89,22 +89,22 @@ def test_junk_is_not(word: str) -> None:
 def test_statistics_weigh_sources_and_leave_caseless_ones_out_of_the_rest() -> None:
     corpus = tokenise([[["Cat cat"], ["cat"]], [["cat dog"]]])
     sources = [toy_source(weight=2.0), toy_source(weight=10.0, lower_only=True)]
-    found = vocabulary.statistics(corpus, sources)
+    counts = vocabulary.statistics(corpus, sources)
     assert corpus.forms == ("cat", "dog")
-    assert found.balanced.tolist() == [16.0, 10.0]
-    assert found.documents.tolist() == [2, 0]
-    assert found.lower_share.tolist() == [pytest.approx(2 / 3), 1.0]
+    assert counts.balanced.tolist() == [16.0, 10.0]
+    assert counts.documents.tolist() == [2, 0]
+    assert counts.lower_share.tolist() == [pytest.approx(2 / 3), 1.0]
 
 
 def test_selection_ranks_admits_and_cuts() -> None:
     documents = [["cat hop zork zesty"]] * 4 + [["cat"]] * 3 + [["Lima"]] * 6 + [["unheard"]] * 9
     corpus = tokenise([[*documents, ["password"]]])
-    found = vocabulary.statistics(corpus, [toy_source()])
+    counts = vocabulary.statistics(corpus, [toy_source()])
     rule = vocabulary.Selection(words=5)
 
     def chosen(**changes: Any) -> list[str]:
         picked = vocabulary.select(
-            corpus, found, wordnet.collect(SYNSETS), dataclasses.replace(rule, **changes)
+            corpus, counts, wordnet.collect(SYNSETS), dataclasses.replace(rule, **changes)
         )
         return [corpus.forms[form] for form in picked]
 

@@ -1,19 +1,29 @@
-"""Density figures against brute force."""
+"""Density figures against brute force; the bundled density, which is used for no other lexicon."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcore.cli.main import main
 from dpcore.errors import ParameterError
+from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
+from dpcore.measure.density import density as density_room
 from dpcore.measure.density.density import (
+    FILE,
+    bundled_density,
+    density_from_table,
     extremes,
     neighbourhood,
     ordinary_words,
+    read_density,
     search,
     vocabulary_density,
     within_radius,
+    write_density,
 )
 from tests.mechanisms import lexicons
 
@@ -38,12 +48,12 @@ def test_one_word_and_the_whole_vocabulary_are_brute_force(name: str) -> None:
     assert whole.hubness.sum() == k * len(lexicon)
     radius = float(np.median(near))
     for word in range(0, len(lexicon), 9):
-        one = neighbourhood(lexicon, word, k, radius)
-        assert one.distances == pytest.approx(near[word], rel=1e-12)
-        assert word not in one.neighbours
-        assert one.nearest == one.distances[0]
-        assert one.mean_distance == pytest.approx(near[word].mean())
-        assert one.within == (brute(lexicon)[word] <= radius).sum()
+        surroundings = neighbourhood(lexicon, word, k, radius)
+        assert surroundings.distances == pytest.approx(near[word], rel=1e-12)
+        assert word not in surroundings.neighbours
+        assert surroundings.nearest == surroundings.distances[0]
+        assert surroundings.mean_distance == pytest.approx(near[word].mean())
+        assert surroundings.within == (brute(lexicon)[word] <= radius).sum()
     if name == "cloud":  # elsewhere ties leave the choice of neighbours open
         assert (whole.hubness == np.bincount(order.reshape(-1), minlength=150)).all()
 
@@ -94,8 +104,8 @@ def test_the_metric_of_the_lexicon_does_not_matter(small: Lexicon) -> None:
 def test_search_puts_the_word_itself_first() -> None:
     words = ("cats", "Cat", "concatenate", "cat", "dog", "category")
     lexicon = Lexicon("crafted", words, np.arange(6, dtype=np.float32)[:, None])
-    found = [words[i] for i in search(lexicon, " cat ")]
-    assert found == ["Cat", "cat", "cats", "category", "concatenate"]
+    matches = [words[i] for i in search(lexicon, " cat ")]
+    assert matches == ["Cat", "cat", "cats", "category", "concatenate"]
     assert search(lexicon, "CAT", limit=1).tolist() == [1]
     assert search(lexicon, "  ").size == search(lexicon, "zebra").size == 0
 
@@ -111,3 +121,54 @@ def test_wrong_numbers_are_refused(small: Lexicon) -> None:
             neighbourhood(small, 0, 1, radius)
         with pytest.raises(ParameterError, match="radius must be"):
             within_radius(small, radius)
+
+
+def test_the_bundle_holds_what_would_be_computed() -> None:
+    """Every 2,500th word against its exact ranking; hubness against its mean, which is k."""
+    lexicon = load()
+    bundled = bundled_density(lexicon)
+    assert bundled is not None, "data/lexicon/density.npz is of another lexicon: make it again"
+    assert bundled.hubness.mean() == 10
+    for word in range(0, len(lexicon), 2500):
+        exact = neighbourhood(lexicon, word, 10)
+        assert bundled.nearest[word] == np.float32(exact.nearest)
+        assert bundled.mean_distance[word] == pytest.approx(exact.mean_distance, rel=1e-6)
+    assert vocabulary_density(lexicon).nearest[7] == bundled.nearest[7]
+
+
+def test_another_lexicon_or_k_has_no_bundle(small: Lexicon) -> None:
+    assert bundled_density(small) is None
+    assert bundled_density(load(), 9) is None
+
+
+def test_a_file_comes_back_to_the_bit(
+    tmp_path: Path, small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(density_room, "bundled_folder", lambda: tmp_path)
+    assert read_density(small.fingerprint, 10, len(small)) is None
+    computed = density_from_table(small, 10)
+    write_density(tmp_path / FILE, small.fingerprint, computed)
+    bundled = bundled_density(small)
+    assert bundled is not None
+    for name in ("nearest", "mean_distance", "hubness"):
+        array = getattr(computed, name)
+        assert np.array_equal(getattr(bundled, name), array)
+        assert getattr(bundled, name).dtype == array.dtype
+    assert read_density(small.fingerprint, 10, len(small) + 1) is None
+    (tmp_path / FILE).write_bytes(b"nonsense")
+    assert bundled_density(small) is None
+
+
+def test_the_command_writes_it(
+    tmp_path: Path,
+    small: Lexicon,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    np.savez(tmp_path / "mine.npz", words=np.array(small.words), vectors=small.vectors)
+    path = tmp_path / FILE
+    arguments = ["density", "--lexicon", str(tmp_path / "mine.npz"), "--file", str(path)]
+    assert main(arguments) == 0
+    monkeypatch.setattr(density_room, "bundled_folder", lambda: tmp_path)
+    assert bundled_density(small) is not None
+    assert "60 words" in capsys.readouterr().err

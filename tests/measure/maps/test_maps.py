@@ -111,9 +111,9 @@ def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
 def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     """The one fit of umap-learn in this suite: compiling it takes most of the time."""
     lexicon = lexicons.cloud(40, 6)
-    said = []
+    stages = []
     shown = maps.build_local_map(
-        lexicon, [0, 5], 30, "umap", seed=3, progress=lambda *what: said.append(what)
+        lexicon, [0, 5], 30, "umap", seed=3, progress=lambda *what: stages.append(what)
     )
     assert np.isfinite(shown.points).all()
     assert np.ptp(shown.points, axis=0).min() > 0
@@ -121,8 +121,8 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     assert shown.mean_kept > shown.k / (len(shown) - 1)
     assert shown.parameters["seed"] == 3
     assert {"umap-learn", "n_neighbors", "min_dist"} <= shown.parameters.keys()
-    assert [stage for stage, _, _ in said if stage != "layout"] == ["preparing", "measuring"]
-    rounds = [done for stage, done, total in said if stage == "layout" and total == 500]
+    assert [stage for stage, _, _ in stages if stage != "layout"] == ["preparing", "measuring"]
+    rounds = [done for stage, done, total in stages if stage == "layout" and total == 500]
     assert rounds == sorted(rounds)
     assert rounds[-1] == 500
     again = maps.build_local_map(lexicon, [5, 0], 30, "umap", seed=3)

@@ -39,26 +39,26 @@ PLANES: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
 @pytest.mark.parametrize("name", PLANES)
 def test_neighbours_in_the_plane_are_those_of_brute_force(rng: MakeRng, name: str) -> None:
     points = PLANES[name](rng()).reshape(-1, 2).astype(np.float32)
-    indices, found = plane_neighbours(points, 10)
+    indices, lengths = plane_neighbours(points, 10)
     expected, distances = brute(points, 10)
     assert (indices == expected).all()
-    assert found == pytest.approx(distances, rel=1e-12)
+    assert lengths == pytest.approx(distances, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["one-hot", "lattice", "near duplicates", "far from zero"])
 def test_true_neighbours_are_those_of_brute_force(name: str) -> None:
     vectors = lexicons.crafted()[name].vectors
-    indices, found = true_neighbours(vectors, 7)
+    indices, lengths = true_neighbours(vectors, 7)
     _, distances = brute(vectors, 7)
-    assert found == pytest.approx(distances, rel=1e-9)
+    assert lengths == pytest.approx(distances, rel=1e-9)
     assert (indices != np.arange(len(vectors))[:, None]).all()
 
 
 def test_a_row_that_is_not_among_its_own_nearest_loses_the_last() -> None:
     indices = np.array([[0, 3, 4], [5, 1, 6], [7, 8, 9]])
-    near, found = without_itself(indices, np.array([[0.0, 1, 2]] * 3), 2)
+    near, lengths = without_itself(indices, np.array([[0.0, 1, 2]] * 3), 2)
     assert near.tolist() == [[3, 4], [5, 6], [7, 8]]
-    assert found.tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert lengths.tolist() == [[1, 2], [0, 2], [0, 1]]
 
 
 def test_kept_neighbours_are_counted_as_sets(rng: MakeRng) -> None:
@@ -72,9 +72,9 @@ def test_kept_neighbours_are_counted_as_sets(rng: MakeRng) -> None:
 def test_density_kept_is_a_rank_correlation(rng: MakeRng) -> None:
     true = np.sort(rng().uniform(1, 2, (40, 3)), axis=1)
     assert density_kept(true, true**3) <= 1.0
-    one = true[:, :1]
-    assert density_kept(one, np.exp(one)) == pytest.approx(1.0)
-    assert density_kept(one, -one) == pytest.approx(-1.0)
+    nearest = true[:, :1]
+    assert density_kept(nearest, np.exp(nearest)) == pytest.approx(1.0)
+    assert density_kept(nearest, -nearest) == pytest.approx(-1.0)
     shown = rng(1).uniform(1, 2, (40, 3))
     ranks = [np.argsort(np.argsort(side.mean(axis=1))) for side in (true, shown)]
     assert density_kept(true, shown) == pytest.approx(np.corrcoef(ranks)[0, 1])

@@ -25,14 +25,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     return (
-        one.points.tobytes() == other.points.tobytes()
-        and one.kept.tobytes() == other.kept.tobytes()
-        and (one.words == other.words).all()
-        and one.parameters == other.parameters
-        and (one.k, one.centres, one.fingerprint) == (other.k, other.centres, other.fingerprint)
-        and one.density == pytest.approx(other.density, nan_ok=True)
+        first.points.tobytes() == second.points.tobytes()
+        and first.kept.tobytes() == second.kept.tobytes()
+        and (first.words == second.words).all()
+        and first.parameters == second.parameters
+        and (first.k, first.centres, first.fingerprint)
+        == (second.k, second.centres, second.fingerprint)
+        and first.density == pytest.approx(second.density, nan_ok=True)
     )
 
 
@@ -44,9 +45,9 @@ def test_a_map_comes_back_to_the_bit(name: str) -> None:
     local = maps.local_map(lexicon, [1, 2], 9, "pca")
     plan = plan_of_words(lexicon, [1, 2], 9, "pca")
     assert maps_store.keep_map(plan, local)
-    found = maps_store.recall_map(plan, lexicon.fingerprint)
-    assert found.points.tobytes() == local.points.tobytes()
-    assert found.words.tolist() == local.words.tolist()
+    recalled = maps_store.recall_map(plan, lexicon.fingerprint)
+    assert recalled.points.tobytes() == local.points.tobytes()
+    assert recalled.words.tolist() == local.words.tolist()
 
 
 def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: Lexicon) -> None:
@@ -97,9 +98,9 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(
 
 def test_builders_that_race_leave_a_whole_map(middle: Lexicon) -> None:
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
-    assert all(same(one, found[0]) for one in found)
-    assert same(maps.vocabulary_map(middle, "pca"), found[0])
+        recalled = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
+    assert all(same(shown, recalled[0]) for shown in recalled)
+    assert same(maps.vocabulary_map(middle, "pca"), recalled[0])
 
 
 def test_without_a_cache_folder_a_map_is_still_built(cache: Path, small: Lexicon) -> None:

@@ -17,7 +17,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.bundled import bundled_folder
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
-from dpcore.measure.density import bundle as density_bundle
+from dpcore.measure.density import density as density_room
 from dpcore.measure.maps import store as maps_store
 from dpcore.measure.maps.model import MapPlan, Projection
 from tests.fuzzing import damaged, distorted, repeated
@@ -45,8 +45,8 @@ def test_a_distorted_manifest_of_maps_has_no_map(
 
     @repeated(100)
     @given(distorted(whole))
-    def check(found: object) -> None:
-        for shown in maps(json.dumps(found)):
+    def check(manifest: object) -> None:
+        for shown in maps(json.dumps(manifest)):
             assert shown is None or np.isfinite(shown.points).all()
 
     check()
@@ -61,23 +61,23 @@ def bundle(name: str) -> bytes:
 def test_a_damaged_table_of_density_is_absent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = bundle(density_bundle.FILE)
-    with np.load(io.BytesIO(whole), allow_pickle=False) as held:
-        fingerprint, k = str(held["fingerprint"]), int(held["k"])
-        words = max(held[name].size for name in held.files)
-    monkeypatch.setattr(density_bundle, "bundled_folder", lambda: tmp_path)
+    whole = bundle(density_room.FILE)
+    with np.load(io.BytesIO(whole), allow_pickle=False) as arrays:
+        fingerprint, k = str(arrays["fingerprint"]), int(arrays["k"])
+        words = max(arrays[name].size for name in arrays.files)
+    monkeypatch.setattr(density_room, "bundled_folder", lambda: tmp_path)
 
-    def found(data: bytes) -> object:
-        (tmp_path / density_bundle.FILE).write_bytes(data)
-        return density_bundle.read_density(fingerprint, k, words)
+    def read(data: bytes) -> object:
+        (tmp_path / density_room.FILE).write_bytes(data)
+        return density_room.read_density(fingerprint, k, words)
 
-    assert found(whole) is not None
-    assert found(whole[:-30]) is None
+    assert read(whole) is not None
+    assert read(whole[:-30]) is None
 
     @repeated(25)
     @given(damaged(whole))
     def check(data: bytes) -> None:
-        found(data)
+        read(data)
 
     check()
 

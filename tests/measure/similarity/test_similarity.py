@@ -12,9 +12,9 @@ AFTER = ["the cat lay on a mat", "It is a good day!"]
 
 
 def test_rouge_by_hand() -> None:
-    found = rouge1(BEFORE, AFTER)
-    np.testing.assert_allclose(found.recall, [4 / 6, 1.0])
-    np.testing.assert_allclose(found.precision, [4 / 6, 1.0])
+    overlap = rouge1(BEFORE, AFTER)
+    np.testing.assert_allclose(overlap.recall, [4 / 6, 1.0])
+    np.testing.assert_allclose(overlap.precision, [4 / 6, 1.0])
     shorter = rouge1(["a b c d"], ["A b"])
     assert (shorter.recall[0], shorter.precision[0]) == (0.5, 1.0)
     assert shorter.f1[0] == pytest.approx(2 / 3)
@@ -39,9 +39,9 @@ def test_matching_by_hand() -> None:
     same = greedy_matching([np.array([0, 1])], [np.array([1, 0, 0])], vectors)
     assert same.f1[0] == pytest.approx(1.0)  # order and repetition do not count
     half = np.sqrt(0.5)
-    found = greedy_matching([np.array([0, 1])], [np.array([2])], vectors)
-    assert found.recall[0] == pytest.approx(half)
-    assert found.precision[0] == pytest.approx(half)
+    overlap = greedy_matching([np.array([0, 1])], [np.array([2])], vectors)
+    assert overlap.recall[0] == pytest.approx(half)
+    assert overlap.precision[0] == pytest.approx(half)
     none = greedy_matching([np.array([], dtype=int)], [np.array([2])], vectors)
     assert np.isnan(none.f1[0])
     assert greedy_matching([np.array([0])], [np.array([3])], vectors).f1[0] == 0.0

@@ -88,9 +88,9 @@ def test_mahalanobis_holds_in_its_own_metric_and_in_the_euclidean_one(lam: float
     for w in range(len(rows)):
         for v in range(len(rows)):
             difference = rows[w] - rows[v]
-            own = math.sqrt(difference @ np.linalg.solve(shape, difference))
-            assert own <= factor * np.linalg.norm(difference) * (1 + 1e-12)
-            assert np.all(laws[w] <= math.exp(own) * (laws[v] + 3e-5) + 3e-5)
+            distance = math.sqrt(difference @ np.linalg.solve(shape, difference))
+            assert distance <= factor * np.linalg.norm(difference) * (1 + 1e-12)
+            assert np.all(laws[w] <= math.exp(distance) * (laws[v] + 3e-5) + 3e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
@@ -161,9 +161,9 @@ def test_a_bundle_serves_every_word(small: Lexicon, rng: MakeRng) -> None:
     """The same directions give the same law, drawn for one word or kept for all."""
     mechanism = MultivariateLaplace(lexicon=small)
     for word in (0, 20):
-        own = mechanism.law(word, [1.0, 4.0], rng=rng(), effort=Effort(directions=300))
+        alone = mechanism.law(word, [1.0, 4.0], rng=rng(), effort=Effort(directions=300))
         shared = mechanism.law(word, [1.0, 4.0], rng=rng(9), bundle=mechanism.bundle(rng(), 300))
-        np.testing.assert_allclose(own.dense(40), shared.dense(40), rtol=1e-12)
+        np.testing.assert_allclose(alone.dense(40), shared.dense(40), rtol=1e-12)
 
 
 def test_nw_of_real_vectors(data_dir: Path, rng: MakeRng) -> None:
@@ -203,12 +203,12 @@ def test_a_path_is_a_search_at_each_epsilon_with_the_same_noise(
     radius = radii(again, mechanism.family, 4, middle.dimension)
     rows = mechanism.targets.astype(np.float64)
     epsilons = np.geomspace(0.01, 1e4, 80)
-    found = paths.at(epsilons)
+    outputs = paths.at(epsilons)
     for i in range(4):
         for e, epsilon in enumerate(epsilons):
             noisy = rows[words[i]] + mechanism.scale(epsilon) * radius[i] * unit[i]
             distance = np.linalg.norm(rows - noisy, axis=1)
-            assert distance[found[i, e]] <= distance.min() * (1 + 1e-12)
+            assert distance[outputs[i, e]] <= distance.min() * (1 + 1e-12)
 
 
 def test_equal_and_mixed_batches_take_two_routes_to_one_law(middle: Lexicon, rng: MakeRng) -> None:

@@ -52,15 +52,15 @@ def _mismatches(
     wrong = 0
     for i in range(len(unit)):
         lengths = _lengths(steps.thresholds[i], scale)
-        found = steps.targets[i, np.searchsorted(steps.thresholds[i], lengths, side="right")]
+        outputs = steps.targets[i, np.searchsorted(steps.thresholds[i], lengths, side="right")]
         squared, reach = plain.lines_of_ray(rows, rows[word], unit[i])
         scores = squared - 2 * lengths[:, None].astype(np.longdouble) * reach
         if ulps:
-            chosen = scores[np.arange(lengths.size), found] - scores.min(axis=1)
-            size = squared[found] + 2 * lengths * np.linalg.norm(rows, axis=1).max()
+            chosen = scores[np.arange(lengths.size), outputs] - scores.min(axis=1)
+            size = squared[outputs] + 2 * lengths * np.linalg.norm(rows, axis=1).max()
             wrong += int((chosen > ulps * np.finfo(np.float64).eps * size).sum())
         else:
-            wrong += int((scores.argmin(axis=1) != found).sum())
+            wrong += int((scores.argmin(axis=1) != outputs).sum())
     return wrong
 
 
@@ -94,8 +94,8 @@ def test_directions_along_the_axes_of_a_lattice(name: str) -> None:
         ends = np.concatenate(([0.0], steps.thresholds[i][np.isfinite(steps.thresholds[i])]))
         inside = np.append((ends[1:] + ends[:-1]) / 2, ends[-1] + 1.0)
         for length in inside[np.diff(np.append(ends, np.inf)) > 0]:
-            at = np.searchsorted(steps.thresholds[i], length, side="right")
-            assert steps.targets[i, at] == plain.nearest_on_ray(rows, rows[0], unit[i], length)
+            place = np.searchsorted(steps.thresholds[i], length, side="right")
+            assert steps.targets[i, place] == plain.nearest_on_ray(rows, rows[0], unit[i], length)
 
 
 def test_thresholds_ascend_and_padding_repeats_the_last_target(
@@ -115,12 +115,12 @@ def test_running_maxima_keep_every_record(keep: int, m: int, rng: MakeRng) -> No
     """No record of the definition is missing, and few others are kept."""
     values = rng().standard_normal((40, m)).astype(np.float32)
     row, column, _ = running_maxima([values.T], np.zeros(40), keep)
-    found = set(zip(row.tolist(), column.tolist(), strict=True))
+    entries = set(zip(row.tolist(), column.tolist(), strict=True))
     records = {
         (i, j) for i in range(40) for j in range(m) if (values[i, :j] > values[i, j]).sum() < keep
     }
-    assert records <= found
-    assert len(found) <= len(records) * (1 if keep == 1 else 2) + 40 * 32 * (keep - 1)
+    assert records <= entries
+    assert len(entries) <= len(records) * (1 if keep == 1 else 2) + 40 * 32 * (keep - 1)
     assert np.all(np.diff(row) >= 0)
 
 

@@ -46,23 +46,25 @@ def test_a_mechanism_without_a_copy_uses_the_vectors_themselves() -> None:
 
 @pytest.mark.parametrize("key", ["laplace.v1", "trlaplace.v1", "adept-l1.v1"])
 def test_who_tries_many_norms_takes_the_memory_of_a_few(key: str) -> None:
-    held = [made(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
-    copies = [weakref.ref(mechanism.points) for mechanism in held]
-    for mechanism in held:
+    mechanisms = [create(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
+    copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
+    for mechanism in mechanisms:
         mechanism.sample(np.random.default_rng(1), np.arange(4), 1.0)
     gc.collect()
     assert sum(copy() is not None for copy in copies) <= points._COPIES
-    again = held[0].targets  # it is made again, the same
-    assert np.array_equal(again, made(key, WORDS, below(0.3)).targets)
+    again = mechanisms[0].targets  # it is made again, the same
+    assert np.array_equal(again, create(key, WORDS, below(0.3)).targets)
     assert np.abs(again).max() > 0
 
 
 def test_projections_are_held_like_copies() -> None:
-    held = [made("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)]
-    copies = [weakref.ref(mechanism.points) for mechanism in held]
+    mechanisms = [
+        create("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)
+    ]
+    copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
     gc.collect()
     assert 1 <= sum(copy() is not None for copy in copies) <= points._COPIES
-    assert held[3].origins is held[3].targets
+    assert mechanisms[3].origins is mechanisms[3].targets
 
 
 def test_what_takes_no_memory_is_kept_in_a_number_that_has_an_end() -> None:
@@ -82,24 +84,24 @@ def test_points_go_with_their_lexicon() -> None:
 
 
 def test_one_copy_is_made_however_many_ask_at_once() -> None:
-    words, made = lexicons.cloud(50, 3), []
+    words, calls = lexicons.cloud(50, 3), []
 
     def make() -> NDArray[np.float32]:
-        made.append(1)
+        calls.append(1)
         return words.vectors.copy()
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: points.derived(words, "asked", make), range(40)))
-    assert len(made) == 1
-    assert all(one is found[0] for one in found)
+        copies = list(pool.map(lambda _: points.derived(words, "asked", make), range(40)))
+    assert len(calls) == 1
+    assert all(copy is copies[0] for copy in copies)
 
 
 def test_the_directions_of_the_last_few_settings_are_kept() -> None:
     directions = SharedDirections()
-    held = [made("mahalanobis.v1", WORDS, {"lam": 0.05 * i}) for i in range(12)]
-    bundles = [weakref.ref(directions.bundle(mechanism)) for mechanism in held]
+    mechanisms = [create("mahalanobis.v1", WORDS, {"lam": 0.05 * i}) for i in range(12)]
+    bundles = [weakref.ref(directions.bundle(mechanism)) for mechanism in mechanisms]
     gc.collect()
-    assert [one() is not None for one in bundles] == [False] * 9 + [True] * shared._KEPT
-    assert directions.bundle(held[-1]) is bundles[-1]()
-    first = directions.bundle(held[0]).unit
-    assert np.array_equal(first, SharedDirections().bundle(held[0]).unit)
+    assert [bundle() is not None for bundle in bundles] == [False] * 9 + [True] * shared._KEPT
+    assert directions.bundle(mechanisms[-1]) is bundles[-1]()
+    first = directions.bundle(mechanisms[0]).unit
+    assert np.array_equal(first, SharedDirections().bundle(mechanisms[0]).unit)

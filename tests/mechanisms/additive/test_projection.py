@@ -85,10 +85,10 @@ def test_exact_form_bounds_the_loss_of_every_pair_in_one_dimension() -> None:
 def test_the_papers_form_states_its_factor_and_condition() -> None:
     lexicon = lexicons.cloud(120, 12)
     mechanism = RandomProjection(lexicon=lexicon, dimensions=5, form="paper", delta=1e-6)
-    found = mechanism.guarantee(2.0)
-    assert found.status is Status.CONDITIONAL
+    guarantee = mechanism.guarantee(2.0)
+    assert guarantee.status is Status.CONDITIONAL
     factor = stretch_quantile(120, 5, 1e-6)
-    assert found.epsilon == pytest.approx(2 * factor)
+    assert guarantee.epsilon == pytest.approx(2 * factor)
     assert mechanism.scale(2.0) == 0.5
     assert mechanism.stretch <= factor
 
@@ -127,9 +127,9 @@ def test_the_bundled_stretch_is_that_of_all_pairs() -> None:
         "stretch",
         "separation",
     }
-    found = compute_stretch(mechanism.lexicon.vectors, mechanism.targets)
-    assert mechanism.stretch == pytest.approx(found, rel=1e-12)
-    assert mechanism.stretch >= found
+    stretch = compute_stretch(mechanism.lexicon.vectors, mechanism.targets)
+    assert mechanism.stretch == pytest.approx(stretch, rel=1e-12)
+    assert mechanism.stretch >= stretch
     least = exact_extent(mechanism.targets, Metric.EUCLIDEAN, silent)[1]
     assert mechanism.separation == pytest.approx(least, rel=1e-12)
 

@@ -50,10 +50,10 @@ def test_one_word_many_words_and_bundle_agree(name: str, rng: MakeRng) -> None:
     for word in (0, len(lexicon) // 3, len(lexicon) - 1):
         (known,) = rank(vectors, vectors[[word]])
         lengths = _grid(lexicon, word)
-        one = rays.from_word(unit, vectors, known, norm=norm)
+        single = rays.from_word(unit, vectors, known, norm=norm)
         many = rays.from_words(unit, vectors, [known] * count, norm=norm)
         shared = bundle.from_word(known)
-        expected = _at(lower_envelope(one), lengths)
+        expected = _at(lower_envelope(single), lengths)
         assert np.array_equal(expected, _at(lower_envelope(many), lengths))
         assert np.array_equal(expected, _at(lower_envelope(shared), lengths))
 
@@ -68,10 +68,10 @@ def test_two_nearest_agree_and_equal_a_direct_search(name: str, rng: MakeRng) ->
     word = len(lexicon) // 2
     (known,) = rank(vectors, vectors[[word]])
     lengths = _grid(lexicon, word)[10:50:4]
-    one = two_nearest(rays.from_word(unit, vectors, known, keep=2, norm=norm))
+    single = two_nearest(rays.from_word(unit, vectors, known, keep=2, norm=norm))
     many = two_nearest(rays.from_words(unit, vectors, [known] * count, keep=2, norm=norm))
     shared = two_nearest(rays.Bundle(unit, vectors).from_word(known, keep=2))
-    expected = _pairs_at(one, lengths)
+    expected = _pairs_at(single, lengths)
     assert np.array_equal(expected, _pairs_at(many, lengths))
     assert np.array_equal(expected, _pairs_at(shared, lengths))
     for i in range(count):
@@ -89,10 +89,10 @@ def test_rays_from_different_words(rng: MakeRng) -> None:
     known = rank(vectors, vectors[words])
     steps = lower_envelope(rays.from_words(unit, vectors, known, norm=rays.largest_norm(vectors)))
     lengths = np.geomspace(0.01, 100, 30)
-    found = _at(steps, lengths)
+    outputs = _at(steps, lengths)
     for i, word in enumerate(words):
         expected = [plain.nearest_on_ray(rows, rows[word], unit[i], t) for t in lengths]
-        assert found[i].tolist() == expected
+        assert outputs[i].tolist() == expected
 
 
 @pytest.mark.parametrize("entries", [1, 5_000, 10**9])
@@ -106,14 +106,14 @@ def test_the_size_of_a_product_changes_nothing(
     before = rays.from_word(unit, vectors, known, norm=norm)
     words = rays.from_words(unit, vectors, [known] * 77, norm=norm)
     monkeypatch.setattr(rays, "_ENTRIES", entries)
-    for found in (
+    for candidates in (
         rays.from_word(unit, vectors, known, norm=norm),
         rays.from_words(unit, vectors, [known] * 77, norm=norm),
     ):
         lengths = np.geomspace(0.01, 100, 30)
         for reference in (before, words):
             assert np.array_equal(
-                _at(lower_envelope(found), lengths), _at(lower_envelope(reference), lengths)
+                _at(lower_envelope(candidates), lengths), _at(lower_envelope(reference), lengths)
             )
 
 

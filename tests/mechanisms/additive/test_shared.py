@@ -40,11 +40,11 @@ def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon: Lexicon, key: str)
     epsilons = [float(np.sqrt(low * high))]
     ranking = rank(lexicon.vectors, lexicon.vectors[[7]])[0]
     effort = Effort(directions=2_000)
-    found = SharedDirections(effort).law(mechanism, 7, epsilons, ranking)
-    own = mechanism.law(7, epsilons, rng=np.random.default_rng(1), effort=effort)
-    assert found.exact == own.exact == mechanism.exact_law
-    gap = np.abs(found.dense(500) - own.dense(500)).max()
+    law = SharedDirections(effort).law(mechanism, 7, epsilons, ranking)
+    alone = mechanism.law(7, epsilons, rng=np.random.default_rng(1), effort=effort)
+    assert law.exact == alone.exact == mechanism.exact_law
+    gap = np.abs(law.dense(500) - alone.dense(500)).max()
     # Two independent estimates of entries in [0, 1]: Hoeffding and a union over 500 entries,
     # false alarm 1e-6.
-    allowance = 2 * own.error if own.exact else 2 * np.sqrt(np.log(2e9) / (2 * 2_000))
+    allowance = 2 * alone.error if alone.exact else 2 * np.sqrt(np.log(2e9) / (2 * 2_000))
     assert gap <= allowance

@@ -47,11 +47,11 @@ def test_path_equals_the_definition_with_the_same_coin(t: float, noise: str, rng
     paths = mechanism.paths(rng(), np.full(draws, word))
     unit, radius, coin = _replayed(mechanism, rng(), draws)
     epsilons = np.geomspace(0.05, 300, 60)
-    found = paths.at(epsilons)
+    outputs = paths.at(epsilons)
     for i in range(draws):
         for e, epsilon in enumerate(epsilons):
             near = plain.two_nearest_on_ray(rows, rows[word], unit[i], radius[i] / epsilon)
-            assert found[i, e] == _chosen(*near, t, coin[i])
+            assert outputs[i, e] == _chosen(*near, t, coin[i])
 
 
 @pytest.mark.parametrize("name", ["collinear", "far from zero", "two words", "line"])
@@ -62,10 +62,10 @@ def test_path_equals_the_definition_on_crafted_words(name: str, rng: MakeRng) ->
     paths = mechanism.paths(rng(), np.full(draws, word))
     unit, radius, coin = _replayed(mechanism, rng(), draws)
     for epsilon in np.geomspace(0.01, 100, 40) * lexicon.dimension:
-        found = paths.at(np.array([epsilon]))[:, 0]
+        outputs = paths.at(np.array([epsilon]))[:, 0]
         for i in range(draws):
             near = plain.two_nearest_on_ray(rows, rows[word], unit[i], radius[i] / epsilon)
-            assert found[i] == _chosen(*near, mechanism.t, coin[i])
+            assert outputs[i] == _chosen(*near, mechanism.t, coin[i])
 
 
 def test_output_changes_only_where_the_path_says(rng: MakeRng) -> None:
@@ -118,11 +118,11 @@ def test_t_one_always_takes_the_second(middle: Lexicon, rng: MakeRng) -> None:
 
 
 def test_nothing_over_nothing_is_the_first_word() -> None:
-    zero, one = np.array([0.0]), np.array([1.0])
+    zero, unit = np.array([0.0]), np.array([1.0])
     for bar in (0.0, 0.3, math.inf):
         assert first_wins(zero, zero, np.array([bar]))[0]
-    assert not first_wins(one, one, np.array([0.999]))[0]
-    assert first_wins(one, one, np.array([1.0]))[0]
+    assert not first_wins(unit, unit, np.array([0.999]))[0]
+    assert first_wins(unit, unit, np.array([1.0]))[0]
 
 
 def _line_law(points: NDArray[np.float64], origin: float, epsilon: float, t: float) -> np.ndarray:
@@ -162,8 +162,8 @@ def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng: MakeRng) -> N
     mechanism = Vickrey(lexicon=lexicon, t=t)
     for w in range(4):
         assert_law(mechanism.sample(rng(w), np.full(30_000, w), epsilon), laws[w])
-        at = mechanism.paths(rng(w, 1), np.full(30_000, w)).at(np.array([epsilon]))[:, 0]
-        assert_law(at, laws[w])
+        outputs = mechanism.paths(rng(w, 1), np.full(30_000, w)).at(np.array([epsilon]))[:, 0]
+        assert_law(outputs, laws[w])
         for v in range(4):
             loss = mechanism.guarantee(epsilon).loss(abs(points[w] - points[v]))
             assert np.all(laws[w] <= math.exp(loss) * laws[v] * (1 + 1e-4))

@@ -59,9 +59,9 @@ def assert_as_plain(
     for first in range(0, count, 3):
         part = slice(first, min(first + 3, count))
         some = words[offsets[part.start] : offsets[part.stop]]
-        own = offsets[part.start : part.stop + 1] - offsets[part.start]
-        found = fast(rngs(part.stop - part.start, first), some, own)
-        assert np.array_equal(found, plain[offsets[part.start] : offsets[part.stop]])
+        ends = offsets[part.start : part.stop + 1] - offsets[part.start]
+        outputs = fast(rngs(part.stop - part.start, first), some, ends)
+        assert np.array_equal(outputs, plain[offsets[part.start] : offsets[part.stop]])
     return plain
 
 
@@ -118,8 +118,8 @@ def test_laws_that_were_computed_elsewhere_change_nothing(rng: MakeRng) -> None:
 def test_nothing_to_do(name: str) -> None:
     mechanism = create(name, SMALL)
     empty = np.empty(0, dtype=np.int64)
-    found = bulk(mechanism, useful(mechanism))(rngs(2), empty, np.zeros(3, dtype=np.int64))
-    assert found.shape == (0,)
+    outputs = bulk(mechanism, useful(mechanism))(rngs(2), empty, np.zeros(3, dtype=np.int64))
+    assert outputs.shape == (0,)
 
 
 @every_mechanism
@@ -129,10 +129,10 @@ def test_repeated_words_get_fresh_noise(key: str) -> None:
     epsilon = max(1.0001 * mechanism.admissible.low, 0.01)
     words = np.full(1_200, 7)
     offsets = np.array([0, 400, 800, 1_200])
-    found = bulk(mechanism, epsilon)(rngs(3), words, offsets).reshape(3, 400)
-    assert len(set(found[0].tolist())) > 1
-    assert not np.array_equal(found[0], found[1])
-    assert not np.array_equal(found[1], found[2])
+    outputs = bulk(mechanism, epsilon)(rngs(3), words, offsets).reshape(3, 400)
+    assert len(set(outputs[0].tolist())) > 1
+    assert not np.array_equal(outputs[0], outputs[1])
+    assert not np.array_equal(outputs[1], outputs[2])
 
 
 def test_a_wrong_epsilon_word_or_index_is_refused() -> None:

@@ -24,15 +24,15 @@ def test_each_column_has_the_law_of_a_release(
     epsilon = typicals[key]
     words = np.full(DRAWS, 3)
     other = min(1.2 * epsilon, 0.5 * (epsilon + mechanism.admissible.high))
-    found = outputs_at(mechanism, rng(), words, [other, epsilon])
+    outputs = outputs_at(mechanism, rng(), words, [other, epsilon])
     if mechanism.exact_law:
         law = mechanism.law(3, [epsilon])
         whole = np.zeros(len(mechanism.lexicon))
         whole[law.outputs] = law.probabilities[0]
-        assert_law(found[:, 1], whole)
+        assert_law(outputs[:, 1], whole)
     else:
-        assert_same_law(found[:, 1], mechanism.sample(rng(1), words, epsilon))
-    assert_same_law(found[:, 0], mechanism.sample(rng(2), words, other))
+        assert_same_law(outputs[:, 1], mechanism.sample(rng(1), words, epsilon))
+    assert_same_law(outputs[:, 0], mechanism.sample(rng(2), words, other))
 
 
 @pytest.mark.parametrize("key", RADIAL)
@@ -41,27 +41,27 @@ def test_it_is_the_path_of_the_same_noise(key: str, small: Lexicon, rng: MakeRng
     mechanism = create(key, small)
     words = np.repeat(np.arange(0, 40, 2), 20)
     epsilons = np.geomspace(0.2, 200, 9)
-    found = outputs_at(mechanism, rng(), words, epsilons)
+    outputs = outputs_at(mechanism, rng(), words, epsilons)
     plain = mechanism.paths(rng(), words).at(epsilons)
-    assert (found != plain).mean() < 1e-3
-    assert len(np.unique(found)) > 10
+    assert (outputs != plain).mean() < 1e-3
+    assert len(np.unique(outputs)) > 10
 
 
 def test_truncated_noise_is_that_of_its_paths(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("trlaplace", small, {"clip_norm": 0.5, "delta_root": 0.25})
     words = np.arange(40)
     epsilons = np.array([0.3, 0.05, 0.8])
-    found = outputs_at(mechanism, rng(), words, epsilons)
+    outputs = outputs_at(mechanism, rng(), words, epsilons)
     order = np.sort(epsilons)
     plain = mechanism.paths(rng(), words, epsilons=order).at(epsilons)
-    assert (found != plain).mean() < 0.02
+    assert (outputs != plain).mean() < 0.02
 
 
 def test_words_in_any_order_are_independent_draws(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("madlib", small)
     words = np.array([5, 1, 5, 39, 0, 5])
-    found = outputs_at(mechanism, rng(), words, [1e6])
-    assert found[:, 0].tolist() == words.tolist()  # almost no noise: each stays in its place
+    outputs = outputs_at(mechanism, rng(), words, [1e6])
+    assert outputs[:, 0].tolist() == words.tolist()  # almost no noise: each stays in its place
     wild = outputs_at(mechanism, rng(), np.full(300, 5), [0.5])
     assert len(np.unique(wild)) > 3
 

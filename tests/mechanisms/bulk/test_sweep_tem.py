@@ -25,12 +25,12 @@ def plain(
 ) -> NDArray[np.int64]:
     """Word by word and ε by ε: the closed form in float64, cumulated and inverted."""
     uniform = rng.random(words.size)
-    found = np.empty((words.size, epsilons.size), dtype=np.int64)
+    outputs = np.empty((words.size, epsilons.size), dtype=np.int64)
     for i, word in enumerate(words.tolist()):
         for e, epsilon in enumerate(epsilons.tolist()):
             ladder = np.cumsum(mechanism.law(word, [epsilon]).probabilities[0])
-            found[i, e] = np.searchsorted(ladder, uniform[i] * ladder[-1], side="right")
-    return found
+            outputs[i, e] = np.searchsorted(ladder, uniform[i] * ladder[-1], side="right")
+    return outputs
 
 
 @pytest.mark.parametrize("key", ["tem", "tem-calibrated"])
@@ -39,27 +39,27 @@ def test_it_is_the_exact_law_at_the_same_uniform_numbers(key: str, size: int, rn
     """Only a draw within float32 of the edge between two words may fall otherwise."""
     mechanism: Any = create(key, lexicons.cloud(size, 12))
     words = rng(3).integers(size, size=400)
-    found = outputs_by_distance(mechanism, rng(), words, EPSILONS)
+    outputs = outputs_by_distance(mechanism, rng(), words, EPSILONS)
     twin = plain(mechanism, rng(), words, EPSILONS)
-    assert (found != twin).mean() < 2e-3
-    assert np.array_equal(found, outputs_at(mechanism, rng(), words, EPSILONS))
-    assert (found[:, -1] == words).mean() > 0.9
-    assert len(np.unique(found[:, 0])) > 30
+    assert (outputs != twin).mean() < 2e-3
+    assert np.array_equal(outputs, outputs_at(mechanism, rng(), words, EPSILONS))
+    assert (outputs[:, -1] == words).mean() > 0.9
+    assert len(np.unique(outputs[:, 0])) > 30
 
 
 def test_another_metric_takes_the_general_way(rng: MakeRng) -> None:
     mechanism: Any = create("tem", lexicons.cloud(60, 4), {"metric": "manhattan"})
     words = rng(3).integers(60, size=300)
-    found = outputs_at(mechanism, rng(), words, EPSILONS)
-    assert (found != plain(mechanism, rng(), words, EPSILONS)).mean() < 2e-3
+    outputs = outputs_at(mechanism, rng(), words, EPSILONS)
+    assert (outputs != plain(mechanism, rng(), words, EPSILONS)).mean() < 2e-3
 
 
 def test_distances_are_right_and_nothing_leaves_the_vocabulary(rng: MakeRng) -> None:
     vectors = lexicons.cloud(200, 30).vectors
     words = np.array([0, 7, 199])
-    found = euclidean(vectors, np.einsum("ij,ij->i", vectors, vectors), words)
-    np.testing.assert_allclose(found, distances(vectors, vectors[words]), rtol=1e-4, atol=1e-5)
-    assert found[np.arange(3), words].tolist() == [0.0, 0.0, 0.0]
+    apart = euclidean(vectors, np.einsum("ij,ij->i", vectors, vectors), words)
+    np.testing.assert_allclose(apart, distances(vectors, vectors[words]), rtol=1e-4, atol=1e-5)
+    assert apart[np.arange(3), words].tolist() == [0.0, 0.0, 0.0]
 
     class Last:
         """Uniform numbers as near to one as they come."""

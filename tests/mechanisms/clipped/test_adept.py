@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
-from dpcore.mechanisms.clipped.adept import clip_manhattan
+from dpcore.mechanisms.clipped.clipped import clip
 from dpcore.mechanisms.registry import create
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -41,10 +41,10 @@ def test_the_claim_is_refuted_with_the_true_epsilon() -> None:
 def test_the_worst_pair_attains_root_d() -> None:
     """±(C/√d, …): the L1 distance over 2C is √d, and the density ratio is e^{√d·ε} far out."""
     rows = np.vstack([np.full(9, 1 / 3), np.full(9, -1 / 3), np.eye(9)]).astype(np.float32)
-    mechanism: Any = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
-    ratio, one, other = mechanism.far_pair
+    mechanism = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
+    ratio, word, other = mechanism.far_pair
     assert ratio == pytest.approx(3, rel=1e-6)
-    assert {one, other} == {0, 1}
+    assert {word, other} == {0, 1}
     assert "and 6 for two words" in mechanism.guarantee(2.0).reason
     point, b = np.full(9, 50.0), mechanism.scale(2.0)
     x, y = mechanism.origins[:2].astype(float)
@@ -58,7 +58,7 @@ def test_in_one_dimension_the_claim_is_true() -> None:
 
 @pytest.mark.parametrize("norm", [0.3, 4.0, 1e6])
 def test_clipping_by_the_l1_norm(norm: float) -> None:
-    clipped = clip_manhattan(LEXICON.vectors, norm)
+    clipped = clip(LEXICON.vectors, norm, 1)
     lengths = np.abs(LEXICON.vectors.astype(float)).sum(axis=1)
     after = np.abs(clipped.astype(float)).sum(axis=1)
     assert after.max() <= norm

@@ -4,7 +4,6 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,9 +32,9 @@ def worst_loss(form: LatentForm, epsilon: float, norm: float, dimension: int) ->
     """Largest log density ratio of the noisy vectors over the candidates for a worst pair."""
     scale = noise_scale(form, epsilon, norm, dimension)
     even = np.full(dimension, 1.0)
-    one = np.eye(dimension)[0]
+    axis = np.eye(dimension)[0]
     losses = []
-    for direction in (even, one):
+    for direction in (even, axis):
         row = clip_rows(1e6 * direction[None], norm, form)[0]
         # Noise far out in the direction of x: the loss is ‖x − y‖/scale in the norm of the noise.
         order = 2 if form is LatentForm.ROUND else 1
@@ -48,11 +47,11 @@ def worst_loss(form: LatentForm, epsilon: float, norm: float, dimension: int) ->
 def test_the_true_epsilon_is_attained_by_a_pair(
     form: LatentForm, dimension: int, rng: MakeRng
 ) -> None:
-    found = privatise(rng(), np.zeros((1, dimension)), 0.7, 3.0, form)
-    assert found.claimed_epsilon == 0.7
-    assert worst_loss(form, 0.7, 3.0, dimension) == pytest.approx(found.epsilon, rel=1e-9)
+    noisy = privatise(rng(), np.zeros((1, dimension)), 0.7, 3.0, form)
+    assert noisy.claimed_epsilon == 0.7
+    assert worst_loss(form, 0.7, 3.0, dimension) == pytest.approx(noisy.epsilon, rel=1e-9)
     expected = 0.7 * math.sqrt(dimension) if form is LatentForm.PUBLISHED else 0.7
-    assert found.epsilon == pytest.approx(expected)
+    assert noisy.epsilon == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -70,16 +69,16 @@ def test_clipped_rows_keep_their_direction_and_stay_within(form: LatentForm, rng
 @pytest.mark.parametrize("form", FORMS)
 def test_the_noise_has_its_law(form: LatentForm, rng: MakeRng) -> None:
     rows = np.zeros((20_000, DIMENSION))
-    found = privatise(rng(), rows, 2.0, 1.5, form)
+    noisy = privatise(rng(), rows, 2.0, 1.5, form)
     if form is LatentForm.ROUND:
-        radius = np.linalg.norm(found.vectors, axis=1)
+        radius = np.linalg.norm(noisy.vectors, axis=1)
         assert_distribution(radius, stats.gamma(DIMENSION, scale=1.5).cdf)
     else:
         scale = 1.5 * (math.sqrt(DIMENSION) if form is LatentForm.WIDE else 1.0)
-        assert found.scale == pytest.approx(scale)
+        assert noisy.scale == pytest.approx(scale)
         for column in (0, DIMENSION - 1):
-            assert_distribution(found.vectors[:, column], stats.laplace(scale=scale).cdf)
-    assert len(np.unique(found.vectors[:, 0])) == 20_000  # fresh noise for each row
+            assert_distribution(noisy.vectors[:, column], stats.laplace(scale=scale).cdf)
+    assert len(np.unique(noisy.vectors[:, 0])) == 20_000  # fresh noise for each row
 
 
 def test_round_noise_is_smaller_than_wide_noise_by_the_root_of_two(rng: MakeRng) -> None:
@@ -111,9 +110,9 @@ def test_a_path_is_one_draw_for_every_epsilon(form: LatentForm, rng: MakeRng) ->
     rows = rng(7).standard_normal((5, DIMENSION))
     path = latent_path(rng(), rows, 2.0, form)
     for epsilon in (0.5, 3.0, 40.0):
-        at, alone = path.at(epsilon), privatise(rng(), rows, epsilon, 2.0, form)
-        np.testing.assert_array_equal(at.vectors, alone.vectors)
-        assert (at.epsilon, at.claimed_epsilon) == (alone.epsilon, epsilon)
+        noisy, alone = path.at(epsilon), privatise(rng(), rows, epsilon, 2.0, form)
+        np.testing.assert_array_equal(noisy.vectors, alone.vectors)
+        assert (noisy.epsilon, noisy.claimed_epsilon) == (alone.epsilon, epsilon)
     near, far = (np.linalg.norm(path.at(e).vectors - path.clipped, axis=1) for e in (4.0, 2.0))
     np.testing.assert_allclose(far, 2.0 * near, rtol=1e-12)
     for array in (path.clipped, path.noise, path.at(1.0).vectors):
@@ -127,7 +126,7 @@ def test_every_form_has_the_mechanism_of_words_with_its_noise() -> None:
     lexicon = Lexicon("two words", ("a", "b"), np.eye(2, dtype=np.float32))
     assert set(FORMS_BY_NAME.values()) == set(FORMS)
     for name, form in FORMS_BY_NAME.items():
-        made: Any = create(name, lexicon, {"clip_norm": 1.5})
-        true = made.true_epsilon(0.7) if hasattr(made, "true_epsilon") else 0.7
+        mechanism = create(name, lexicon, {"clip_norm": 1.5})
+        true = mechanism.true_epsilon(0.7) if hasattr(mechanism, "true_epsilon") else 0.7
         assert true == pytest.approx(true_epsilon(form, 0.7, 2))
-        assert made.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))
+        assert mechanism.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))

@@ -75,8 +75,8 @@ CASES = [
 
 @pytest.mark.parametrize(("epsilon", "sigma", "sensitivity"), CASES)
 def test_log_delta_against_the_integral(epsilon: float, sigma: float, sensitivity: float) -> None:
-    found = float(gaussian_log_delta(epsilon, sigma, sensitivity))
-    assert found == pytest.approx(_log_delta(epsilon, sigma, sensitivity), rel=1e-9, abs=1e-9)
+    log_delta = float(gaussian_log_delta(epsilon, sigma, sensitivity))
+    assert log_delta == pytest.approx(_log_delta(epsilon, sigma, sensitivity), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.01, 1e-5, 1e-20, 1e-100, 1e-300])

@@ -141,8 +141,8 @@ def test_no_shift_is_worse_than_the_worst_one(
     noise = Truncation(rate, cut, -math.expm1(-rate * cut))
     worst = worst_delta(noise, 1.0, d)
     shifts = _shifts(rng(), d)
-    found = -np.expm1(log_survival(shifts, np.ones(d), noise))
-    assert found.max() <= worst * (1 + 1e-9)
+    deltas = -np.expm1(log_survival(shifts, np.ones(d), noise))
+    assert deltas.max() <= worst * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("rate", "cut"), [(x, c) for _, x, c in SEARCHES if c >= 2])
@@ -257,9 +257,9 @@ def _lattice_laws(mechanism: TruncatedLaplaceMechanism, epsilon: float) -> np.nd
     noise = mechanism.truncation(epsilon)
     vectors = mechanism.lexicon.vectors.astype(np.float64)
     axis = np.unique(vectors[:, 0])
-    one = _line_laws(axis, noise)
+    single = _line_laws(axis, noise)
     where = np.searchsorted(axis, vectors)
-    return one[where[:, :1], where[None, :, 0]] * one[where[:, 1:], where[None, :, 1]]
+    return single[where[:, :1], where[None, :, 0]] * single[where[:, 1:], where[None, :, 1]]
 
 
 def _worst_pair(laws: np.ndarray, epsilon: float) -> float:
@@ -326,14 +326,14 @@ def test_paths_are_exact_at_the_points_of_their_grid(rng: MakeRng) -> None:
     paths = mechanism.paths(rng(), words, epsilons=grid)
     u = rng().uniform(-1.0, 1.0, size=(3, 4))
     rows = mechanism.targets.astype(np.float64)
-    found = paths.at(grid)
+    outputs = paths.at(grid)
     assert not paths.exact
     for e, epsilon in enumerate(grid):
         noise = mechanism.truncation(float(epsilon))
         z = -np.sign(u) * np.log1p(-np.abs(u) * noise.mass) / noise.alpha
         for i, word in enumerate(words):
             distance = np.linalg.norm(rows - (mechanism.origins[word] + z[i]), axis=1)
-            assert found[i, e] == distance.argmin()
+            assert outputs[i, e] == distance.argmin()
 
 
 def test_dummy_dimensions_raise_the_limit_and_keep_the_real_coordinates() -> None:

@@ -12,17 +12,18 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma
 from dpcore.noise.gumbel import standard_gumbel
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
+from tests.mechanisms.plain import tem_log_law
 
 DISTANCES = np.array([0.0, 0.7, 1.1, 1.5, 2.9])
 
 
 def test_reference_values() -> None:
-    law = np.exp(tem_log_probabilities(DISTANCES, 2.0, 1.2))
+    law = np.exp(tem_log_law(DISTANCES, 2.0, 1.2))
     expected = [0.4112104503, 0.2042010664, 0.1368800682, 0.1238542075, 0.1238542075]
     np.testing.assert_allclose(law, expected, atol=5e-11)
     assert tem_gamma(2.0, 48_210, 1e-3) == pytest.approx(17.69005578, abs=5e-9)
@@ -52,7 +53,7 @@ def plain_draws(
 @pytest.mark.parametrize("gamma", [0.5, 1.2, 5.0])
 def test_the_closed_form_is_the_law_of_the_published_algorithm(rng: MakeRng, gamma: float) -> None:
     draws = plain_draws(rng(), DISTANCES, 2.0, gamma, 200_000)
-    assert_law(draws, np.exp(tem_log_probabilities(DISTANCES, 2.0, gamma)))
+    assert_law(draws, np.exp(tem_log_law(DISTANCES, 2.0, gamma)))
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -62,7 +63,7 @@ def test_law_is_the_closed_form_in_every_metric(small: Lexicon, metric: Metric) 
     law = mechanism.law(7, epsilons)
     distance = distances(small.vectors, small.vectors[[7]], metric)[0]
     for row, epsilon in zip(law.probabilities, epsilons, strict=True):
-        expected = np.exp(tem_log_probabilities(distance, epsilon, mechanism.gamma(epsilon)))
+        expected = np.exp(tem_log_law(distance, epsilon, mechanism.gamma(epsilon)))
         np.testing.assert_allclose(row, expected, atol=1e-14)
     assert law.exact
     assert law.error < 1e-11
@@ -91,14 +92,14 @@ def test_samples_have_the_law(rng: MakeRng, small: Lexicon, epsilon: float) -> N
 def test_a_batch_is_what_one_by_one_gives(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     words = np.array([5, 0, 5, 39, 0, 5])
-    one = rng(1)
-    alone = [int(mechanism.sample(one, np.array([w]), 2.0)[0]) for w in words]
+    single = rng(1)
+    alone = [int(mechanism.sample(single, np.array([w]), 2.0)[0]) for w in words]
     assert mechanism.sample(rng(1), words, 2.0).tolist() == alone
-    one = rng(2)
+    single = rng(2)
     grid = np.geomspace(0.01, 100.0, 50)
     paths = mechanism.paths(rng(2), words).at(grid)
     for row, word in zip(paths, words, strict=True):
-        np.testing.assert_array_equal(mechanism.paths(one, np.array([word])).at(grid)[0], row)
+        np.testing.assert_array_equal(mechanism.paths(single, np.array([word])).at(grid)[0], row)
 
 
 @pytest.mark.parametrize("name", ["random", "lattice", "one-hot", "near duplicates", "two words"])
@@ -141,7 +142,7 @@ def test_the_theorem_holds_on_a_small_vocabulary(small: Lexicon, metric: Metric)
     epsilon = 3.0
     rows = distances(small.vectors, small.vectors, metric)
     gamma = mechanism.gamma(epsilon)
-    logs = np.stack([tem_log_probabilities(row, epsilon, gamma) for row in rows])
+    logs = np.stack([tem_log_law(row, epsilon, gamma) for row in rows])
     loss = np.abs(logs[:, None] - logs[None, :]).max(axis=2)
     promise = mechanism.guarantee(epsilon)
     assert isinstance(promise, MetricPrivacy)

@@ -35,12 +35,12 @@ def test_the_true_epsilon_is_below_and_close(metric: Metric, epsilon: float) -> 
     promise: Any = mechanism.guarantee(epsilon)
     assert promise.status is Status.CERTIFIED
     assert promise.metric == str(metric)
-    found = true_epsilon(mechanism, epsilon, metric)
-    assert found <= promise.epsilon * (1 + 1e-12)
-    plain: Any = create("tem", LEXICON, {"metric": str(metric)})
-    assert true_epsilon(plain, epsilon, metric) < found
+    true = true_epsilon(mechanism, epsilon, metric)
+    assert true <= promise.epsilon * (1 + 1e-12)
+    plain = create("tem", LEXICON, {"metric": str(metric)})
+    assert true_epsilon(plain, epsilon, metric) < true
     if epsilon in {0.1, 2.0, 9.0}:  # on the table
-        assert found >= 0.99 * epsilon or mechanism.strength(epsilon) >= 0.99 * max(
+        assert true >= 0.99 * epsilon or mechanism.strength(epsilon) >= 0.99 * max(
             mechanism.certificate.strengths
         )
 

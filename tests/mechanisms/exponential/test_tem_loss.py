@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import all_pairs
-from dpcore.mechanisms.exponential.tem_law import log_odds, tem_log_probabilities
+from dpcore.mechanisms.exponential.tem_law import log_odds
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
 from tests.mechanisms import lexicons
+from tests.mechanisms.plain import tem_log_law
 
 NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near duplicates")
 
@@ -22,14 +24,14 @@ def brute(
     lexicon: Lexicon, metric: Metric, eta: float, gamma: float
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """ε_eff by the definition: laws of all words, all pairs, all outputs."""
-    found = distances(lexicon.vectors, lexicon.vectors, metric)
-    logs = np.stack([tem_log_probabilities(row, 2 * eta, gamma) for row in found])
+    apart = distances(lexicon.vectors, lexicon.vectors, metric)
+    logs = np.stack([tem_log_law(row, 2 * eta, gamma) for row in apart])
     worst = 0.0
-    for w, own in enumerate(logs):
-        loss = (own - logs).max(axis=1)
+    for w, log_row in enumerate(logs):
+        loss = (log_row - logs).max(axis=1)
         loss[w] = 0.0
-        worst = max(worst, float((loss / np.where(found[w] > 0, found[w], 1.0)).max()))
-    return worst, found, logs
+        worst = max(worst, float((loss / np.where(apart[w] > 0, apart[w], 1.0)).max()))
+    return worst, apart, logs
 
 
 @pytest.mark.parametrize("tile", [7, 512])
@@ -42,23 +44,23 @@ def test_the_fast_form_equals_brute_force_over_laws(
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
     etas = np.array([0.01, 0.5, 2.0, 8.0, 60.0]) / typical
     gammas = np.array([math.inf, 2.0, 1.0, 0.7, 0.5]) * typical
-    for eta, gamma, found in zip(
+    for eta, gamma, loss in zip(
         etas, gammas, effective_epsilons(lexicon, "euclidean", etas, gammas), strict=True
     ):
         wanted, apart, logs = brute(lexicon, Metric.EUCLIDEAN, eta, gamma)
         # The laws of near duplicates differ by less than the rounding of their own sums.
         rounding = 1e-13 / apart[apart > 0].min()
-        assert found.epsilon == pytest.approx(wanted, rel=1e-9, abs=found.error + rounding)
-        w, v, y = found.word, found.other, found.output
-        assert found.distance == pytest.approx(apart[w, v], rel=1e-10)
-        assert found.log_word == pytest.approx(logs[w, y], abs=1e-9)
-        assert found.log_other == pytest.approx(logs[v, y], abs=1e-9)
-        shown = (found.log_word - found.log_other) / found.distance
-        assert shown == pytest.approx(found.epsilon, rel=1e-9, abs=found.error + rounding)
+        assert loss.epsilon == pytest.approx(wanted, rel=1e-9, abs=loss.error + rounding)
+        w, v, y = loss.word, loss.other, loss.output
+        assert loss.distance == pytest.approx(apart[w, v], rel=1e-10)
+        assert loss.log_word == pytest.approx(logs[w, y], abs=1e-9)
+        assert loss.log_other == pytest.approx(logs[v, y], abs=1e-9)
+        shown = (loss.log_word - loss.log_other) / loss.distance
+        assert shown == pytest.approx(loss.epsilon, rel=1e-9, abs=loss.error + rounding)
         # Theorem 2, and the part of it that no vocabulary escapes where a pair is within γ.
-        assert found.epsilon <= 2 * eta
+        assert loss.epsilon <= 2 * eta
         if apart[apart > 0].min() <= gamma:
-            assert found.epsilon >= eta * (1 - 1e-9)
+            assert loss.epsilon >= eta * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("metric", [Metric.MANHATTAN, Metric.CHEBYSHEV, Metric.ANGULAR])
@@ -87,10 +89,10 @@ def test_parallel_words_have_one_law_and_no_loss(
     wanted, apart, logs = brute(lexicon, Metric.ANGULAR, 1.3, gamma)
     assert (apart == 0).sum() > len(lexicon)
     assert np.abs(logs[0] - logs[1]).max() == 0
-    found = effective_epsilon(lexicon, "angular", 1.3, gamma)
-    assert found.epsilon == pytest.approx(wanted, rel=1e-9)
-    assert found.distance > 0
-    assert found.error < 1e-7
+    loss = effective_epsilon(lexicon, "angular", 1.3, gamma)
+    assert loss.epsilon == pytest.approx(wanted, rel=1e-9)
+    assert loss.distance > 0
+    assert loss.error < 1e-7
 
 
 def test_words_that_are_all_parallel_are_refused() -> None:
@@ -104,27 +106,49 @@ def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch: pytest.Monkey
     def wrong(
         vectors: NDArray[np.float32], origins: NDArray[np.float64], metric: Metric
     ) -> NDArray[np.float64]:
-        found = distances(vectors, origins, Metric.EUCLIDEAN)
-        return np.where(found < 1.01, 0.0, found)
+        apart = distances(vectors, origins, Metric.EUCLIDEAN)
+        return np.where(apart < 1.01, 0.0, apart)
 
     monkeypatch.setattr(all_pairs, "distances", wrong)
     lexicon = lexicons.line(0.0, 1.0, 3.0, 9.0)
-    found = effective_epsilon(lexicon, "manhattan", 0.5)
-    assert (found.epsilon, found.error) == (math.inf, 0.0)
-    assert {found.word, found.other} == {0, 1}
+    loss = effective_epsilon(lexicon, "manhattan", 0.5)
+    assert (loss.epsilon, loss.error) == (math.inf, 0.0)
+    assert {loss.word, loss.other} == {0, 1}
 
 
 def test_nan_among_the_losses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(
         vectors: NDArray[np.float32], origins: NDArray[np.float64], metric: Metric
     ) -> NDArray[np.float64]:
-        found = distances(vectors, origins, metric)
-        found[found == found.max()] = math.nan
-        return found
+        apart = distances(vectors, origins, metric)
+        apart[apart == apart.max()] = math.nan
+        return apart
 
     monkeypatch.setattr(all_pairs, "distances", broken)
     with pytest.raises(ComputationError, match="NaN"):
         effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
+
+
+def test_tiles_beyond_reach_are_not_computed_and_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Most normalisers of a large ε are alike: then a pair decides that is nearer than most."""
+    lexicon = lexicons.cloud(300, 4)
+    computed = []
+    distances_of_a_tile = all_pairs.AllPairs._distances
+
+    def counted(self: Any, *place: Any) -> Any:
+        computed.append(place)
+        return distances_of_a_tile(self, *place)
+
+    monkeypatch.setattr(all_pairs, "TILE", 10)
+    monkeypatch.setattr(all_pairs.AllPairs, "_distances", counted)
+    typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
+    loss = effective_epsilon(lexicon, "euclidean", 20.0 / typical, 0.7 * typical)
+    tiles = 30 * 31 // 2
+    assert tiles <= len(computed) < 1.2 * tiles  # the normalisers need all of them once
+    wanted, _, _ = brute(lexicon, Metric.EUCLIDEAN, 20.0 / typical, 0.7 * typical)
+    assert loss.epsilon == pytest.approx(wanted, rel=1e-9)
 
 
 def test_progress_ends_at_the_whole() -> None:

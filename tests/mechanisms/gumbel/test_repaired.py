@@ -17,14 +17,13 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
-from dpcore.mechanisms.gumbel.repaired_certificate import repaired_losses
-from dpcore.mechanisms.gumbel.repaired_law import (
+from dpcore.mechanisms.gumbel.repaired import (
     law_of,
     log_law_of,
-    lowest_proved_epsilon,
     proved_epsilon,
     proved_strength,
 )
+from dpcore.mechanisms.gumbel.repaired_certificate import normaliser_bounds, repaired_losses
 from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
@@ -57,7 +56,7 @@ def brute(
     """The largest loss per distance."""
     logs, apart = known or log_laws(lexicon, strength)
     apart = np.where(np.eye(len(apart)) > 0, 1.0, apart)
-    return max(float(((own - logs).max(axis=1) / apart[w]).max()) for w, own in enumerate(logs))
+    return max(float(((row - logs).max(axis=1) / apart[w]).max()) for w, row in enumerate(logs))
 
 
 def test_the_closed_form_is_a_mixture_of_softmaxes() -> None:
@@ -66,9 +65,9 @@ def test_the_closed_form_is_a_mixture_of_softmaxes() -> None:
     for w in (0, 11):
         order = np.argsort(apart[w], kind="stable")
         near = apart[w][order]
-        found = law_of(near[:29], near, np.array([1.7]))[0]
-        np.testing.assert_allclose(found, np.exp(logs[w][order]), rtol=1e-12)
-        assert found.sum() == pytest.approx(1, abs=1e-14)
+        law = law_of(near[:29], near, np.array([1.7]))[0]
+        np.testing.assert_allclose(law, np.exp(logs[w][order]), rtol=1e-12)
+        assert law.sum() == pytest.approx(1, abs=1e-14)
 
 
 @pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
@@ -79,8 +78,8 @@ def test_the_logarithms_do_not_underflow(strength: float) -> None:
     for w in (0, 11):
         order = np.argsort(apart[w], kind="stable")
         near = apart[w][order]
-        found = log_law_of(near[:29], near, strength)
-        np.testing.assert_allclose(found, logs[w][order], rtol=1e-12, atol=1e-12)
+        computed = log_law_of(near[:29], near, strength)
+        np.testing.assert_allclose(computed, logs[w][order], rtol=1e-12, atol=1e-12)
     assert (logs.min() < -1e4) == (strength == 1e4)
     mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
@@ -112,8 +111,8 @@ def test_many_heads_and_a_rest(rng: MakeRng) -> None:
     law = mechanism.law(9, [epsilon]).dense(200)[0]
     assert law.sum() == pytest.approx(1, abs=1e-12)
     assert_law(mechanism.sample(rng(), np.full(10_000, 9), epsilon), law)
-    at = np.array([epsilon])
-    assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(at)[:, 0], law)
+    grid = np.array([epsilon])
+    assert_law(mechanism.paths(rng(1), np.full(10_000, 9)).at(grid)[:, 0], law)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
@@ -127,14 +126,14 @@ def test_the_certificate_covers_every_pair_and_output(name: str, share: float) -
     lexicon = crafted[name] if name in crafted else lexicons.crafted()[name]
     separation = lexicon.extent.separation
     strength = share / separation
-    found = repaired_losses(lexicon, np.array([strength]))[0]
+    certified = repaired_losses(lexicon, np.array([strength]))[0]
     logs, apart = log_laws(lexicon, strength)
     true = brute(lexicon, strength, (logs, apart))
-    assert true <= found.epsilon
+    assert true <= certified.epsilon
     if name in {"cloud", "wide", "one-hot"}:  # no ties, or such as do not matter
-        assert found.epsilon <= true * (1 + 3e-6)
-        loss = logs[found.word, found.output] - logs[found.other, found.output]
-        assert loss / apart[found.word, found.other] == pytest.approx(true, rel=1e-6)
+        assert certified.epsilon <= true * (1 + 3e-6)
+        loss = logs[certified.word, certified.output] - logs[certified.other, certified.output]
+        assert loss / apart[certified.word, certified.other] == pytest.approx(true, rel=1e-6)
     assert true <= float(proved_epsilon(np.array(strength), len(lexicon), separation))
 
 
@@ -160,15 +159,15 @@ def test_more_equal_pairs_than_are_computed_keep_their_bound(
     monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
     lexicon = lexicons.cloud(60, 3)
     strength = 0.3 / lexicon.extent.separation
-    found = repaired_losses(lexicon, np.array([strength]))[0]
+    loss = repaired_losses(lexicon, np.array([strength]))[0]
     true = brute(lexicon, strength)
-    assert true <= found.epsilon <= true * 1.01
+    assert true <= loss.epsilon <= true * 1.01
 
 
 @pytest.mark.parametrize("n", [2, 40, 25_000])
 @pytest.mark.parametrize("separation", [1e-3, 0.2, 3.0])
 def test_the_proved_strength_inverts_the_bound(n: int, separation: float) -> None:
-    low = lowest_proved_epsilon(n, separation)
+    low = float(proved_epsilon(np.zeros(()), n, separation))
     assert proved_strength(low, n, separation) == 0.0
     assert proved_strength(0.5 * low, n, separation) == 0.0
     for times in (1.001, 1.5, 10.0, 1e4):
@@ -192,8 +191,8 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
-    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
-    low = lowest_proved_epsilon(60, lexicon.extent.separation)
+    mechanism = create("truncated-gumbel-repaired", lexicon)
+    low = float(proved_epsilon(np.zeros(()), 60, lexicon.extent.separation))
     assert mechanism.admissible.low == pytest.approx(low)
     assert "a certificate allows less" in mechanism.admissible.low_reason
     promise = mechanism.guarantee(2 * low)
@@ -224,3 +223,65 @@ def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_sta
     assert "a word nearly always stays" in mechanism.summary
     page = (ROOT / "docs/mechanisms.md").read_text(encoding="utf-8")
     assert f"({mechanism.admissible.low:.2f}), a word stays with probability .999" in page
+
+
+# -- bounds on ln Z from float32 products, against float64 brute force
+
+
+def log_normalisers(vectors, strengths):
+    apart = distances(vectors, vectors)
+    np.fill_diagonal(apart, np.inf)  # own weight 1 comes in by log1p: small sums keep their digits
+    logs = np.array([np.log1p(np.exp(-s * apart).sum(axis=1)) for s in strengths])
+    return logs, apart.min(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "middle", "spread"),
+    [
+        (40, 3, 0.0, 1.0),
+        (1100, 20, 0.0, 1.0),  # several tiles
+        (600, 5, 30.0, 1.0),  # far from the origin: the product loses digits
+        (600, 300, 0.0, 1e-6),
+        (600, 50, 0.0, 1e7),
+    ],
+)
+def test_the_truth_lies_between_the_bounds(rng: MakeRng, n, d, middle, spread) -> None:
+    vectors = (middle + spread * rng().standard_normal((n, d))).astype(np.float32)
+    typical = spread * np.sqrt(d)
+    strengths = np.array([1e-3, 0.1, 1.0, 5.0, 30.0, 1e4]) / typical
+    logs, gaps = log_normalisers(vectors, strengths)
+    bounds = normaliser_bounds(vectors, gaps, strengths)
+    assert bounds is not None
+    low, high = bounds
+    assert np.all(low <= logs + 1e-12)
+    assert np.all(logs <= high + 1e-12)
+    if not middle:
+        assert np.all((high - low)[:3] < 3e-2)
+        assert np.all((high - low)[0] < 3e-4)
+
+
+def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng: MakeRng) -> None:
+    half = rng().standard_normal((300, 40)).astype(np.float32)
+    vectors = np.concatenate((half, np.nextafter(half, np.float32(9))))
+    strengths = np.array([0.5, 20.0, 2e6])
+    logs, gaps = log_normalisers(vectors, strengths)
+    bounds = normaliser_bounds(vectors, gaps, strengths)
+    assert bounds is not None
+    assert np.all(bounds[0] <= logs)
+    assert np.all(logs <= bounds[1])
+    assert bounds[1].max() <= np.log(600) + 1e-12
+
+
+def test_lengths_whose_squares_leave_float32_are_left_to_float64() -> None:
+    vectors = lexicons.cloud(30, 3).vectors
+    gaps = np.ones(30)
+    assert normaliser_bounds(vectors * np.float32(1e18), gaps, np.ones(1)) is None
+    assert normaliser_bounds(vectors * np.float32(1e-18), gaps, np.ones(1)) is None
+
+
+def test_progress_counts_every_tile(rng: MakeRng) -> None:
+    seen = []
+    vectors = rng().standard_normal((1100, 4)).astype(np.float32)
+    _, gaps = log_normalisers(vectors, [])
+    normaliser_bounds(vectors, gaps, np.ones(2), lambda *args: seen.append(args))
+    assert seen == [("normalising", k, 6) for k in range(1, 7)]

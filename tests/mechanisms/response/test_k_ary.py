@@ -92,11 +92,11 @@ def test_every_pair_spends_all_of_epsilon(epsilon: float) -> None:
     promise = MECHANISM.guarantee(epsilon)
     assert promise.loss(1e-9) == promise.loss(1e9) == epsilon
     assert 0 < promise.rounding.loss < 1e-14
-    plain = audit_mechanism(MECHANISM, epsilon, words=np.arange(N)).found
-    whole = audit_mechanism(MECHANISM, epsilon).found
-    for found in (plain, whole):
-        assert found.holds
-        assert found.epsilon_effective == pytest.approx(epsilon, rel=1e-13)
+    plain = audit_mechanism(MECHANISM, epsilon, words=np.arange(N)).losses
+    whole = audit_mechanism(MECHANISM, epsilon).losses
+    for audit in (plain, whole):
+        assert audit.holds
+        assert audit.epsilon_effective == pytest.approx(epsilon, rel=1e-13)
     assert audit_report(MECHANISM, epsilon).label == "proved"
 
 
@@ -106,5 +106,5 @@ def test_the_attacker_over_a_whole_lexicon_is_right_as_often_as_the_word_stays()
     channel = open_channel(mechanism)
     seen = channel.seen(9).at(epsilon)
     np.testing.assert_allclose(np.exp(seen.logs), by_hand(300, 9, epsilon), rtol=1e-12)
-    found = overall_success(channel, uniform(lexicon), epsilon)
-    assert found.low <= by_hand(300, 0, epsilon)[0] <= found.high
+    success = overall_success(channel, uniform(lexicon), epsilon)
+    assert success.low <= by_hand(300, 0, epsilon)[0] <= success.high

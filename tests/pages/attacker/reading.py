@@ -18,10 +18,3 @@ def small() -> Lexicon:
 
 def metrics(test: AppTest) -> dict[str, str]:
     return {m.label: m.value for m in test.metric}
-
-
-def type_word(test: AppTest, key: str, word: str) -> AppTest:
-    """Type a word that is not offered, which `AppTest` does not know by itself."""
-    box = test.selectbox(key=key)
-    box.options.append(word)
-    return box.set_value(word).run()

@@ -3,9 +3,9 @@
 import json
 import shlex
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
@@ -58,8 +58,8 @@ def test_the_command_prints_the_numbers_of_the_page(
     assert words[:3] == ["python", "-m", "dpcore"]
     capsys.readouterr()
     assert main([*words[3:], "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["attacks"]
-    printed = [(one["word"], one["posterior"]) for one in found["candidates"]]
+    (attack,) = json.loads(capsys.readouterr().out)["attacks"]
+    printed = [(candidate["word"], candidate["posterior"]) for candidate in attack["candidates"]]
     assert [word for word, _ in printed] == rows["word"].tolist()
     assert [p for _, p in printed] == pytest.approx(rows["probability"].tolist())
 
@@ -100,25 +100,22 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
         raise DpcoreError("take another lexicon")
 
     monkeypatch.setattr(channels, "open_channel", refusing)
-    channels._opening.clear()
+    st.cache_resource.clear()
     try:
         assert "take another lexicon" in said(opened(beta="x"))
     finally:
-        channels._opening.clear()
+        st.cache_resource.clear()
 
 
 def test_nothing_typed_enters_a_shared_cache(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    real: Any = vars(channels)["open_channel"]
-
-    def watched(mechanism: Any, *given: Any, **more: Any) -> Any:
-        seen.append((given, more))
-        return real(mechanism, *given, **more)
-
-    monkeypatch.setattr(channels, "open_channel", watched)
-    channels._opening.clear()
+    real = channels.open_channel
+    monkeypatch.setattr(
+        channels, "open_channel", lambda m, *a, **k: (seen.append((a, k)), real(m, *a, **k))[1]
+    )
+    st.cache_resource.clear()
     test = opened(prior=LIST)
     test.text_area(key="prior_list").set_value("nurse=0.5, patient=0.5").run()
     assert set(table(test, "now", "before")["word"]) == {"nurse", "patient"}

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.attacker.believing import AROUND, LIST
-from tests.pages.app import said, table
-from tests.pages.attacker.reading import FEW, type_word
+from tests.pages.app import said, table, type_word
+from tests.pages.attacker.reading import FEW
 
 
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
@@ -25,11 +25,10 @@ def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
 
 def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    weak: list[float] = []
-    strong: list[float] = []
-    for epsilon, held in ((0.1, weak), (20.0, strong)):
+    weak, strong = [], []
+    for epsilon, chances in ((0.1, weak), (20.0, strong)):
         test.select_slider(key="eps_metric").set_value(epsilon).run()
-        held += table(test, "now", "before")["probability"].tolist()
+        chances += table(test, "now", "before")["probability"].tolist()
     assert weak[0] < 0.1
     assert strong[0] > 0.99
 

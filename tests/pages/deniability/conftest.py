@@ -1,7 +1,7 @@
 """The Deniability page of a session that holds some state already."""
 
+import functools
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +13,4 @@ FEW = {"sample": 3, "runs": 20}
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: Any) -> AppTest:
-        return open_page("deniability", **(FEW | state))
-
-    return make
+    return functools.partial(open_page, "deniability", **FEW)

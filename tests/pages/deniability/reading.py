@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability import measuring
-from pages.shared.ahead import AHEAD
+from pages.shared.warmup import AHEAD
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
 
@@ -39,14 +39,6 @@ def watch_sessions(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], object
         return measured(mechanism, part, *rest)
 
     monkeypatch.setattr(measuring, "_measured", watched)
-
-
-def pin(test: AppTest, key: str, word: str | None) -> None:
-    """Choose a word, or type one that is not offered, which `AppTest` does not know by itself."""
-    box = test.selectbox(key=key)
-    if word is not None and word not in box.options:
-        box.options.append(word)
-    box.set_value(word).run()
 
 
 def marks(test: AppTest) -> list[str]:

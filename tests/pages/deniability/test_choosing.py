@@ -10,11 +10,8 @@ from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
 from pages.deniability.choosing import LIST, TEXT, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
-from tests.pages.app import said
-from tests.pages.deniability.reading import (
-    CORPUS,
-)
-from tests.pages.test_rewrite_app import strings_of
+from tests.pages.app import said, strings_of
+from tests.pages.deniability.reading import CORPUS
 
 
 def test_typed_words_are_measured_and_named(opened: Callable[..., AppTest]) -> None:

@@ -10,20 +10,18 @@ from pages.deniability.choosing import LIST, SAMPLE, START_SAMPLE, Words
 from pages.shared import resources
 from pages.shared.presets import CURVE_MECHANISMS
 from tests.pages.app import figures, said
-from tests.pages.deniability.reading import (
-    watch_sessions,
-)
+from tests.pages.deniability.reading import watch_sessions
 
 
 def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    found = figures(test)
-    assert len(found) == 4
+    drawn = figures(test)
+    assert len(drawn) == 4
     assert {slider.key for slider in test.select_slider} == {"eps_metric", "eps_log"}
-    names = {trace["name"] for figure in found for trace in figure["data"] if "name" in trace}
+    names = {trace["name"] for figure in drawn for trace in figure["data"] if "name" in trace}
     assert names == set(CURVE_MECHANISMS)
-    held = test.session_state["denying_held"]
-    assert len(held.parts) == len(CURVE_MECHANISMS)
+    measured = test.session_state["denying_held"]
+    assert len(measured.parts) == len(CURVE_MECHANISMS)
     assert "tem: mean" in said(test)
     assert "(exact)" in said(test)
     assert "interval of 95 %" in said(test)
@@ -60,9 +58,9 @@ def test_another_mechanism_keeps_what_is_measured(opened: Callable[..., AppTest]
     before = dict(before)
     test.session_state["curve_local"] = ["gaussian"]
     test.run()
-    held = test.session_state["denying_held"].parts
-    (after,) = (parts for name, parts in held.items() if name[0] == "tem.v1")
-    assert len(held) == 2
+    stored = test.session_state["denying_held"].parts
+    (after,) = (parts for name, parts in stored.items() if name[0] == "tem.v1")
+    assert len(stored) == 2
     assert all(after[i] is part for i, part in before.items())
     assert len(figures(test)) == 4
 
@@ -93,8 +91,8 @@ def test_what_is_measured_in_advance_is_what_a_first_view_takes(
 
 def test_a_stop_keeps_what_is_there_and_goes_on(opened: Callable[..., AppTest]) -> None:
     test = opened(curve_metric=["tem"], curve_log=[], curve_local=[], sample=20)
-    held = test.session_state["denying_held"]
-    (parts,) = held.parts.values()
+    measured = test.session_state["denying_held"]
+    (parts,) = measured.parts.values()
     assert len(parts) == 3
     whole = test.dataframe[0].value
     parts.pop(2)

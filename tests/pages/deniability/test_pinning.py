@@ -5,19 +5,16 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.deniability.choosing import LIST
-from tests.pages.app import figures, said
-from tests.pages.deniability.reading import (
-    pin,
-    row,
-)
+from tests.pages.app import figures, said, type_word
+from tests.pages.deniability.reading import row
 
 
 def test_a_pinned_word_has_its_curve_and_its_row_and_is_measured_if_need_be(
     opened: Callable[..., AppTest],
 ) -> None:
     test = opened(curve_metric=["tem"], curve_log=[], of=LIST, words="city money")
-    pin(test, "pin_word", "city")
-    pin(test, "pin_other", "hospital")
+    type_word(test, "pin_word", "city")
+    type_word(test, "pin_other", "hospital")
     assert not test.exception
     names = [trace.get("name") for trace in figures(test)[0]["data"] if trace.get("name")]
     assert names == ["tem", "tem, city", "tem, hospital"]
@@ -38,9 +35,9 @@ def test_a_pinned_word_of_a_sample_stands_in_the_link_and_goes_again(
     opened: Callable[..., AppTest],
 ) -> None:
     test = opened(curve_metric=["tem"], curve_log=[])
-    pin(test, "pin_word", "City")
+    type_word(test, "pin_word", "City")
     assert test.query_params["word"] == "city"
-    pin(test, "pin_word", None)
+    type_word(test, "pin_word", None)
     assert not test.exception
     assert "word" not in test.query_params
     assert row(test, "pinned").empty
@@ -48,7 +45,7 @@ def test_a_pinned_word_of_a_sample_stands_in_the_link_and_goes_again(
 
 def test_a_pinned_word_that_there_is_not_is_one_sentence(opened: Callable[..., AppTest]) -> None:
     test = opened(curve_metric=["tem"], curve_log=[])
-    pin(test, "pin_word", "**qqzzyyxx**")
+    type_word(test, "pin_word", "**qqzzyyxx**")
     assert not test.exception
     assert "'**qqzzyyxx**' is not among the 25,000 words" in said(test)
     assert not any("qqzzyyxx" in str(e.value) for e in (*test.markdown, *test.warning))

@@ -15,11 +15,7 @@ from dpcore.cli.main import main
 from pages.deniability.board import EQUAL
 from pages.deniability.choosing import LIST, TEXT
 from tests.pages.app import figures, said
-from tests.pages.deniability.reading import (
-    CORPUS,
-    assert_no_cell_says_none,
-    row,
-)
+from tests.pages.deniability.reading import CORPUS, assert_no_cell_says_none, row
 
 
 @pytest.mark.parametrize(
@@ -48,16 +44,16 @@ def test_the_commands_print_the_numbers_of_the_table(
         assert arguments[:3] == ["python", "-m", "dpcore"]
         assert main([*arguments[3:], "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
-        found = {entry["quantity"]: entry for entry in answer["summary"]}
+        summary = {entry["quantity"]: entry for entry in answer["summary"]}
         (key,) = {entry["mechanism"] for entry in answer["summary"]}
         assert ("--set beta=0.01" in line) == (key == "tem.v1")
         for name, label in (("nw", "Nw"), ("sw", "Sw"), ("effective", "effective number")):
             for of in ("mean", "worst", "median"):
                 value = row(test, of).loc[key.removesuffix(".v1"), label]
-                wanted = found[name][of]  # JSON has no infinity
+                wanted = summary[name][of]  # JSON has no infinity
                 assert value == (math.inf if wanted is None else pytest.approx(wanted, rel=1e-12))
             worst = row(test, "worst").loc[key.removesuffix(".v1"), "which word"]
-            assert found[name]["worst_word"] in worst.split(" / ")
+            assert summary[name]["worst_word"] in worst.split(" / ")
 
 
 def test_the_link_holds_no_words_unless_asked(opened: Callable[..., AppTest]) -> None:
@@ -92,13 +88,13 @@ def test_the_answer_can_be_taken_over_by_one_click(
     test.number_input(key=f"bound_{quantity}").set_value(bound).run()
     test.button(key="take_tem").click().run()
     assert not test.exception
-    at: Any = test.select_slider(key="eps_metric").value
-    assert f"at ε = {at:g}." in said(test)
+    epsilon = test.select_slider(key="eps_metric").value
+    assert f"at ε = {epsilon:g}." in said(test)
     label = {"nw": "Nw", "sw": "Sw", "effective": "effective number"}[quantity]
     value = row(test, over).loc["tem", label]
     assert value <= bound if quantity == "nw" else value >= bound
     grid = [float(option) for option in test.select_slider(key="eps_metric").options]
-    test.select_slider(key="eps_metric").set_value(grid[grid.index(at) + 1]).run()
+    test.select_slider(key="eps_metric").set_value(grid[grid.index(epsilon) + 1]).run()
     beyond = row(test, over).loc["tem", label]
     assert beyond > bound if quantity == "nw" else beyond < bound
 

@@ -34,23 +34,23 @@ def guess(test: AppTest, key: str, *, right: bool) -> AppTest:
 
 
 def test_the_steps_are_those_of_the_exercises() -> None:
-    assert tuple(one.key for one in STEPS) == tuple(EXERCISES)
+    assert tuple(each.key for each in STEPS) == tuple(EXERCISES)
     assert set(BY_PAGE) <= {"", *(path.parent.name for path in (ROOT / "pages").glob("*/page.py"))}
     assert {key for keys in BY_PAGE.values() for key in keys} <= set(EXERCISES)
-    for one in STEPS:
-        assert (ROOT / one.page).is_file()
+    for each in STEPS:
+        assert (ROOT / each.page).is_file()
 
 
 def test_the_whole_lesson_can_be_walked() -> None:
     test = opened()
-    for place, one in enumerate(STEPS):
+    for place, each in enumerate(STEPS):
         shown = said(test)
-        assert f"{place + 1}. {one.title}" in shown
-        assert computed(one.key).question in shown
-        assert computed(one.key).found not in shown
-        test = guess(test, one.key, right=place % 2 == 0)
+        assert f"{place + 1}. {each.title}" in shown
+        assert computed(each.key).question in shown
+        assert computed(each.key).found not in shown
+        test = guess(test, each.key, right=place % 2 == 0)
         shown = said(test)
-        assert computed(one.key).found in shown
+        assert computed(each.key).found in shown
         assert ("Right." in shown) == (place % 2 == 0)
         assert f"{place + 1} of 8 guesses made, {place // 2 + 1} right." in shown
         if place < len(STEPS) - 1:
@@ -107,7 +107,7 @@ class Balanced(HTMLParser):
 
 @pytest.mark.parametrize("make", [worksheet, answers])
 def test_the_sheets_are_whole_and_load_nothing(make: Callable[..., str]) -> None:
-    tasks = tuple(computed(one.key) for one in STEPS)
+    tasks = tuple(computed(each.key) for each in STEPS)
     sheet = make(tasks)
     read = Balanced()
     read.feed(sheet)
@@ -124,7 +124,7 @@ def test_other_pages_explain_themselves_when_asked(page: str) -> None:
     test.query_params["explain"] = "true"
     shown = said(test.run())
     for key in BY_PAGE[page]:
-        assert next(one for one in STEPS if one.key == key).story in shown
+        assert next(each for each in STEPS if each.key == key).story in shown
     silent = said(test.toggle(key="explain").set_value(False).run())
     assert STEPS[1].story not in silent
 

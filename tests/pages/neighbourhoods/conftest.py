@@ -1,7 +1,7 @@
 """The Neighbourhoods page of a session that holds some state already."""
 
+import functools
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +11,4 @@ from tests.pages.app import open_page
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    def make(**state: Any) -> AppTest:
-        return open_page("neighbourhoods", **state)
-
-    return make
+    return functools.partial(open_page, "neighbourhoods")

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.neighbourhoods import bench as benches
-from pages.shared.ahead import AHEAD
+from pages.shared.warmup import AHEAD
 
 FEW = {"curve_metric": ["tem"], "curve_log": []}
 

@@ -84,8 +84,8 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     words = resources.lexicon("default")
     default = session.default_bench(words)
     assert default.pair.names == DEFAULT_PAIR
-    held = [row for rows in list(default._rows.values()) for row in rows]
-    assert {row["word"] for row in held} <= set(DEFAULT_PAIR)
+    measured = [row for rows in list(default._rows.values()) for row in rows]
+    assert {row["word"] for row in measured} <= set(DEFAULT_PAIR)
     assert test.session_state["neighbouring_bench"][1].pair.names[0] == "nurse"
 
 

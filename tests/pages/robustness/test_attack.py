@@ -49,7 +49,7 @@ def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> N
     typed = "I hate this terrible rude waiter"
     test.text_area(key="text").set_value(typed).run()
     assert re.search(r"Read as negative with probability", said(test))
-    assert all("waiter" not in one for one in test.query_params.values())
+    assert all("waiter" not in value for value in test.query_params.values())
     assert "What you typed is not in the link" in said(test)
     test.text_area(key="text").set_value("").run()
     assert "This text cannot be used." in said(test)
@@ -85,7 +85,7 @@ def test_runs_at_two_epsilons_are_drawn_as_a_curve(opened: Opened) -> None:
     test.select_slider(key="eps_metric").set_value(20.0).run()
     test.button(key="sample_start").click().run()
     (figure,) = figures(test)
-    named = {one["name"]: one for one in figure["data"] if one.get("name")}
+    named = {trace["name"]: trace for trace in figure["data"] if trace.get("name")}
     assert named["after the attack"]["x"] == named["before"]["x"] == [6.0, 20.0]
     assert len(table(test, "before", "after")) == 2
 
@@ -115,15 +115,15 @@ def test_a_stop_ends_the_attack_and_keeps_earlier_runs(
 def test_the_trial_is_that_of_the_engine() -> None:
     settings, rules = Genetic(10, 5, 0.2), Rules()
     hunt = attack_work.Hunt(None, 1.0, rules, NORMAL, 2, settings, 3)
-    found = attack_work.trial(small(), hunt, 12, lambda *_: None).found
+    accuracy = attack_work.trial(small(), hunt, 12, lambda *_: None).accuracy
     corpus, victim = read(small(), "sentiment"), model(small(), rules, certified=False)
     rows = [round(i * (len(corpus.test) - 1) / 11) for i in range(12)]
     near = nearest_words(small(), corpus.test.words, 2)
     again = adversarial_accuracy(
         victim, corpus.test.part(rows), corpus.test_labels[rows],
-        lambda one, _: from_substitutions(one, near), settings, 3,
+        lambda text, _: from_substitutions(text, near), settings, 3,
     )  # fmt: skip
-    assert found == again
+    assert accuracy == again
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
 def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
     test = opened(digits_scale="0.35", seed="5", digits_draws="100", digits_bound="Hoeffding")
     (figure,) = figures(test)
-    command = next(one.value for one in test.code if "robust digits" in one.value)
+    command = next(code.value for code in test.code if "robust digits" in code.value)
     answer = subprocess.run(
         [sys.executable, *command.split()[1:], "--json"],
         cwd=ROOT, check=True, capture_output=True, text=True,
@@ -45,28 +45,28 @@ def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
     rows = [row for row in json.loads(answer.stdout)["rows"] if row["bound"] == "hoeffding"]
     for name, column in ((PROVED, "certified"), (TIGHT, "certified_tight")):
         line = curve(figure, name)
-        at = sorted(line)
+        sizes = sorted(line)
         for row in rows:
-            if row["size"] <= at[-1]:
+            if row["size"] <= sizes[-1]:
                 # Certified accuracy falls with the size: a value between two drawn ones.
-                below = max(size for size in at if size <= row["size"])
-                above = min((size for size in at if size >= row["size"]), default=at[-1])
+                below = max(size for size in sizes if size <= row["size"])
+                above = min((size for size in sizes if size >= row["size"]), default=sizes[-1])
                 assert line[above] <= row[column] <= line[below]
 
 
 def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
     shown = said(opened(digits_error="0.0001", digits_scale="0.7"))
     count = int(re.search(r"It abstains on (\d+) of 450", shown)[1])
-    found = pictures_work.certified(
+    certificates = pictures_work.certified(
         pictures_work.Noise(scale=0.7), pictures_work.Bounded(error=0.0001)
     )
-    assert count == int((found.low <= found.high).sum()) > 0
+    assert count == int((certificates.low <= certificates.high).sum()) > 0
 
 
 def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> None:
     test = opened(digits_noise="Laplace")
     (figure,) = figures(test)
-    assert SLIDES not in {one.get("name") for one in figure["data"]}
+    assert SLIDES not in {trace.get("name") for trace in figure["data"]}
     assert "δ = 0" in said(test)
 
 
@@ -101,8 +101,8 @@ def test_the_counterexample_keeps_the_promise_and_breaks_the_condition(opened: O
     e = np.exp(0.5)
     assert p[0] > e**2 * p[1] + 1.5 * 0.02  # the slides' condition at x
     assert q[0] <= q[1] + 1e-9  # and class k is not ahead at x′
-    for one, other in ((p, q), (q, p)):
-        assert np.maximum(one - e * other, 0).sum() <= 0.02 + 1e-9
+    for first, other in ((p, q), (q, p)):
+        assert np.maximum(first - e * other, 0).sum() <= 0.02 + 1e-9
     assert not p[0] > e**2 * p[1] + (1 + e) * 0.02 + 1e-9  # PixelDP's does not hold
 
 

@@ -27,7 +27,7 @@ NAMES = [name for name in THERE if name.startswith(tuple(FIELDS))]
 
 
 def link_of(name: str) -> tuple[dict[str, str], str]:
-    beginning = next(one for one in FIELDS if name.startswith(one))
+    beginning = next(field for field in FIELDS if name.startswith(field))
     link, field = FIELDS[beginning]
     return link | {f"{field}_record": name}, field
 
@@ -52,14 +52,14 @@ def test_every_part_of_every_record_is_drawn(opened: Opened, name: str) -> None:
         test.session_state[f"{field}_part"] = part
         test.run()
         assert not test.exception, (part, test.exception)
-        assert not test.error, (part, [one.value for one in test.error])
+        assert not test.error, (part, [error.value for error in test.error])
     shown = said(test)
     assert entry.command in shown
     assert "pip install -r requirements-learn.txt" in shown
 
 
 def test_accuracies_are_those_of_the_record(opened: Opened) -> None:
-    name = next(one for one in NAMES if one.startswith("xu2021-"))
+    name = next(each for each in NAMES if each.startswith("xu2021-"))
     test = opened(**link_of(name)[0], training_measured="stronger", training_mechanism="madlib")
     (figure,) = figures(test)
     wanted = training_curves(read_recorded(name), "madlib", "stronger")
@@ -71,11 +71,11 @@ def test_accuracies_are_those_of_the_record(opened: Opened) -> None:
 def test_examples_are_those_that_were_recorded(opened: Opened) -> None:
     link = FIELDS["huang2024-autoencoder-"][0]
     test = opened(**link, auto_part="Examples", auto_sentence="3", auto_noise="laplace")
-    made = read_examples()
-    text = list(dict.fromkeys(one.text for one in made.rows))[3]
+    examples = read_examples()
+    text = list(dict.fromkeys(row.text for row in examples.rows))[3]
     assert f"Written: {text}" in said(test)
     rows = table(test, "the network writes")
-    wanted = [one.network for one in made.rows if (one.text, one.label) == (text, "laplace")]
+    wanted = [row.network for row in examples.rows if (row.text, row.label) == (text, "laplace")]
     assert rows["the network writes"].tolist() == wanted
 
 
@@ -84,16 +84,16 @@ def test_the_attack_on_a_latent_vector_is_computed_now(opened: Opened) -> None:
     test = opened(**link, latent_text="7", latent_epsilon="64", latent_noise="adept", seed="11")
     shown = said(test)
     assert "computed now" in shown
-    found = guess(examples(), 7, "adept", 64.0, 11)
+    belief = guess(examples(), 7, "adept", 64.0, 11)
     rank = re.search(r"true utterance has rank ([\d.]+) of (\d+)", shown)
-    assert float(rank[1]) == found.rank
+    assert float(rank[1]) == belief.rank
     assert int(rank[2]) == len(examples().texts)
     believed = table(test, "utterance", "believed")
-    assert believed["utterance"].iloc[0] == examples().texts[int(found.order[0])]
-    assert believed["believed"].iloc[0] == pytest.approx(found.probability.max())
+    assert believed["utterance"].iloc[0] == examples().texts[int(belief.order[0])]
+    assert believed["believed"].iloc[0] == pytest.approx(belief.probability.max())
     (figure,) = figures(test)
     claimed, true = curve(figure, "the claimed ε allows"), curve(figure, "the true ε allows")
-    assert all(true[at] >= claimed[at] for at in claimed)
+    assert all(true[epsilon] >= claimed[epsilon] for epsilon in claimed)
     assert "Among the thousands of the corpus it does" in shown
 
 
@@ -103,7 +103,7 @@ def test_the_record_refutes_the_claim_of_the_published_noise(opened: Opened) -> 
     (figure,) = figures(test)
     adept, allowed = curve(figure, "adept"), curve(figure, "the claimed ε allows")
     epsilons = re.search(r"at ε = ([\d., ]+): a refutation on real text", said(test))[1]
-    beyond = [float(one) for one in epsilons.split(", ")]
+    beyond = [float(number) for number in epsilons.split(", ")]
     assert beyond
     assert all(adept[epsilon] > allowed[epsilon] for epsilon in beyond)
     assert all(curve(figure, "laplace")[epsilon] <= allowed[epsilon] for epsilon in allowed)

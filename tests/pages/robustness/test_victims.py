@@ -24,18 +24,17 @@ def test_no_attack_gets_below_the_bounds_of_a_network() -> None:
     settings, lexicon = Genetic(20, 10, 1.0), load()
     for name in victims.NETWORKS:
         hunt = attack_work.Hunt(None, 1.0, Rules(), name, NEIGHBOURS, settings, 0)
-        found = attack_work.trial(lexicon, hunt, 24, lambda *_: None)
-        assert found.certified is not None
-        assert found.certified <= found.found.accuracy <= found.found.clean
-    assert found.certified is not None
-    assert found.certified > 0.25  # the second was trained for it
+        trial = attack_work.trial(lexicon, hunt, 24, lambda *_: None)
+        assert trial.certified is not None
+        assert trial.certified <= trial.accuracy.accuracy <= trial.accuracy.clean
+    assert trial.certified > 0.25  # the second was trained for it
 
 
 def test_the_command_makes_the_same_attack(capsys: pytest.CaptureFixture[str]) -> None:
     needs.torch()
     test = open_link("robustness", **ATTACK)
     steps = table(test, "change", "becomes", "probability")
-    command = next(one.value for one in test.code if "robust attack" in one.value)
+    command = next(code.value for code in test.code if "robust attack" in code.value)
     assert "--checkpoint normal" in command
     rows = result(capsys, *shlex.split(command)[3:])["rows"]
     assert [row["new"] for row in rows[1:]] == steps["becomes"].tolist()

@@ -26,13 +26,13 @@ def test_certified_accuracy_falls_with_the_share_and_is_computed_exactly(opened:
     substitutes = nearest_words(small(), np.concatenate((corpus.train.words, corpus.test.words)), 1)
     for name, robust in ((NORMAL, 0.0), (CERTIFIED, 1.0)):
         settings = LinearTraining(STRENGTH, robust, 0.2)
-        made = train_linear(
+        trained = train_linear(
             settings, corpus.train, corpus.train_labels, small().vectors, substitutes
         ).model
         line = curve(figure, name)
         assert list(line.values()) == sorted(line.values(), reverse=True)
-        assert line[0.0] == made.accuracy(corpus.test, corpus.test_labels)
-        exact = certify_linear(made, corpus.test, corpus.test_labels, substitutes, 0.2).accuracy
+        assert line[0.0] == trained.accuracy(corpus.test, corpus.test_labels)
+        exact = certify_linear(trained, corpus.test, corpus.test_labels, substitutes, 0.2).accuracy
         assert line[0.2] == exact
     assert curve(figure, CERTIFIED)[0.2] > curve(figure, NORMAL)[0.2]
     assert "robust certify --labels sentiment --neighbours 1 --share 0.2" in said(test)
@@ -50,8 +50,8 @@ def test_the_zero_classifier_is_said(opened: Opened) -> None:
 
 
 def margins(shown: str) -> list[tuple[float, float]]:
-    found = re.findall(r"margin ([+-]\d+\.\d+);[^+-]*differ by ([+-]\d+\.\d+)", shown)
-    return [(float(margin), float(attained)) for margin, attained in found]
+    margins = re.findall(r"margin ([+-]\d+\.\d+);[^+-]*differ by ([+-]\d+\.\d+)", shown)
+    return [(float(margin), float(attained)) for margin, attained in margins]
 
 
 @pytest.mark.parametrize("labels", ["sentiment", "topic"])
@@ -60,7 +60,7 @@ def test_the_worst_text_attains_the_margin(opened: Opened, labels: str) -> None:
     pairs = margins(said(test))
     assert len(pairs) == 2
     assert all(margin == attained for margin, attained in pairs)
-    marked = [one.value for one in test.text if " → " in one.value]
+    marked = [text.value for text in test.text if " → " in text.value]
     assert marked  # a word at least is exchanged
     changes = table(test, "word", "becomes")
     first = changes.iloc[0]
@@ -76,7 +76,7 @@ def test_a_text_of_ones_own_keeps_its_class_and_stays_out_of_the_link(opened: Op
     shown = said(test)
     assert "read as negative" in shown
     assert len(margins(shown)) == 2
-    assert all("awful" not in one for one in test.query_params.values())
+    assert all("awful" not in value for value in test.query_params.values())
     test.text_area(key="text").set_value("qqqq zzzz").run()
     assert "no word of the lexicon" in said(test)
     test.text_area(key="text").set_value("x\0y").run()

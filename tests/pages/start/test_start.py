@@ -1,8 +1,7 @@
 """The start page: rewritten when it opens, the same numbers as elsewhere, nothing heavy, links."""
 
-import json
+import math
 import re
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,18 +14,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.presets import DEFAULT_PRESET, PRESETS
 from pages.start.sentence import SHOWN
 from tests.needs import ROOT
-from tests.pages.app import open_page, said
-
-
-def rows(test: AppTest) -> dict[str, dict[str, Any]]:
-    assert not test.exception, test.exception
-    drawn = [one.proto for one in test.get("bidi_component")]
-    (found,) = [one for one in drawn if one.component_name.endswith(".grid")]
-    return {row["key"]: row for group in json.loads(found.json)["groups"] for row in group["rows"]}
-
-
-def words(row: dict[str, Any]) -> str:
-    return "".join(token.get("gap", "") + token["text"] for token in row["tokens"])
+from tests.pages.app import open_page, rows, said, written
 
 
 def prose(test: AppTest) -> str:
@@ -39,11 +27,11 @@ def fresh() -> AppTest:
 
 
 def test_it_opens_on_a_sentence_that_is_already_rewritten(fresh: AppTest) -> None:
-    found = rows(fresh)
-    assert [key.rpartition(".")[0] for key in found] == list(SHOWN)
+    drawn = rows(fresh)
+    assert [key.rpartition(".")[0] for key in drawn] == list(SHOWN)
     assert fresh.text_area(key="text").value == PRESETS[DEFAULT_PRESET]
-    assert any(token.get("changed") for row in found.values() for token in row["tokens"])
-    assert {row["status"]["label"] for row in found.values()} == {"proved", "refuted"}
+    assert any(token.get("changed") for row in drawn.values() for token in row["tokens"])
+    assert {row["status"]["label"] for row in drawn.values()} == {"proved", "refuted"}
     assert not fresh.get("plotly_chart")
     assert not fresh.get("dataframe")
 
@@ -58,14 +46,15 @@ def test_what_is_said_of_a_row_is_what_the_row_shows(fresh: AppTest) -> None:
 
 
 def test_its_rows_are_those_of_the_page_rewrite_after_a_walk() -> None:
-    test = open_page("rewrite", text="a small dog", seed=7, draw=2, eps_metric=5.0, eps_log=12.0)
+    state = {"seed": 7, "draw": 2, "eps_metric": 5.0, "eps_log": math.exp(12.0)}
+    test = open_page("rewrite", text="a small dog", **state)
     elsewhere = rows(test)
-    readings = [one.value[7:-1] for one in test.markdown if "may multiply the odds" in one.value]
+    readings = [text.value[7:-1] for text in test.markdown if "may multiply the odds" in text.value]
     assert len(readings) == 3
     test = test.switch_page("pages/start/page.py").run()
     assert test.text_area(key="text").value == "a small dog"
     for key, row in rows(test).items():
-        assert words(row) == words(elsewhere[key])
+        assert written(row) == written(elsewhere[key])
         assert row["count"] == elsewhere[key]["count"]
         assert row["promise"] == elsewhere[key]["promise"]
     assert all(reading in prose(test) for reading in readings)
@@ -76,26 +65,26 @@ def test_the_verdicts_are_those_of_the_record_and_lead_to_their_claims(fresh: Ap
     recorded = read_recorded().verdicts
     shown_there = [element.value for element in fresh.text]
     links = {link.proto.label: link.proto.query_string for link in fresh.get("page_link")}
-    for one in recorded:
-        name, value = headline(one)
-        assert f"Claimed: {one.claim}\nComputed: {name}: {shown(value)}" in shown_there
-        assert signed(one) in shown_there
-        assert links[one.title] == f"claim={one.key}"
+    for verdict in recorded:
+        name, value = headline(verdict)
+        assert f"Claimed: {verdict.claim}\nComputed: {name}: {shown(value)}" in shown_there
+        assert signed(verdict) in shown_there
+        assert links[verdict.title] == f"claim={verdict.key}"
 
 
 def test_it_leads_into_every_step_and_every_page(fresh: AppTest) -> None:
     links = {link.proto.label: link.proto for link in fresh.get("page_link")}
-    for place, one in enumerate(STEPS, start=1):
-        assert links[f"{place}. {one.title}"].query_string == f"step={one.key}"
-    for part in CONTENTS[1:]:
-        assert links[part.title].page == part.address
-        assert part.question in [element.value for element in fresh.text]
+    for place, step in enumerate(STEPS, start=1):
+        assert links[f"{place}. {step.title}"].query_string == f"step={step.key}"
+    for page in CONTENTS[1:]:
+        assert links[page.title].page == page.address
+        assert page.question in [element.value for element in fresh.text]
 
 
 def test_the_readme_has_the_same_pages_with_the_same_questions() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for one in CONTENTS:
-        assert f"| {one.title} | {one.question} |" in readme
+    for page in CONTENTS:
+        assert f"| {page.title} | {page.question} |" in readme
 
 
 @pytest.mark.parametrize("name", ["view", "place", "eps_metric", "local", "tem_beta", "seed"])

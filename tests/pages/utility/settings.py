@@ -5,7 +5,7 @@ from dpcore.study.recorded import read_bundled
 
 OWN = "own"
 THERE = {entry.name: entry for entry in read_bundled()}
-NAMES = [name for name, one in EXPERIMENTS.items() if one.rewrites and name in THERE]
+NAMES = [name for name, plan in EXPERIMENTS.items() if plan.rewrites and name in THERE]
 SMALL = {
     "use_source": OWN,
     "use_metric": ["madlib"],

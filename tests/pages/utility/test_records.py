@@ -98,13 +98,13 @@ def test_examples_of_a_record_are_those_of_the_chosen_classifier(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = with_curves()
-    found: Any = vars(recorded)["recorded"](name)
-    row = found.table[found.table["quantity"] == "accuracy"].iloc[[0]]
+    record = recorded.recorded(name)
+    row = record.table[record.table["quantity"] == "accuracy"].iloc[[0]]
     learner = row["learner"].iloc[0]
     texts = {"original": "![x](http://a.b)", "private": "a *b*", "true": "good", "guessed": "bad"}
-    one = row.assign(label="madlib", epsilon=2.0, quantity="example", **texts)
-    other = one.assign(learner="other", original="of another classifier")
-    both = dataclasses.replace(found, examples=pd.concat([other, one], ignore_index=True))
+    example = row.assign(label="madlib", epsilon=2.0, quantity="example", **texts)
+    other = example.assign(learner="other", original="of another classifier")
+    both = dataclasses.replace(record, examples=pd.concat([other, example], ignore_index=True))
     monkeypatch.setattr(recorded, "recorded", lambda _: both)
     test = opened(
         experiment=name, use_view="Examples", use_classifier=learner, use_labels=row["data"].iloc[0]

@@ -14,7 +14,8 @@ from dpcore.papers.habernal2021.claims import adept_published
 from dpcore.papers.habernal2021.comparison import adept_rows
 from dpcore.study.reading import Figures
 from dpcore.study.recorded import read_recorded
-from dpcore.study.utility_summary import baseline, chosen, curves
+from dpcore.study.tables import chosen
+from dpcore.study.utility_summary import baseline, curves
 
 RECORDED = read_recorded("adept2021-atis-snips")
 TABLE = RECORDED.table

@@ -12,9 +12,15 @@ import pytest
 from dpcore.errors import StudyError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
-from dpcore.papers.habernal2021.corpus import read_corpus
-from dpcore.papers.habernal2021.measures import compared, unprotected
-from dpcore.papers.habernal2021.plans import NO_NOISE, STUDY, measure, trained
+from dpcore.papers.habernal2021.plans import (
+    NO_NOISE,
+    STUDY,
+    compared,
+    measure,
+    read_corpus,
+    trained,
+    unprotected,
+)  # fmt: skip
 from dpcore.study.plan import Arm, Plan, canonical
 from dpcore.study.rows import Row
 from dpcore.study.sources import Sources, gather

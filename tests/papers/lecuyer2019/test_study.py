@@ -85,5 +85,4 @@ def test_texts_are_certified_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plan", [DIGITS.plan, TEXTS.plan])
 def test_plans_are_data(plan: Plan) -> None:
-    assert Plan.from_json(plan.to_json()) == plan
     assert len({arm.name for arm in plan.arms}) == len(plan.arms)

@@ -50,9 +50,9 @@ def test_the_axis_of_ln_epsilon_and_the_appendixs_floor() -> None:
 
 
 def test_the_caption_says_both_words_and_the_largest_gap() -> None:
-    said = appendix_caption(TABLE, "ε = 1", 1.0)
-    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (0.08 to 0.13), interval of 95 %" in said
-    assert "largest gap 0.6, at ε = 10." in said
-    assert "“far” (δ = 2.5): formula 0.7, truth 0.2 (exact)" in said
+    caption = appendix_caption(TABLE, "ε = 1", 1.0)
+    assert "“<b>near” (δ = 0.5): formula 0.6, truth 0.1 (0.08 to 0.13), interval of 95 %" in caption
+    assert "largest gap 0.6, at ε = 10." in caption
+    assert "“far” (δ = 2.5): formula 0.7, truth 0.2 (exact)" in caption
     with pytest.raises(IndexError):
         appendix_caption(TABLE, "ε = 2", 2.0)

@@ -55,8 +55,8 @@ def drawn(
 
 def places(html: str) -> tuple[list[float], list[float]]:
     """Shares of the width at which the line and the rings stand, and their distances upwards."""
-    across = [float(found) for found in re.findall(r"\+ ([\d.]+) \* \(100%", html)]
-    return across, [float(found) for found in re.findall(r"top:-([\d.]+)px", html)]
+    across = [float(number) for number in re.findall(r"\+ ([\d.]+) \* \(100%", html)]
+    return across, [float(number) for number in re.findall(r"top:-([\d.]+)px", html)]
 
 
 def test_each_mechanism_has_its_style_its_band_and_a_label() -> None:
@@ -124,8 +124,8 @@ def test_the_mark_stands_where_the_figure_has_its_axes() -> None:
             assert not layout.xaxis.automargin
             assert not layout.yaxis.automargin
             margin = layout.margin
-            found = (layout.height, margin.l, margin.r, margin.t, margin.b)
-            assert found == (frame.height, frame.left, frame.right, frame.top, frame.bottom)
+            sides = (layout.height, margin.l, margin.r, margin.t, margin.b)
+            assert sides == (frame.height, frame.left, frame.right, frame.top, frame.bottom)
     across, _ = places(curves_mark(TABLE, "sw", True, math.sqrt(10.0)))
     assert across == pytest.approx([0.5])
     outside, _ = places(curves_mark(TABLE, "sw", True, 1000.0))
@@ -153,28 +153,29 @@ def test_sw_is_on_a_logarithmic_axis_that_ends_at_the_runs() -> None:
 
 @pytest.mark.parametrize("wanted", [[1.0, 2.0, 3.0], [99.0, 100.0, 100.0], [0.0, 50.0, 100.0]])
 def test_labels_do_not_cover_each_other(wanted: list[float]) -> None:
-    found = spread(wanted, 10.0, 100.0)
-    assert all(b - a >= 10.0 for a, b in itertools.pairwise(found))
-    assert found[-1] <= 100.0
+    places = spread(wanted, 10.0, 100.0)
+    assert all(b - a >= 10.0 for a, b in itertools.pairwise(places))
+    assert places[-1] <= 100.0
     if wanted == [0.0, 50.0, 100.0]:
-        assert found == wanted
+        assert places == wanted
 
 
 def test_the_caption_gives_the_numbers_of_the_chosen_epsilon() -> None:
-    said = curves_caption(TABLE, "nw", "ε = 1", 1.0)
-    assert said.startswith("Nw, the chance that a word stays, at ε = 1. ")
+    caption = curves_caption(TABLE, "nw", "ε = 1", 1.0)
+    assert caption.startswith("Nw, the chance that a word stays, at ε = 1. ")
     assert (
-        "madlib: mean 0.1 (0.07 to 0.15), interval of 95 %, 5–95 % of the words 0.05 to 0.6" in said
+        "madlib: mean 0.1 (0.07 to 0.15), interval of 95 %, 5–95 % of the words 0.05 to 0.6"
+        in caption
     )
-    assert "tem: mean 0.2 (exact)" in said
-    assert "worst 0.9 “<b>far”" in said
+    assert "tem: mean 0.2 (exact)" in caption
+    assert "worst 0.9 “<b>far”" in caption
     assert "tem is not defined there." in curves_caption(TABLE.iloc[:3], "sw", "ε = 10", 10.0)
 
 
 def test_the_text_alternative_does_not_depend_on_the_chosen_epsilon() -> None:
-    said = curves_alt(TABLE, "nw")
-    assert said.startswith("Nw, the chance that a word stays, as curves over ε. ")
-    assert "madlib: mean 0.1 at ε = 1, 0.9 at 10, first at least 0.5 at 10." in said
+    caption = curves_alt(TABLE, "nw")
+    assert caption.startswith("Nw, the chance that a word stays, as curves over ε. ")
+    assert "madlib: mean 0.1 at ε = 1, 0.9 at 10, first at least 0.5 at 10." in caption
     counts = curves_alt(TABLE.assign(mean=[150.0, 1.0, 190.0, 120.0]), "sw")
     assert "in 200 runs" in counts
     assert "madlib: mean 150 at ε = 1, 1 at 10, first less than 100 at 10." in counts

@@ -60,22 +60,22 @@ def test_an_infinite_effective_number_is_a_gap_and_the_axis_ends_at_the_largest_
 def test_the_mark_has_a_ring_for_each_place_that_can_be_drawn() -> None:
     def across(quantity: str) -> list[float]:
         html = equal_mark(TABLE, READ, quantity, 200, 0.5)
-        return [float(found) for found in re.findall(r"\+ ([\d.]+) \* \(100%", html)]
+        return [float(number) for number in re.findall(r"\+ ([\d.]+) \* \(100%", html)]
 
     assert across("sw") == [0.5] * 4  # the line and three rings
     assert across("effective") == [0.5] * 3
 
 
 def test_the_caption_tells_who_has_this_nw_and_who_has_it_twice_or_never() -> None:
-    said = equal_caption(READ, 0.5, "sw")
-    assert said.startswith("The mean Sw where the mean Nw is 0.5. ")
-    assert "madlib: 60 at ε = 4." in said
-    assert "tem: 90 at ε = 2; 10 at ε = 4 (its Nw is not monotone)." in said
-    assert "truncated-gumbel has it at no measured ε." in said
+    caption = equal_caption(READ, 0.5, "sw")
+    assert caption.startswith("The mean Sw where the mean Nw is 0.5. ")
+    assert "madlib: 60 at ε = 4." in caption
+    assert "tem: 90 at ε = 2; 10 at ε = 4 (its Nw is not monotone)." in caption
+    assert "truncated-gumbel has it at no measured ε." in caption
     assert "tem: beyond counting at ε = 2" in equal_caption(READ, 0.5, "effective")
 
 
 def test_the_text_alternative_tells_the_ends() -> None:
-    said = equal_alt(TABLE, "effective", 200)
-    assert "madlib: beyond counting at Nw = 0.1, 3 at Nw = 0.9." in said
-    assert "tem: 500 at Nw = 0.2, 1 at Nw = 1." in said
+    caption = equal_alt(TABLE, "effective", 200)
+    assert "madlib: beyond counting at Nw = 0.1, 3 at Nw = 0.9." in caption
+    assert "tem: 500 at Nw = 0.2, 1 at Nw = 1." in caption

@@ -66,10 +66,10 @@ def test_the_axis_of_ln_epsilon_is_linear_in_it(table: pd.DataFrame) -> None:
 
 
 def test_the_caption_says_the_numbers_that_are_drawn(table: pd.DataFrame) -> None:
-    said = recorded_caption(table, "nw", logarithm=False)
-    assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in said
-    assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in said
-    assert "tem: 0.2 at ε = 1" in said
+    caption = recorded_caption(table, "nw", logarithm=False)
+    assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in caption
+    assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in caption
+    assert "tem: 0.2 at ε = 1" in caption
     assert "ln ε = 2.303" in recorded_caption(table, "nw", logarithm=True)
 
 

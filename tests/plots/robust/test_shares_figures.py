@@ -54,7 +54,7 @@ def test_a_mechanism_looks_as_everywhere() -> None:
         style_of("tem").colour,
         style_of("tem").marker,
     )
-    assert second.line.color == robust.LOOKS[1][0]
+    assert second.line.color == robust.LOOKS[1].colour
 
 
 def test_no_two_looks_are_the_same() -> None:
@@ -67,9 +67,9 @@ def test_captions_say_the_ends_and_a_point() -> None:
         "proved: 0.9 at ε = 0, 0.4 at ε = 0.5",
         "<b>other</b>: 0.9 at ε = 0, 0.6 at ε = 0.5",
     ]
-    said = certified_caption(CURVES, "10 pictures", 0.5)
-    assert "Share of 10 pictures that stay right, at 0 and at 0.5." in said
-    assert "proved: 90.0%, 40.0%" in said
+    caption = certified_caption(CURVES, "10 pictures", 0.5)
+    assert "Share of 10 pictures that stay right, at 0 and at 0.5." in caption
+    assert "proved: 90.0%, 40.0%" in caption
 
 
 def test_two_pictures_stand_side_by_side_in_one_scale() -> None:
@@ -94,10 +94,10 @@ def test_bounds_of_votes_are_drawn_and_said() -> None:
     assert list(bars.marker.pattern.shape) == ["/", "", ""]
     np.testing.assert_allclose(bars.error_y.array, [0.1] * 3)
     np.testing.assert_allclose(bars.error_y.arrayminus, [0.1] * 3)
-    said = votes_caption(VOTES, "3", 0.001)
-    assert "Class 5 is at least 0.600, and no other above 0.300 (class 3)" in said
-    assert "A prediction is made." in said.replace("a prediction", "A prediction")
-    assert "The true class (hatched) is 3." in said
+    caption = votes_caption(VOTES, "3", 0.001)
+    assert "Class 5 is at least 0.600, and no other above 0.300 (class 3)" in caption
+    assert "A prediction is made." in caption.replace("a prediction", "A prediction")
+    assert "The true class (hatched) is 3." in caption
     close = VOTES.assign(high=[0.65, 0.8, 0.2])
     assert "it abstains" in votes_caption(close, "3", 0.001)
 
@@ -109,7 +109,10 @@ def test_no_two_curves_look_the_same() -> None:
         for name, count in (("gaussian", 4), ("", 20))
         for number in range(count)
     )
-    lines = [one for one in lines_figure(many, "ε", "accuracy").data if one.name]
-    looks = [(one.line.color, one.line.dash, one.marker.symbol, one.marker.size) for one in lines]
+    lines = [trace for trace in lines_figure(many, "ε", "accuracy").data if trace.name]
+    looks = [
+        (trace.line.color, trace.line.dash, trace.marker.symbol, trace.marker.size)
+        for trace in lines
+    ]
     assert len(looks) == len(set(looks)) == 24
     assert len({look[:2] for look in looks[:4]}) == 1

@@ -39,10 +39,10 @@ def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across() -> None:
 
 
 def test_the_caption_says_the_numbers() -> None:
-    said = utility_caption(CURVES, "accuracy", LINES)
-    assert "madlib: from 0.5 at ε = 1 to 0.7 at ε = 10" in said
-    assert "without privacy: 0.82" in said
-    assert "95 % intervals of the mean over 1 to 5 trials" in said
+    caption = utility_caption(CURVES, "accuracy", LINES)
+    assert "madlib: from 0.5 at ε = 1 to 0.7 at ε = 10" in caption
+    assert "without privacy: 0.82" in caption
+    assert "95 % intervals of the mean over 1 to 5 trials" in caption
     assert "One trial" in utility_caption(CURVES[2:], "accuracy")
 
 
@@ -66,9 +66,9 @@ def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest()
     assert named["tem"].marker.opacity is None  # nothing is too faint to see
     assert named["tem"].customdata[1] == "5"
     assert "without privacy" in named
-    said = frontier_caption(FRONTIER, "Nw", "accuracy")
-    assert "2 of 3 marks" in said
-    assert "madlib 0 of 1, tem 2 of 2" in said
+    caption = frontier_caption(FRONTIER, "Nw", "accuracy")
+    assert "2 of 3 marks" in caption
+    assert "madlib 0 of 1, tem 2 of 2" in caption
 
 
 ROC = pd.DataFrame(
@@ -96,9 +96,9 @@ def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor() -> None:
 
 
 def test_the_roc_caption_reads_one_rate() -> None:
-    said = roc_caption(ROC, 0.01)
-    assert "1 in 100 texts" in said
-    assert "without privacy: 5 %" in said
+    caption = roc_caption(ROC, 0.01)
+    assert "1 in 100 texts" in caption
+    assert "without privacy: 5 %" in caption
 
 
 def test_curves_of_one_mechanism_have_dashes_of_their_own() -> None:
@@ -118,4 +118,4 @@ def test_curves_of_one_mechanism_have_dashes_of_their_own() -> None:
     ],
 )
 def test_ticks_are_whole_and_not_too_many(low: float, high: float, shown: list[str]) -> None:
-    assert utility.ticks(low, high)["ticktext"] == shown
+    assert utility.log_ticks(low, high)["ticktext"] == shown

@@ -1,0 +1,79 @@
+"""The command `meter`: what any mechanism that keeps ε can give away at most, in words guessed."""
+
+from __future__ import annotations
+
+from click import Choice, option
+
+from dpcore.attack.meter import Reading, largest_epsilon, meter
+from dpcore.attack.output.prior import parse_prior
+from dpcore.cli import shared
+from dpcore.cli.printer import Answer, table
+from dpcore.cli.shell import Options, command, one_of
+from dpcore.errors import ParameterError
+from dpcore.lexicon.metric import Metric
+from dpcore.limits import MAX_EPSILONS
+
+_TABLE = "{epsilon:>10.5g|ε} {low:>10.6f|at best} {high:>10.6f|at most}  {attained_by:<50|by}"
+
+
+@command("meter")
+@one_of(
+    {
+        "--epsilon": {"metavar": "A,B,C", "help": f"a list of ε, or {shared.VALUES}"},
+        "--guessed-at-most": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "the largest ε that promises that nobody guesses more, such as 0.05",
+        },
+    }
+)
+@option("--local", is_flag=True, help="ε between any two words, not per distance")
+@option("--delta", default=0.0, help="δ of --local")
+@option(
+    "--prior",
+    default="uniform",
+    help="what the attacker believes beforehand: uniform, frequency, or WORD=P,WORD=P",
+)
+@option(
+    "--metric", default="euclidean", type=Choice([str(m) for m in Metric]), help="without --local"
+)
+@shared.lexicon_option
+def meter_command(options: Options) -> Answer:
+    """Say how many words anybody can guess, whatever mechanism keeps ε."""
+    lexicon = shared.lexicon(options)
+    prior = parse_prior(lexicon, options.prior)
+    promise = shared.fields(options, "local delta metric")
+    if options.epsilon is not None:
+        epsilons = [_number(value) for value in shared.values(options.epsilon)]
+        if len(epsilons) > MAX_EPSILONS:
+            raise ParameterError(f"at most {MAX_EPSILONS:,} values of ε, got {len(epsilons):,}")
+    else:
+        reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise)
+        if reading is None:
+            raise ParameterError(
+                f"no ε promises that nobody guesses more than {options.guessed_at_most:g} of the "
+                "words: who knows nothing but how likely they are guesses as many, or the weights "
+                "of this lexicon are not known (`python -m dpcore calibrate --mechanism optimal`)"
+            )
+        epsilons = [reading.epsilon]
+    answer = meter(lexicon, epsilons, prior, **promise, progress=options.progress)
+    rows = [shared.fields(row, " ".join(Reading.__dataclass_fields__)) for row in answer.rows]
+    what = "between any two words" if options.local else f"per {options.metric} distance"
+    return Answer(
+        shared.lexicon_fields(lexicon)
+        | shared.fields(answer, "prior meaning delta before")
+        | {"rows": rows},
+        [
+            f"Share of words that a stranger guesses under any mechanism that keeps ε {what}",
+            f"Before anything is released he guesses {answer.before:.6f} ({answer.prior}).",
+            *table(_TABLE, rows),
+        ],
+    )
+
+
+def _number(value: str | float) -> float:
+    """ε as a number."""
+    try:
+        return float(value)
+    except ValueError:
+        raise ParameterError(f"epsilon must be a finite number > 0, got {value!r:.40}") from None

@@ -1,0 +1,171 @@
+"""Mechanisms whose law is computed: from ln P(y | w) follow law, draws and paths.
+
+A new one of these says `log_law` and `guarantee`; all else here is a default, exact to what
+`log_error` states. It overrides a default where it knows a quicker way or a sharper number.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.ranking import Ranking, rank
+from dpcore.mechanisms.distance_blocks import by_word
+from dpcore.mechanisms.law import Effort, FloatArray, IntArray, Law
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.noise.gumbel import standard_gumbel
+from dpcore.noise.inversion import Digits, Weights, draws
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.noise.inversion import Rows
+
+_ERROR = 1e-12  # of ln P: distances to 1e-13, sums of n terms, a few roundings
+_GRID_POINTS = 128
+_GRID_LOW, _GRID_SPAN = 0.01, 1e5  # lowest ε of a grid, and its highest over its lowest
+_BLOCK_ENTRIES = 2_000_000  # Gumbel numbers drawn at a time: 16 MB
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExactMechanism(Mechanism):
+    """A choice among the words with a probability that can be computed."""
+
+    exact_law: ClassVar[bool] = True
+    log_error: ClassVar[float | None] = _ERROR
+
+    # -- what a member says
+
+    @abstractmethod
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln P(y | word) of every word y, shape (n,); −∞ for what never comes out."""
+
+    # -- what follows; a member may know better
+
+    @property
+    def law_error(self) -> float:
+        """Bound on the absolute error of a probability of `law`.
+
+        ln P is off by r·max(1, |ln P|), and x·e^(−x) ≤ 1/e: so P is off by r at most.
+        """
+        return _ERROR if self.log_error is None else self.log_error
+
+    def probabilities(self, word: int, epsilons: FloatArray, ranking: Ranking | None) -> FloatArray:
+        """P(y | word) of every word y at each ε, shape (E, n); what `law` states."""
+        ranking = ranking or self.ranked(word)
+        logs = [self.log_law(word, epsilon, ranking=ranking) for epsilon in epsilons.tolist()]
+        return np.asarray(np.exp(logs))
+
+    def law(
+        self,
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+    ) -> Law:
+        """The computed law over the whole vocabulary (see `Mechanism.law`)."""
+        index, values = int(self.check_words([word])[0]), self.check_epsilons(epsilon)
+        return Law(
+            lexicon=self.lexicon,
+            word=index,
+            epsilons=values,
+            outputs=np.arange(len(self.lexicon)),
+            probabilities=self.probabilities(index, values, ranking),
+            exact=True,
+            error=self.law_error,
+            method=self.law_method,
+        )
+
+    def rows(self, epsilon: float) -> Rows:
+        """The weights of all outputs for each distinct entry, in proportion to the law at ε."""
+
+        def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for word, members in zip(*by_word(entries), strict=True):
+                logs = self.log_law(word, epsilon)
+                outputs = np.flatnonzero(logs > -math.inf)  # a weight of 0 has no units
+                logs = logs[outputs] - logs.max()  # at most 1, in float64's best range
+                yield members, Weights(np.exp(logs), logs.item, outputs)
+
+        return weights
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """One fresh draw per entry, shape (k,), by exact inversion (`dpcore.noise.inversion`).
+
+        64 random bits an entry but for very rare ones; the work beyond that is per distinct word.
+        An exact index is accepted and not needed: the law is over all words.
+        """
+        self.check_index(index)
+        value = self.check_epsilon(epsilon)
+        return draws(Digits(rng), self.check_words(words), self.rows(value))
+
+    def grid(self) -> FloatArray:
+        """The ε at which `paths` looks if it is not told, evenly spaced in ln ε."""
+        allowed = self.admissible
+        low = max(allowed.low * (1.0 + 1e-6), _GRID_LOW)
+        return np.geomspace(low, min(low * _GRID_SPAN, 0.999 * allowed.high), _GRID_POINTS)
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry on a grid of ε: the word with the largest ln P(y | w) + G_y.
+
+        With i.i.d. standard Gumbel numbers G that word has the law P(· | w) (the Gumbel-max trick:
+        Yellott 1977). One G for all ε makes a draw a function of ε. The outputs at the
+        points of the grid are exact, the breaks between them are not.
+        """
+        entries, n = self.check_words(words), len(self.lexicon)
+        points = self.grid() if epsilons is None else np.sort(self.check_epsilons(epsilons))
+        outputs = np.empty((entries.size, points.size), dtype=np.int64)
+        step = max(1, _BLOCK_ENTRIES // n)
+        for start in range(0, entries.size, step):
+            block = entries[start : start + step]
+            noise = standard_gumbel(rng, (block.size, n))
+            for word, members in zip(*by_word(block), strict=True):
+                first = start + int(members[0])
+                ranking = self.ranked(word) if rankings is None else rankings[first]
+                for e, epsilon in enumerate(points.tolist()):
+                    scores = noise[members] + self.log_law(word, epsilon, ranking=ranking)
+                    outputs[start + members, e] = scores.argmax(axis=1)
+        return EpsilonPaths.of_grid(entries, points, outputs)
+
+    def ranked(self, word: int) -> Ranking:
+        """All words by Euclidean distance from one."""
+        vectors = self.lexicon.vectors
+        return rank(vectors, vectors[[word]])[0]
+
+    def distances(
+        self, word: int, ranking: Ranking | None = None, metric: Metric = Metric.EUCLIDEAN
+    ) -> FloatArray:
+        """Distances of a word to all, shape (n,), in the order of the vocabulary.
+
+        Args:
+            word: word index.
+            ranking: of this word, if known; it spares the work where the metric is Euclidean.
+            metric: of the distances.
+        """
+        if ranking is None or metric is not Metric.EUCLIDEAN:
+            vectors = self.lexicon.vectors
+            return np.asarray(distances(vectors, vectors[[word]], metric)[0])
+        row = np.empty(len(ranking))
+        row[ranking.order] = ranking.distances
+        return row

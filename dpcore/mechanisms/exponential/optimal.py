@@ -1,0 +1,321 @@
+"""The optimal metric mechanism: P(y | w) = a_y·e^(−ε·d(w, y)) with K·a = 1.
+
+With K_wv = e^(−ε·d(w, v)) and a = K⁻¹·1 every row sums to 1 by the definition of a. There is no
+normaliser that depends on the word, hence no factor of 2: the triangle inequality alone gives ε·d.
+And no mechanism that keeps ε·d keeps more words, or lets a stranger with a uniform prior guess
+more, since a and the dual bound have one value (`docs/optimal.md`, Theorems 1 and 2; for places on
+a map the construction with tight constraints of Chatzikokolakis, ElSalamouny, Palamidessi 2017).
+
+Below a critical ε some a_y would be negative. There a is the solution of the packing programme
+with a ≥ 0, the normaliser differs a little from word to word, and the exponent η is the largest
+that was certified to keep ε over all pairs of words (`packing.certified`).
+
+Without weights for a lexicon a = 1, and |ln Z_w − ln Z_v| ≤ min(η·d, ln(1 + (n − 1)e^(−η·Δ₀))) with
+Δ₀ the least distance of two words, so that the loss is at most ε·d for η = ε/2, and for
+η = ε + ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ where that is more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.errors import ParameterError
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.progress import silent
+from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
+from dpcore.mechanisms.bulk.tem import TemBulk, Weigher
+from dpcore.mechanisms.calibrated import CalibratedMechanism
+from dpcore.mechanisms.certificate import EPSILONS, Certificate
+from dpcore.mechanisms.distance_blocks import distances_by_word
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.exponential.tem import euclidean_factor
+from dpcore.mechanisms.exponential.tem_loss import log_normalisers
+from dpcore.mechanisms.hooks import ColumnForm
+from dpcore.mechanisms.packing.certified import (
+    NORMALISER_ERROR,
+    CertifiedWeights,
+    certified_weights,
+)
+from dpcore.mechanisms.packing.weights import keep_weights, known_weights, write_weights
+from dpcore.mechanisms.sampled_law import tem_rounding
+from dpcore.mechanisms.settings import parameter
+from dpcore.noise.inversion import Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from dpcore.guarantee import Rounding
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.progress import Progress
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.law import FloatArray, IntArray
+    from dpcore.noise.inversion import Rows
+
+_KEPT = 2  # settings without weights whose normalisers are kept
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Optimal(CalibratedMechanism, ExactMechanism):
+    """a_y·e^(−η·d(w, y))/Z_w with certified weights; optimal where K⁻¹·1 ≥ 0."""
+
+    key = "optimal.v1"
+    short = "optimal"
+    title = "Optimal metric mechanism"
+    summary = (
+        "Chooses a word with a probability that falls exponentially with its distance, weighted "
+        "so that no mechanism with this promise keeps more words"
+    )
+    source = "docs/optimal.md, Theorems 1 and 2"
+    meaning = EpsilonMeaning.METRIC
+
+    metric: str = parameter(
+        "euclidean", help="the metric of the guarantee", choices=tuple(str(m) for m in Metric)
+    )
+
+    def __post_init__(self) -> None:
+        """Check the metric (with the reason against cosine)."""
+        object.__setattr__(self, "metric", str(Metric.parse(self.metric)))
+        super().__post_init__()
+        if self.metric == Metric.ANGULAR and not self.lexicon.vectors.any(axis=1).all():
+            raise ParameterError(
+                "metric of optimal cannot be angular for this lexicon: a word has the zero "
+                "vector, which has no angle; use another metric"
+            )
+
+    # -- the weights
+
+    @cached_property
+    def _table(self) -> CertifiedWeights | None:
+        """The certified weights of this lexicon and metric, if there are any."""
+        known = known_weights(self.lexicon, Metric.parse(self.metric))
+        if known is not None or len(self.lexicon) > CERTIFIED_AT_ONCE_WORDS:
+            return known
+        return self._solve(silent)
+
+    def _solve(self, progress: Progress) -> CertifiedWeights:
+        """Compute the weights for `wanted` and keep them in the cache folder."""
+        metric = Metric.parse(self.metric)
+        table = certified_weights(self.lexicon, metric, self.wanted(), progress)
+        keep_weights(self.lexicon, metric, table)
+        return table
+
+    def wanted(self) -> list[float]:
+        """The ε for which weights are computed: round numbers, and more where something happens.
+
+        With Δ the diameter, words are hardly told apart below ln(n)/4Δ; around ln(n)/Δ the share of
+        words that stay goes from none to all; and beyond (ln n + 14)/Δ₀ weights of 1 are within
+        1e-6 of the best.
+        """
+        extent = self.lexicon.with_metric(self.metric).extent
+        middle = math.log(max(len(self.lexicon), 2)) / extent.diameter
+        low, high = 0.25 * middle, math.inf
+        if extent.separation > 0:
+            high = (math.log(len(self.lexicon)) + 14.0) / extent.separation
+        step = _round_below(middle / 20.0)
+        first, last = math.ceil(0.4 * middle / step), math.floor(min(2.2 * middle, high) / step)
+        fine = {float(f"{i * step:.6g}") for i in range(first, last + 1)}
+        return sorted(fine | {epsilon for epsilon in EPSILONS if low < epsilon < high})
+
+    def calibrate(self, progress: Progress = silent) -> Certificate:
+        """Compute the weights, and keep them in the cache folder."""
+        self.__dict__["_table"] = self._solve(progress)
+        self.__dict__.pop("certificate", None)
+        return self.compute_certificate(progress)
+
+    def write(self, path: Path, certificate: Certificate, provenance: Mapping[str, Any]) -> None:
+        """Write the weights, from which the certificate follows."""
+        if self._table is not None:
+            write_weights(path, self.lexicon, Metric.parse(self.metric), self._table)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """Exponents with the ε that they were certified to keep, if there are weights."""
+        return None if self._table is None else self.compute_certificate()
+
+    def compute_certificate(self, progress: Progress = silent) -> Certificate:
+        """What is certified of the weights, which are computed if there are none."""
+        table = self._table or self._solve(progress)
+        return Certificate(table.epsilons, table.strengths)
+
+    @cached_property
+    def _separation(self) -> float:
+        return float(self.lexicon.with_metric(self.metric).extent.separation)
+
+    def proved_strength(self, epsilon: float) -> float:
+        """η for a = 1: ε/2, or ε + ln(1 − (n − 1)e^(−ε·Δ₀))/Δ₀ if that is more."""
+        gap, others = self._separation, len(self.lexicon) - 1.0
+        share = others * math.exp(-min(epsilon * gap, 745.0))
+        if not (gap > 0 and share < 1.0):
+            return 0.5 * epsilon
+        # The logarithm is rounded to the safe side.
+        return max(0.5 * epsilon, epsilon + math.log1p(-share) / gap - 1e-14 * epsilon)
+
+    def proved_epsilon(self, strengths: FloatArray) -> FloatArray:
+        """η + min(η, ln(1 + (n − 1)e^(−η·Δ₀))/Δ₀)."""
+        gap, others = self._separation, len(self.lexicon) - 1.0
+        if not gap > 0:
+            return 2.0 * strengths
+        spread = np.log1p(others * np.exp(-strengths * gap)) / gap
+        return np.asarray(strengths + np.minimum(strengths, spread * (1.0 + 1e-13)))
+
+    def weights(self, epsilon: float) -> FloatArray:
+        """a at ε, shape (n,), float64, in [0, 1]."""
+        row = self._row(epsilon)
+        if row is None or self._table is None:
+            return np.ones(len(self.lexicon))
+        return np.asarray(self._table.weights[row], dtype=np.float64)
+
+    def least_staying(self, epsilon: float) -> FloatArray:
+        """A lower bound on P(w | w) of every word at ε, shape (n,), without a pass over all pairs.
+
+        a_w/Z_w from the table; for a = 1 the most that Z can be with all others at Δ₀.
+        """
+        row = self._row(epsilon)
+        if row is None or self._table is None:
+            others = (len(self.lexicon) - 1.0) * math.exp(
+                -min(self.strength(epsilon) * self._separation, 745.0)
+            )
+            return np.full(len(self.lexicon), (1.0 - 1e-12) / (1.0 + others))
+        logs = self._table.normalisers[row].astype(np.float64) + 2.0 * NORMALISER_ERROR
+        return np.asarray(self._table.weights[row] * np.exp(-logs))
+
+    def _row(self, epsilon: float) -> int | None:
+        """The row of the table whose exponent is the strength at ε; None where a = 1 is better."""
+        if self._table is None or self.certificate is None:
+            return None
+        strength = self.certificate.strength(epsilon)
+        if not strength > self.proved_strength(epsilon):
+            return None
+        return int(np.flatnonzero(self._table.strengths == strength)[0])
+
+    # -- the promise
+
+    def promise(self, epsilon: float) -> MetricPrivacy:
+        """What is proved of a = 1."""
+        return MetricPrivacy(
+            epsilon=epsilon,
+            status=Status.PROVED,
+            reason=(
+                "Between two words at distance d the distances to an output differ by at most d, "
+                "and the normalisers by no more than this exponent allows for."
+            ),
+            source=self.source,
+            metric=self.metric,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
+            rounding=self._rounding(epsilon),
+        )
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Metric privacy at ε, proved where rows sum to 1 by themselves, else certified."""
+        value = self.check_epsilon(epsilon)
+        row = self._row(value)
+        if row is None or self._table is None or self._table.normalisers[row].any():
+            return super().guarantee(value)
+        kept, bound = float(self._table.lower[row]), float(self._table.upper[row])
+        return MetricPrivacy(
+            epsilon=value,
+            status=Status.PROVED,
+            reason=(
+                "P(y | w) = a_y·e^(−ε·d(w, y)) has no normaliser that depends on the word, so the "
+                "triangle inequality alone bounds the loss by ε·d; that rows sum to 1 was computed "
+                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for. It is "
+                f"optimal: a share of {kept:.6f} of all words stays, and no mechanism with this "
+                f"promise keeps more than {bound:.6f}, nor lets a stranger who takes all words "
+                "for equally likely guess more."
+            ),
+            source=self.source,
+            metric=self.metric,
+            euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
+            rounding=self._rounding(value),
+        )
+
+    def _rounding(self, epsilon: float) -> Rounding:
+        """How far the law that is sampled may lie from the closed form."""
+        eta, metric = self.strength(epsilon), Metric.parse(self.metric)
+        reach = eta * self.lexicon.with_metric(metric).extent.diameter
+        return tem_rounding(metric, self.lexicon.dimension, eta, reach)
+
+    # -- the law
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """ln a_y − η·d − ln Z, shape (n,); −∞ for a word without weight."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        distance = self.distances(index, ranking, Metric.parse(self.metric))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights(value)) - self.strength(value) * distance
+        top = logs.max()
+        return np.asarray(logs - (top + math.log(np.exp(logs - top).sum())))
+
+    def weigher(self, epsilon: float) -> Weigher:
+        """a_y·e^(−η·d) as a function of d and y."""
+        eta, weights = self.strength(epsilon), self.weights(epsilon)
+
+        def weigh(distance: FloatArray, outputs: slice) -> FloatArray:
+            return np.asarray(np.exp(-eta * distance) * weights[outputs])
+
+        return weigh
+
+    def rows(self, epsilon: float) -> Rows:
+        """The weights of all outputs with one, for each distinct entry."""
+        vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
+        eta, weights = self.strength(epsilon), self.weights(epsilon)
+        with np.errstate(divide="ignore"):
+            logs = np.log(weights)
+
+        def each(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
+            for members, distance in distances_by_word(vectors, entries, metric):
+                exponents = logs - eta * distance
+                yield (
+                    members,
+                    Weights(
+                        np.exp(-eta * distance) * weights, exponents.item, np.arange(distance.size)
+                    ),
+                )
+
+        return each
+
+    # -- hooks
+
+    def bulk(self, epsilon: float) -> TemBulk:
+        """Inversion in two steps, of which the first is kept for every word."""
+        return TemBulk(self, epsilon)
+
+    @property
+    def column_form(self) -> ColumnForm:
+        """The closed form with the stored normalisers."""
+        return ColumnForm(self._column, NORMALISER_ERROR)
+
+    def _column(self, output: int, epsilon: float) -> FloatArray:
+        """ln P(output | w) of every word w, shape (n,)."""
+        row, eta = self._row(epsilon), self.strength(epsilon)
+        metric, vectors = Metric.parse(self.metric), self.lexicon.vectors
+        if row is None or self._table is None:
+            log_weight, normalisers = 0.0, _plain_normalisers(self.lexicon, metric, eta)
+        else:
+            weight = float(self._table.weights[row, output])
+            log_weight = math.log(weight) if weight > 0 else -math.inf
+            normalisers = self._table.normalisers[row].astype(np.float64)
+        distance = distances(vectors, vectors[[output]], metric)[0]
+        return np.asarray(log_weight - eta * distance - normalisers)
+
+
+def _round_below(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is at most this."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= value)
+
+
+@lru_cache(maxsize=_KEPT)
+def _plain_normalisers(lexicon: Lexicon, metric: Metric, eta: float) -> FloatArray:
+    """ln Z of every word for a = 1, shape (n,): one pass over all pairs."""
+    caps = np.array([math.inf])
+    return np.asarray(log_normalisers(lexicon, metric, np.array([eta]), caps).logs[0])

@@ -1,0 +1,245 @@
+"""Randomised response over neighbours: one of the k nearest words, or any word at all.
+
+N(w) is the set of w and its k − 1 nearest words, public like the vectors. With the same normaliser
+for every word,
+
+    P(y | w) = e^(ε·[y ∈ N(w)])/(k·e^ε + n − k),
+
+so the loss between any two words is at most ε, with no δ and in any number of dimensions
+(`docs/optimal.md`, section 3). k = 1 is k-ary randomised response, which no mechanism beats at
+keeping words; a larger k gives up the word for one like it.
+
+The law is a mixture: with probability q(ε) = k(e^ε − 1)/(k·e^ε + n − k) a word of N(w), else any
+word of the vocabulary, w and its neighbours among them. So a draw is one look-up in a table that
+all words share, and as a function of ε it has one break: U < q(ε) if and only if
+ε > ln((k + U(n − k))/(k(1 − U))).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.lexicon.cache import Kept, keep, recall
+from dpcore.lexicon.metric import distances
+from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
+from dpcore.mechanisms.distance_blocks import nearest_words
+from dpcore.mechanisms.exact import ExactMechanism
+from dpcore.mechanisms.hooks import ColumnForm, LossSearch, WorstLoss
+from dpcore.mechanisms.path import EpsilonPaths
+from dpcore.mechanisms.sampled_law import weights_rounding
+from dpcore.mechanisms.settings import parameter
+from dpcore.noise.inversion import Digits, Weights, draws
+
+if TYPE_CHECKING:
+    from dpcore.lexicon.lexicon import Lexicon
+    from dpcore.lexicon.neighbours import NeighbourIndex
+    from dpcore.lexicon.progress import Progress
+    from dpcore.lexicon.ranking import Ranking
+    from dpcore.mechanisms.law import FloatArray, IntArray
+
+_ERROR = 1e-14  # of a formula with a few roundings; of a logarithm relative, if it is above 1
+_PROFILE_ENTRIES = 12_800_000  # distances from which the mean distance by rank is estimated
+_FEW = 256  # distinct words up to which a table of all neighbours is not worth its making
+
+
+@lru_cache(maxsize=8)
+def _mixture(n: int, k: int, epsilon: float) -> Weights:
+    """Weights of the k places of N(w), and of all n words after them.
+
+    A word of N(w) is in both parts: (1 − e^−ε) + e^−ε = 1, any other weighs e^−ε.
+    """
+    near, anywhere = -math.expm1(-epsilon), math.exp(-epsilon)
+    values = np.concatenate((np.full(k, near), np.full(n, anywhere)))
+    return Weights(
+        values, lambda place: math.log(near) if place < k else -epsilon, np.arange(n + k)
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NeighbourResponse(ExactMechanism):
+    """P(y | w) ∝ e^ε on the k nearest words of w, itself included, and 1 elsewhere."""
+
+    key = "neighbour-response.v1"
+    short = "neighbour-response"
+    title = "Randomised response over neighbours"
+    summary = (
+        "Takes one of the k nearest words, the word itself among them, or any word at all: the "
+        "promise holds between any two words, in any number of dimensions"
+    )
+    source = "docs/optimal.md, section 3; k = 1 is Kairouz, Oh, Viswanath 2014"
+    meaning = EpsilonMeaning.LOCAL
+    log_error = _ERROR
+    grouped_error = _ERROR
+
+    k: int | None = parameter(
+        10,
+        help="how many words are near: the word and its k − 1 nearest; auto takes, at each ε, the "
+        "k whose output is the least distance away on average",
+        low=1,
+    )
+
+    def width(self, epsilon: float) -> int:
+        """k at ε; in a smaller vocabulary all words but one."""
+        value = self.check_epsilon(epsilon)
+        if self.k is not None:
+            return min(self.k, len(self.lexicon) - 1)
+        return _best_width(_profile(self.lexicon), value)
+
+    def guarantee(self, epsilon: float) -> Guarantee:
+        """Pure local privacy, proved."""
+        return PureLocalPrivacy(
+            epsilon=self.check_epsilon(epsilon),
+            status=Status.PROVED,
+            reason=(
+                f"Each word has {self.width(epsilon):,} outputs that are e^ε times as likely as "
+                "all others, so that all words have one normaliser, and two words differ on an "
+                "output by a factor of e^ε at most."
+            ),
+            source=self.source,
+            rounding=weights_rounding(),
+        )
+
+    # -- the protocol
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        epsilon: float,
+        *,
+        index: NeighbourIndex | None = None,
+    ) -> IntArray:
+        """As `ExactMechanism.sample`; all words share one table, and N(w) says what a place is."""
+        self.check_index(index)
+        entries = self.check_words(words)
+        k = self.width(epsilon)
+        weights = _mixture(len(self.lexicon), k, self.check_epsilon(epsilon))
+        places = draws(Digits(rng), entries, lambda part: [(np.arange(part.size), weights)])
+        outputs, near = places - k, np.flatnonzero(places < k)
+        distinct, which = np.unique(entries[near], return_inverse=True)
+        outputs[near] = self._nearest(distinct, k)[which, places[near]]
+        return outputs
+
+    def _nearest(self, words: IntArray, k: int) -> IntArray:
+        """N(w) of some words, shape (m, k), nearest first; of equally near words the lowest."""
+        if words.size > _FEW and k <= NEIGHBOUR_TABLE_WIDTH:
+            return np.asarray(self.lexicon.neighbours(k).indices[words], dtype=np.int64)
+        return nearest_words(self.lexicon.vectors, words, k)[0]
+
+    def _near(self, word: int, k: int, ranking: Ranking | None) -> IntArray:
+        """N(w) of one word, shape (k,)."""
+        return self._nearest(np.array([word]), k)[0] if ranking is None else ranking.order[:k]
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """One draw per entry with its one break, exactly; on a grid where k depends on ε."""
+        if self.k is None:
+            return super().paths(rng, words, rankings=rankings, epsilons=epsilons)
+        entries, n = self.check_words(words), len(self.lexicon)
+        k = min(self.k, n - 1)
+        uniform = rng.random(entries.size)
+        anywhere = rng.integers(n, size=entries.size)
+        place = rng.integers(k, size=entries.size)
+        distinct, which = np.unique(entries, return_inverse=True)
+        near = self._nearest(distinct, k)[which, place]
+        with np.errstate(divide="ignore"):
+            # ln((k + U(n − k))/(k(1 − U))) without the cancellation near U = 0.
+            breaks = np.log1p(uniform * ((n - k) / k)) - np.log1p(-uniform)
+        return EpsilonPaths(entries, breaks[:, None], np.stack((anywhere, near), axis=1))
+
+    def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:
+        """The two numbers of the closed form, shape (n,), also where they underflow."""
+        index, value = int(self.check_words([word])[0]), self.check_epsilon(epsilon)
+        inside, outside = self._logs(np.array([value]))
+        logs = np.full(len(self.lexicon), outside[0])
+        logs[self._near(index, self.width(value), ranking)] = inside[0]
+        return logs
+
+    def _logs(self, epsilons: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ln P of a word of N(w) and of another, shape (E,) each, in a form without overflow."""
+        k = np.array([self.width(epsilon) for epsilon in epsilons.tolist()])
+        inside = -np.log(k) - np.log1p((len(self.lexicon) - k) / k * np.exp(-epsilons))
+        return inside, inside - epsilons
+
+    # -- hooks
+
+    def grouped_law(
+        self, word: int, epsilons: FloatArray, ranking: Ranking
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The words of N(w) and, together, all others."""
+        inside, outside = np.exp(self._logs(epsilons))
+        k = np.array([float(self.width(epsilon)) for epsilon in epsilons.tolist()])
+        counts = np.stack((k, len(self.lexicon) - k), axis=1)
+        return inside, np.stack((inside, outside), axis=1), counts
+
+    @property
+    def column_form(self) -> ColumnForm:
+        """Which words have the output among their nearest: a column of the table."""
+        return ColumnForm(self._column, _ERROR)
+
+    def _column(self, output: int, epsilon: float) -> FloatArray:
+        k = self.width(epsilon)
+        (inside,), (outside,) = self._logs(np.array([epsilon]))
+        everyone = np.arange(len(self.lexicon))
+        member = (self._nearest(everyone, k) == output).any(axis=1)
+        return np.asarray(np.where(member, inside, outside))
+
+    @property
+    def loss_search(self) -> LossSearch:
+        """The first word tells itself from any word that it is not near to: the loss is ε."""
+
+        def find(epsilon: float, progress: Progress) -> WorstLoss:  # noqa: ARG001 - at once
+            logs = self.log_law(0, epsilon)
+            other = int(logs.argmin())  # not in N(0), but in N(other)
+            there = float(self.log_law(other, epsilon)[other])
+            error = _ERROR * epsilon
+            return WorstLoss(epsilon, error, other, 0, other, 1.0, there, float(logs[other]))
+
+        return LossSearch(self.law_method, find)
+
+
+@lru_cache(maxsize=4)
+def _profile(lexicon: Lexicon) -> FloatArray:
+    """Mean distance of the r-th nearest word over a sample of the vocabulary, shape (n,).
+
+    Every few words are taken, in the order of the vocabulary, so that the sample, like the
+    vocabulary, is public, and the same wherever it is computed. It decides how useful k is,
+    and nothing about what is promised.
+    """
+    known = recall(lexicon.fingerprint, "distance-profile")
+    if known is not None:
+        return np.asarray(known.arrays["mean"], dtype=np.float64)
+    n = len(lexicon)
+    sample = np.unique(np.linspace(0, n - 1, min(n, max(32, _PROFILE_ENTRIES // n))).astype(int))
+    total = np.zeros(n)
+    for word in sample:
+        total += np.sort(distances(lexicon.vectors, lexicon.vectors[[word]])[0])
+    mean = total / sample.size
+    keep(lexicon.fingerprint, "distance-profile", Kept({"mean": mean}, {"words": sample.size}))
+    return mean
+
+
+def _best_width(profile: FloatArray, epsilon: float) -> int:
+    """The k < n with the least mean distance of the output; the smallest of equals.
+
+    With D_k the sum of the k smallest distances and D_n that of all, the mean distance is
+    ((e^ε − 1)·D_k + D_n)/(k(e^ε − 1) + n); both are divided by e^ε, against overflow.
+    """
+    n = profile.size
+    near, anywhere = -math.expm1(-epsilon), math.exp(-epsilon)
+    sums = np.cumsum(profile)
+    k = np.arange(1, n)
+    return int(np.argmin((near * sums[:-1] + anywhere * sums[-1]) / (near * k + anywhere * n))) + 1

@@ -1,0 +1,119 @@
+"""Losses of whole texts against enumeration, closed forms and an accountant that others keep."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.audit.document import Losses, composed, document_losses, place_losses, worst_delta
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import create
+from tests.mechanisms import lexicons
+
+LEXICON = lexicons.cloud(7, 3)
+
+
+def enumerated(mechanism: Mechanism, epsilon: float, first, second, targets):
+    """δ of two texts over all outputs, one by one."""
+    laws = [
+        (mechanism.law(w, [epsilon]).dense(7)[0], mechanism.law(v, [epsilon]).dense(7)[0])
+        for w, v in zip(first, second, strict=True)
+    ]
+    deltas = np.zeros(len(targets))
+    for outputs in itertools.product(range(7), repeat=len(first)):
+        p = math.prod(law[y] for (law, _), y in zip(laws, outputs, strict=True))
+        q = math.prod(law[y] for (_, law), y in zip(laws, outputs, strict=True))
+        deltas += np.maximum(p - np.exp(targets) * q, 0.0)
+    return deltas
+
+
+@pytest.mark.parametrize(
+    ("key", "epsilon"),
+    [("tem", 2.0), ("optimal", 1.0), ("k-ary", 1.5), ("neighbour-response", 2.0)],
+)
+def test_it_is_a_bound_and_sharp(key, epsilon: float) -> None:
+    mechanism = create(key, LEXICON, {"k": 3} if key == "neighbour-response" else None)
+    first, second = [0, 1, 2, 0, 5], [3, 1, 4, 3, 6]
+    losses = document_losses(mechanism, epsilon, first, second)
+    targets = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
+    exact = enumerated(mechanism, epsilon, first, second, targets)
+    bound = np.array([losses.delta(float(target)) for target in targets])
+    assert (bound >= exact * (1.0 - 1e-12)).all()
+    assert (bound <= exact + 1e-3).all()
+    finer = document_losses(mechanism, epsilon, first, second, points=400_000)
+    np.testing.assert_allclose([finer.delta(float(t)) for t in targets], exact, atol=2e-4)
+
+
+def test_an_output_that_one_text_cannot_have_is_an_infinite_loss() -> None:
+    losses = place_losses(np.log([0.5, 0.25, 0.25]), np.array([0.0, math.log(0.1), -math.inf]), 0.1)
+    assert losses.infinite == 0.25
+    assert losses.epsilon(0.2) == math.inf
+    assert composed([losses, losses]).infinite == pytest.approx(1.0 - 0.75**2)
+
+
+def test_epsilon_is_the_inverse_of_delta() -> None:
+    losses = document_losses(create("tem", LEXICON), 2.0, [0] * 20, [3] * 20)
+    for delta in (1e-2, 1e-5, 1e-8):
+        epsilon = losses.epsilon(delta)
+        assert losses.delta(epsilon) <= delta < losses.delta(epsilon - losses.step)
+
+
+def test_composition_beats_the_sum() -> None:
+    mechanism = create("k-ary", LEXICON)
+    losses = document_losses(mechanism, 0.2, [0] * 100, [1] * 100)
+    assert losses.epsilon(1e-6) < 0.6 * 100 * 0.2
+    assert worst_delta(0.2, 100, losses.epsilon(1e-6)) >= losses.delta(losses.epsilon(1e-6)) * 0.99
+
+
+def test_the_bound_for_all_texts_holds_for_each() -> None:
+    mechanism = create("tem", LEXICON)
+    epsilon = 0.4
+    vectors = LEXICON.vectors.astype(float)
+    diameter = max(float(np.linalg.norm(a - b)) for a in vectors for b in vectors)
+    for w, v in itertools.permutations(range(7), 2):
+        losses = document_losses(mechanism, epsilon, [w] * 12, [v] * 12, points=100_000)
+        for target in (0.5, 2.0, 5.0):
+            # The losses of one pair differ by ε·d at most: the exponent is ε/2, twice d.
+            bound = worst_delta(epsilon * diameter, 12, target, span=epsilon * diameter)
+            assert losses.delta(target) <= bound + 1e-4
+
+
+@pytest.mark.parametrize(("loss", "count"), [(0.1, 1), (0.1, 50), (1.0, 8), (3.0, 3)])
+def test_randomised_responses_compose_as_their_law_does(loss, count: int) -> None:
+    stays = 1.0 / (1.0 + math.exp(-loss))
+    logs = np.log([stays, 1.0 - stays])
+    part = place_losses(logs, logs[::-1], loss / 1000)
+    whole = composed([part] * count)
+    for target in (0.0, 0.3 * loss * count, 0.9 * loss * count):
+        exact = worst_delta(loss, count, target)
+        assert exact * (1 - 1e-6) <= whole.delta(target) <= exact + loss * count / 500
+
+
+def test_an_accountant_of_others_agrees() -> None:
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    mechanism = create("tem", LEXICON)
+    logs = [dict(enumerate(mechanism.log_law(w, 1.0).tolist())) for w in (0, 3)]
+    theirs = pld.from_two_probability_mass_functions(
+        logs[1], logs[0], pessimistic_estimate=True, value_discretization_interval=1e-4
+    ).self_compose(30)
+    ours = document_losses(mechanism, 1.0, [0] * 30, [3] * 30, points=400_000)
+    other = document_losses(mechanism, 1.0, [3] * 30, [0] * 30, points=400_000)
+    for target in (1.0, 5.0, 10.0):
+        both = max(ours.delta(target), other.delta(target))
+        assert both == pytest.approx(theirs.get_delta_for_epsilon(target), rel=0.02, abs=1e-12)
+
+
+def test_nonsense_is_refused() -> None:
+    mechanism = create("tem", LEXICON)
+    with pytest.raises(ParameterError, match="same number"):
+        document_losses(mechanism, 1.0, [0], [1, 2])
+    with pytest.raises(ParameterError, match="nothing to tell apart"):
+        document_losses(mechanism, 1.0, [0, 2], [0, 2])
+    with pytest.raises(ParameterError, match="estimated"):
+        document_losses(create("madlib", LEXICON), 1.0, [0], [1])
+    with pytest.raises(ParameterError, match="one grid"):
+        composed([Losses(0.1, 0, np.ones(1), 0.0), Losses(0.2, 0, np.ones(1), 0.0)])
+    with pytest.raises(ParameterError, match="largest loss"):
+        worst_delta(math.nan, 3, 1.0)

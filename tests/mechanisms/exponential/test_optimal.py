@@ -1,0 +1,109 @@
+"""The optimal mechanism: its law by hand, what it promises, and that nobody does better."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore.guarantee import Status
+from dpcore.lexicon.metric import Metric, distances
+from dpcore.mechanisms.exponential.optimal import Optimal
+from dpcore.mechanisms.packing.weights import known_weights
+from dpcore.mechanisms.registry import MECHANISMS, create
+from tests.chance import assert_law
+from tests.fixtures import MakeRng
+from tests.mechanisms import lexicons
+
+N = 50
+LEXICON = lexicons.cloud(N, 6, 4)
+MECHANISM = create("optimal", LEXICON)
+MECHANISM_METRIC = Metric.EUCLIDEAN
+
+
+def by_hand(word: int, epsilon: float) -> np.ndarray:
+    """a_y·e^(−ε·d(w, y)) with K·a = 1."""
+    k = np.exp(-epsilon * distances(LEXICON.vectors, LEXICON.vectors))
+    weights = np.linalg.solve(k, np.ones(N))
+    assert (weights >= 0).all()
+    return k[word] * weights
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 3.0, 8.0])
+def test_the_law_is_the_formula(epsilon: float) -> None:
+    law = MECHANISM.law(7, [epsilon]).dense(N)[0]
+    np.testing.assert_allclose(law, by_hand(7, epsilon), rtol=1e-4)  # ε is lowered by 2.5e-7
+    assert law.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_draws_have_the_law_and_so_have_paths(rng: MakeRng) -> None:
+    words, grid = np.full(20_000, 7), np.array([0.3, 1.0, 3.0])
+    on_paths = MECHANISM.paths(rng(1), words, epsilons=grid).at(grid)
+    for i, epsilon in enumerate(grid):
+        law = MECHANISM.law(7, [epsilon]).dense(N)[0]
+        assert_law(MECHANISM.sample(rng(), words, epsilon), law)
+        assert_law(on_paths[:, i], law)
+
+
+def test_words_without_weight_never_come_out(rng: MakeRng) -> None:
+    epsilon = float(MECHANISM.certificate.epsilons[0])
+    silent = np.flatnonzero(MECHANISM.weights(epsilon) == 0)
+    assert silent.size
+    outputs = MECHANISM.sample(rng(), np.arange(N).repeat(400), epsilon)
+    assert not np.isin(outputs, silent).any()
+    assert (MECHANISM.log_law(int(silent[0]), epsilon)[silent] == -math.inf).all()
+
+
+def test_columns_are_those_of_the_laws() -> None:
+    for epsilon in (0.01, 0.3, 2.0, 1e4):
+        laws = np.stack([MECHANISM.log_law(word, epsilon) for word in range(N)])
+        for output in (0, 31):
+            column = MECHANISM.column_form.column(output, epsilon)
+            np.testing.assert_allclose(column, laws[:, output], atol=2e-6, rtol=1e-12)
+
+
+def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
+    """Whoever promises ε·d truly stays below the bound, the optimal one reaches it."""
+    table = known_weights(LEXICON, MECHANISM_METRIC)
+    for row, epsilon in enumerate(table.wanted.tolist()):
+        kept = np.mean([math.exp(MECHANISM.log_law(w, epsilon)[w]) for w in range(N)])
+        assert kept <= table.upper[row]
+        if not table.normalisers[row].any():
+            assert kept >= table.upper[row] * (1.0 - 1e-5)
+        for key in ("tem.v1", "tem-calibrated.v1"):
+            other = create(key, LEXICON)
+            stays = np.mean([other.law(w, epsilon).dense(N)[0][w] for w in range(N)])
+            assert stays <= table.upper[row]
+
+
+def test_a_mechanism_that_promises_too_much_is_seen() -> None:
+    """A canary: TEM without its factor 1/2 keeps more words than its ε allows to anybody."""
+    table = known_weights(LEXICON, MECHANISM_METRIC)
+    row = int(np.flatnonzero(table.wanted == 1.0)[0])
+    k = np.exp(-2.0 * distances(LEXICON.vectors, LEXICON.vectors))
+    assert (1.0 / k.sum(axis=1)).mean() > table.upper[row]
+
+
+def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below() -> None:
+    high, low = MECHANISM.guarantee(3.0), MECHANISM.guarantee(MECHANISM.certificate.epsilons[0])
+    assert high.status is Status.PROVED
+    assert "optimal" in high.reason
+    assert low.status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0, 50.0])
+def test_without_weights_the_theorem_decides(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Optimal, "_table", None)
+    plain = Optimal(lexicon=LEXICON)
+    assert plain.guarantee(epsilon).status is Status.PROVED
+    logs = np.stack([plain.log_law(word, epsilon) for word in range(N)])
+    losses = np.abs(logs[:, None, :] - logs[None, :, :]).max(axis=2)
+    apart = distances(LEXICON.vectors, LEXICON.vectors) + np.diag(np.full(N, np.inf))
+    assert (losses / apart).max() <= epsilon * (1.0 + 1e-12)
+    strength = plain.proved_strength(epsilon)
+    assert plain.proved_epsilon(np.array([strength]))[0] <= epsilon * (1.0 + 1e-12)
+
+
+def test_it_stands_in_the_registry() -> None:
+    assert MECHANISMS["optimal.v1"] is Optimal

@@ -1,0 +1,39 @@
+"""The command that the page shows prints the row that the page shows."""
+
+import shlex
+
+import numpy as np
+import pytest
+
+from dpcore.cli.main import main
+from dpcore.mechanisms.additive.shared import SharedDirections
+from dpcore.mechanisms.registry import MECHANISMS
+from dpcore.rewrite.casing import CasePolicy
+from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
+from dpcore.rewrite.sentence import prepare
+from pages.rewrite.scene import Scene
+from pages.rewrite.view_files import command
+from pages.shared import resources
+from pages.shared.bench import Bench, admissible
+from pages.shared.sidebar import Choices
+
+TEXT = "Anna's $(dog) `barks`; qqzzyyxx said \"it's 3 o'clock\"!"
+
+
+@pytest.mark.parametrize("key", list(MECHANISMS))
+def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = resources.lexicon("default")
+    settings = (("t", 0.5),) if key.startswith("vickrey") else ()
+    mechanism = resources.mechanism(words, key, settings)
+    treatment = Treatment(UnknownWordPolicy.MASK, True, CasePolicy.SENTENCE)
+    sentence = prepare(TEXT, words, treatment)
+    bench = Bench(sentence, SharedDirections())
+    grid = admissible(mechanism)
+    epsilon = float(grid[np.searchsorted(grid, grid[-1] / 20)])
+    choices = Choices("default", treatment, ((key, settings),))
+    scene = Scene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
+    arguments = shlex.split(command(scene))
+    assert arguments[:3] == ["python", "-m", "dpcore"]
+    assert main(arguments[3:]) == 0
+    shown = bench.draw(mechanism, 5, 3).at(epsilon).text
+    assert capsys.readouterr().out == shown + "\n"

@@ -1,0 +1,217 @@
+"""The Rewrite page under AppTest: what it shows, what it refuses, what it never renders."""
+
+import functools
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import resources
+from pages.shared.presets import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS
+from pages.shared.session import first_bench
+from pages.shared.sidebar import Choices
+from tests.pages.app import grid, open_page, rows, strings_of, written
+
+VIEWS = ["What is not protected", "One word: strip and odds", "100 draws", "Link, files, command"]
+
+
+@pytest.fixture
+def opened() -> Callable[..., AppTest]:
+    return functools.partial(open_page, "rewrite")
+
+
+def shown_text(test: AppTest) -> str:
+    return " ".join(str(element.value) for element in test.text)
+
+
+def test_opens_on_a_sentence_that_is_already_rewritten(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    drawn = rows(test)
+    assert len(drawn) == len(DEFAULT_MECHANISMS) == 6
+    source = "".join(token["gap"] + token["text"] for token in grid(test)["source"])
+    assert source == PRESETS[DEFAULT_PRESET]
+    assert any(token.get("changed") for token in drawn["madlib.v1"]["tokens"])
+    assert len(grid(test)["groups"]) == 3
+
+
+def test_every_preset_is_rewritten(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    for name, text in PRESETS.items():
+        test.session_state["preset"] = name
+        test.session_state["text"] = text
+        test.run()
+        source = "".join(token["gap"] + token["text"] for token in grid(test)["source"])
+        assert source == text
+
+
+def test_the_slider_moves_the_words_and_its_reading(opened: Callable[..., AppTest]) -> None:
+    test = opened()
+    test.select_slider(key="eps_metric").set_value(0.1).run()
+    low = rows(test)["madlib.v1"]
+    test.select_slider(key="eps_metric").set_value(1000.0).run()
+    high = rows(test)["madlib.v1"]
+    assert all(token["changed"] for token in low["tokens"] if "place" in token)
+    assert written(high) == PRESETS[DEFAULT_PRESET]
+    assert high["count"].startswith("0 of")
+    assert any("ε = 1,000" in element.value for element in test.markdown)
+
+
+def test_the_same_seed_and_draw_show_the_same_words(opened: Callable[..., AppTest]) -> None:
+    first, second = opened(), opened()
+    assert rows(first) == rows(second)
+    first.button(key="again").click().run()
+    assert first.number_input(key="draw").value == 1
+    assert rows(first) != rows(second)
+    second.number_input(key="draw").set_value(1).run()
+    assert rows(first) == rows(second)
+    second.number_input(key="seed").set_value(7).run()
+    assert rows(first) != rows(second)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        (" \n\t ", "empty"),
+        ("word " * 5000, "2,000"),
+        ("a b " * 150, "200"),
+        ("secretword \x00 zero", "character"),
+    ],
+)
+def test_a_bad_text_gets_a_clear_refusal(
+    opened: Callable[..., AppTest], text: str, reason: str
+) -> None:
+    test = opened(text=text)
+    assert not test.exception
+    assert len(test.error) == 1
+    assert reason in shown_text(test)
+    drawn = [element.proto.component_name for element in test.get("bidi_component")]
+    assert not [name for name in drawn if name.endswith(".grid")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<img src=x onerror=alert(1)> <script>alert(2)</script>",
+        "![x](http://example.org/pixel.png) [link](javascript:alert(1))",
+        "**bold** :red[colour] $x^2$ :material/bug_report:",
+        "Grüße aus Zürich 👩‍👩‍👧 и שלום עולם",
+    ],
+)
+def test_typed_text_is_data_and_never_markup(opened: Callable[..., AppTest], text: str) -> None:
+    test = opened(text=text)
+    source = "".join(token["gap"] + token["text"] for token in grid(test)["source"])
+    assert source == text
+    for view in VIEWS:
+        test.session_state["view"] = view
+        test.run()
+        assert not test.exception
+        rendered = [e.value for kind in (test.markdown, test.error, test.info) for e in kind]
+        for piece in ("onerror", "http://example", "**bold**", "javascript:", "Zürich", "שלום"):
+            assert not any(piece in str(value) for value in rendered)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("preset", ["hospital", "contact"])
+def test_every_view_opens(opened: Callable[..., AppTest], view: str, preset: str) -> None:
+    test = opened(view=view, text=PRESETS[preset], preset=preset)
+    assert not test.exception, test.exception
+
+
+def test_a_word_outside_the_vocabulary_is_marked_and_has_no_law(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(text="hello qqzzyyxx", view="One word: strip and odds")
+    assert [token["role"] for token in grid(test)["source"]] == ["known", "unknown"]
+    test.session_state["place"] = 1
+    test.session_state["looked_at"] = ("tem.v1", 1)
+    test.run()
+    (likely,) = grid(test)["likely"]
+    assert likely["outputs"] == []
+    assert "not in the vocabulary" in " ".join(element.value for element in test.info)
+
+
+def test_the_card_of_an_exact_mechanism_is_exact(opened: Callable[..., AppTest]) -> None:
+    test = opened(looked_at=("tem.v1", 5))
+    (likely,) = grid(test)["likely"]
+    assert likely["id"] == "tem.v1/5"
+    assert likely["note"].startswith("exact")
+    probabilities = [probability for _, probability, _ in likely["outputs"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert len(probabilities) == 5
+    assert likely["outputs"][0][0] == "hospital"
+    assert likely["outputs"][0][2] == 0.0
+    test.session_state["looked_at"] = ("madlib.v1", 5)
+    test.run()
+    (likely,) = grid(test)["likely"]
+    assert likely["note"].startswith("estimated")
+
+
+def test_out_of_its_domain_a_mechanism_says_why(opened: Callable[..., AppTest]) -> None:
+    test = opened(local=["trlaplace", "gaussian"])
+    row = rows(test)["trlaplace.v1"]
+    assert "tokens" not in row
+    assert "epsilon of trlaplace must be <" in row["problem"]
+    test.select_slider(key="eps_local").set_value(5.0).run()
+    row = rows(test)["trlaplace.v1"]
+    assert row["status"]["kind"] == "refuted"
+    assert "problem" not in row
+
+
+def test_no_mechanism_is_a_hint_and_no_error(opened: Callable[..., AppTest]) -> None:
+    test = opened(metric=[], log=[], local=[])
+    assert not test.exception
+    assert "Choose at least one mechanism" in test.info[0].value
+
+
+def test_a_single_group_has_a_single_slider(opened: Callable[..., AppTest]) -> None:
+    test = opened(metric=["tem"], log=[], local=[])
+    assert [slider.key for slider in test.select_slider] == ["eps_metric"]
+    assert list(rows(test)) == ["tem.v1"]
+
+
+def test_the_options_reach_the_engine(opened: Callable[..., AppTest]) -> None:
+    test = opened(text="the qqzzyyxx of it", stop=True, unknown="mask")
+    tokens = rows(test)["tem.v1"]["tokens"]
+    assert [t["text"] for t in tokens if t.get("role") == "released"] == ["the", "of", "it"]
+    assert [t["text"] for t in tokens if t.get("role") == "unknown"] == ["[…]"]
+    test = opened(text="the qqzzyyxx", unknown="reject")
+    assert "choose another policy" in shown_text(test)
+
+
+def test_marks_alone_are_no_crash(opened: Callable[..., AppTest]) -> None:
+    for view in VIEWS:
+        test = opened(text="... !?", view=view)
+        assert not test.exception
+
+
+def test_nothing_typed_enters_a_shared_cache(opened: Callable[..., AppTest]) -> None:
+    secret = "unmistakablesecretword"
+    test = opened(text=f"hello {secret}", view="One word: strip and odds")
+    assert secret in json.dumps(grid(test)["source"])
+    assert strings_of(resources.lexicon("default"))
+    words = resources.lexicon("default")
+    first = first_bench(words, Choices("default").treatment)
+    shared = [words, resources.directions(words.fingerprint), first]
+    shared += [resources.mechanism(words, key) for key in rows(test)]
+    for thing in (*shared, resources.lexicon_names()):
+        assert not any(secret in text for text in strings_of(thing))
+
+
+def test_a_refused_setting_leaves_out_one_mechanism(opened: Callable[..., AppTest]) -> None:
+    test = opened(tem_beta=0.0)
+    assert "beta of tem must be > 0" in shown_text(test)
+    assert "tem.v1" not in rows(test)
+    assert len(rows(test)) == 5
+    test.number_input(key="tem_beta").set_value(0.01).run()
+    assert not test.error
+    assert "tem.v1" in rows(test)
+
+
+def test_a_setting_reaches_its_mechanism(opened: Callable[..., AppTest]) -> None:
+    test = opened(vickrey_t=0.0)
+    plain_noise = rows(test)["vickrey.v1"]
+    test.number_input(key="vickrey_t").set_value(1.0).run()
+    assert rows(test)["vickrey.v1"]["strip"] != plain_noise["strip"]
+    assert written(rows(test)["vickrey.v1"]) != written(plain_noise)
