@@ -3,7 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -97,7 +97,9 @@ def distorted(draw: st.DrawFn, whole: Any) -> Any:
 
 def _places(node: Any) -> Any:
     """Every field and entry, as what holds it and where."""
-    items = enumerate(node) if isinstance(node, list) else getattr(node, "items", list)()
+    items: Iterable[tuple[Any, Any]] = (
+        enumerate(node) if isinstance(node, list) else getattr(node, "items", list)()
+    )
     for key, value in items:
         yield node, key
         yield from _places(value)

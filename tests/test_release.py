@@ -90,7 +90,7 @@ def test_nothing_is_said_of_a_house_in_order(house: Path) -> None:
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
 )
-def test_what_disagrees_is_said(house: Path, file: str, content: str, message) -> None:
+def test_what_disagrees_is_said(house: Path, file: str, content: str, message: str) -> None:
     write(house / file, content)
     assert any(message in line for line in everything(house))
 

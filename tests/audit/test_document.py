@@ -2,9 +2,11 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.audit.document import Losses, composed, document_losses, place_losses, worst_delta
 from dpcore.errors import ParameterError
@@ -15,7 +17,13 @@ from tests.mechanisms import lexicons
 LEXICON = lexicons.cloud(7, 3)
 
 
-def enumerated(mechanism: Mechanism, epsilon: float, first, second, targets):
+def enumerated(
+    mechanism: Mechanism,
+    epsilon: float,
+    first: Sequence[int],
+    second: Sequence[int],
+    targets: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """δ of two texts over all outputs, one by one."""
     laws = [
         (mechanism.law(w, [epsilon]).dense(7)[0], mechanism.law(v, [epsilon]).dense(7)[0])
@@ -33,7 +41,7 @@ def enumerated(mechanism: Mechanism, epsilon: float, first, second, targets):
     ("key", "epsilon"),
     [("tem", 2.0), ("optimal", 1.0), ("k-ary", 1.5), ("neighbour-response", 2.0)],
 )
-def test_it_is_a_bound_and_sharp(key, epsilon: float) -> None:
+def test_it_is_a_bound_and_sharp(key: str, epsilon: float) -> None:
     mechanism = create(key, LEXICON, {"k": 3} if key == "neighbour-response" else None)
     first, second = [0, 1, 2, 0, 5], [3, 1, 4, 3, 6]
     losses = document_losses(mechanism, epsilon, first, second)
@@ -81,7 +89,7 @@ def test_the_bound_for_all_texts_holds_for_each() -> None:
 
 
 @pytest.mark.parametrize(("loss", "count"), [(0.1, 1), (0.1, 50), (1.0, 8), (3.0, 3)])
-def test_randomised_responses_compose_as_their_law_does(loss, count: int) -> None:
+def test_randomised_responses_compose_as_their_law_does(loss: float, count: int) -> None:
     stays = 1.0 / (1.0 + math.exp(-loss))
     logs = np.log([stays, 1.0 - stays])
     part = place_losses(logs, logs[::-1], loss / 1000)

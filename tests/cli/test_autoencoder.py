@@ -153,7 +153,7 @@ def test_what_cannot_be_is_refused(
     texts: Path,
     vectors: str,
     more: tuple[str, ...],
-    message,
+    message: str,
 ) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     code, out, err = run(capsys, *rewrite(tmp_path, vectors, *more))

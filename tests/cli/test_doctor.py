@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from dpcore.cli import doctor
-from dpcore.cli.doctor import PACKAGES, PARTS, State, examine
+from dpcore.cli.doctor import PACKAGES, PARTS, Finding, State, examine
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
 from dpcore.study import recorded
+from tests.fixtures import Uninstall
 from tests.needs import ROOT
 from tests.shell import run
 from tests.test_repository import EXTRAS, PROJECT
 
 
-def by_name() -> dict:
+def by_name() -> dict[str, Finding]:
     return {each.name: each for each in examine()}
 
 
@@ -75,8 +76,10 @@ def test_a_missing_extra_is_no_fault(
     assert run(capsys, "doctor")[0] == 0
 
 
-def test_a_package_that_a_look_needs_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "platformdirs", None)
+def test_a_package_that_a_look_needs_may_be_missing(
+    monkeypatch: pytest.MonkeyPatch, uninstalled: Uninstall
+) -> None:
+    uninstalled("platformdirs")
     monkeypatch.delenv("DPCORE_CACHE", raising=False)
     assert by_name()["cache"].state == State.BAD
 

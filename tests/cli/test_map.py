@@ -7,6 +7,7 @@ import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.maps import maps
+from dpcore.measure.maps.model import Projection
 from tests.shell import result, run, small_vectors
 
 FIELDS = {"lexicon", "fingerprint", "version", "maps"}
@@ -59,7 +60,7 @@ def test_the_bundled_maps_are_listed_and_there_may_be_none(
 ) -> None:
     rows = result(capsys, "map", "list")["maps"]
     assert all(row["bundled"] for row in rows)
-    assert [row["projection"] for row in rows if not row["centres"]] == list(maps.Projection)
+    assert [row["projection"] for row in rows if not row["centres"]] == list(Projection)
     assert [set(row["centres"]) for row in rows if row["centres"]] == [set(maps.DEFAULT_PAIR)] * 2
     assert result(capsys, "map", "list", "--lexicon", vectors)["maps"] == []
     code, _, err = run(capsys, "map", "list", "--lexicon", vectors)

@@ -93,7 +93,7 @@ def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], message
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], message: str
 ) -> None:
     where = () if arguments[0] == "digits" else ("--lexicon", vectors)
     code, out, err = run(capsys, "robust", *arguments, *where)

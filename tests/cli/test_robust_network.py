@@ -143,7 +143,11 @@ def test_an_entailment_network_reads_a_premise(
     ],
 )
 def test_wrong_input_is_refused_in_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, more: tuple[str, ...], message
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    vectors: str,
+    more: tuple[str, ...],
+    message: str,
 ) -> None:
     options = ("robust", "train", "--lexicon", vectors, "--out", str(tmp_path / "n.safetensors"))
     code, out, err = run(capsys, *options, *QUICK, *more)

@@ -58,7 +58,11 @@ def test_a_run_writes_what_it_prints(
     ],
 )
 def test_refusals(
-    few: Study, arguments: list[str], message, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    few: Study,
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli(["study", "run", *arguments, "--out", str(tmp_path)]) == 2
     captured = capsys.readouterr()

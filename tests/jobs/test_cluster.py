@@ -83,7 +83,8 @@ def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        cluster = LocalCluster(n_workers=0, dashboard_address=None)  # type: ignore[no-untyped-call]
+        with cluster as empty:
             message = r"has no workers; start some with `dask worker tcp://"
             with pytest.raises(StudyError, match=message):
                 Cluster(empty.scheduler_address).__enter__()

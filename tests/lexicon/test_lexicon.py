@@ -67,7 +67,7 @@ def test_what_a_lexicon_cannot_hold_is_refused_with_the_reason(
     words: tuple[str | int, ...], vectors: NDArray[Any], message: str
 ) -> None:
     with pytest.raises(LexiconError, match=message):
-        Lexicon("bad", words, vectors)
+        Lexicon("bad", words, vectors)  # type: ignore[arg-type]
 
 
 def test_a_zero_vector_is_refused_by_the_angular_metric_only() -> None:

@@ -81,7 +81,8 @@ def test_an_infinite_effective_number_stays_infinite() -> None:
     (open_one,) = crossings(measured, 0.4)
     assert open_one.effective == math.inf
     (met,) = crossings(measured, 0.6)
-    assert met == Crossing(met.epsilon, pytest.approx(math.e), None, 20.0, 7.0)
+    about_e: Any = pytest.approx(math.e)
+    assert met == Crossing(met.epsilon, about_e, None, 20.0, 7.0)
 
 
 def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:

@@ -11,6 +11,7 @@ from dpcore.measure.density.radius import noise_radii
 from dpcore.measure.maps import maps
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.mass import mass_on_map
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.registry import create
 from dpcore.noise.radial import radii, radius_cdf
@@ -81,7 +82,10 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
 ) -> None:
     """Fresh draws of the noise; all three shares hold at once but for a chance of 10⁻⁶."""
     mechanism = create(name, middle)
-    (radius,) = noise_radii(mechanism, [5.0])
+    assert isinstance(mechanism, RadialMechanism)
+    lengths = noise_radii(mechanism, [5.0])
+    assert lengths is not None
+    (radius,) = lengths
     draw, count = rng(), 20_000
     stretch = np.linalg.norm(mechanism.directions(draw, count), axis=1)
     length = stretch * radii(draw, mechanism.family, count, 25) / 5.0
@@ -98,7 +102,9 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
 def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small: Lexicon) -> None:
     from scipy.stats import gamma
 
-    (radius,) = noise_radii(create("madlib", small), [2.0])
+    lengths = noise_radii(create("madlib", small), [2.0])
+    assert lengths is not None
+    (radius,) = lengths
     assert (radius.low, radius.median, radius.high) == pytest.approx(
         [gamma.ppf(share, 4) / 2.0 for share in (0.05, 0.5, 0.95)], rel=1e-9
     )

@@ -19,8 +19,9 @@ from tests.mechanisms.contract import KEYS, every_mechanism, make
 @every_mechanism
 def test_guarantee_is_data(key: str, typicals: dict[str, float]) -> None:
     mechanism = make(key)
-    for epsilon in (typicals[key], str(typicals[key])):
-        facts = mechanism.guarantee(epsilon).to_dict()
+    numbers: tuple[Any, ...] = (typicals[key], str(typicals[key]))
+    for epsilon in numbers:
+        facts: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()
         assert json.loads(json.dumps(facts, allow_nan=False)) == facts
         assert facts["status"] in set(Status)
         assert facts["epsilon"] > 0

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, MetricPrivacy, Status
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.ranking import rank
+from dpcore.lexicon.ranking import Ranking, rank
 from dpcore.mechanisms.exact import ExactMechanism
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
@@ -31,7 +32,7 @@ class Softmax(ExactMechanism):
     summary = source = "the exponential mechanism"
     meaning = EpsilonMeaning.METRIC
 
-    def guarantee(self, epsilon: float):
+    def guarantee(self, epsilon: float) -> MetricPrivacy:
         return MetricPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.REFUTED,
@@ -40,7 +41,9 @@ class Softmax(ExactMechanism):
             metric="euclidean",
         )
 
-    def log_law(self, word, epsilon: float, *, ranking=None):
+    def log_law(
+        self, word: int, epsilon: float, *, ranking: Ranking | None = None
+    ) -> NDArray[np.float64]:
         logs = -0.5 * self.check_epsilon(epsilon) * self.distances(word, ranking)
         logs[NEVER] = 0.0 if word == NEVER else -math.inf
         return log_softmax(logs)
@@ -49,7 +52,7 @@ class Softmax(ExactMechanism):
 MECHANISM = Softmax(lexicon=LEXICON)
 
 
-def by_hand(word, epsilon: float):
+def by_hand(word: int, epsilon: float) -> NDArray[np.float64]:
     apart = np.linalg.norm(LEXICON.vectors.astype(float) - LEXICON.vectors[word], axis=1)
     weights = np.exp(-epsilon * apart / 2)
     if word != NEVER:

@@ -7,6 +7,7 @@ import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.nearest_word import NearestSearch
+from dpcore.mechanisms.clipped.clipped import ClippedGaussian
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator
@@ -55,7 +56,7 @@ def test_a_large_delta_is_calibrated_too() -> None:
     from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta
 
     for delta in (0.6, 0.9, 0.986):
-        mechanism = create("gaussian", LEXICON, {"delta": delta, "clip_norm": 1.0})
+        mechanism = ClippedGaussian(lexicon=LEXICON, delta=delta, clip_norm=1.0)
         true = np.exp(gaussian_log_delta(0.05, mechanism.scale(0.05), 2.0))
         assert true == pytest.approx(delta, rel=1e-9)
     with pytest.raises(ParameterError, match="delta"):

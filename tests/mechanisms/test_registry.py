@@ -8,7 +8,9 @@ import pytest
 from dpcore.errors import ParameterError, UnknownMechanismError
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
+from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
+from dpcore.mechanisms.additive.projection import RandomProjection
+from dpcore.mechanisms.additive.vickrey import Vickrey
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, resolve
 
@@ -59,8 +61,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
 
 def test_settings_may_be_text(small: Lexicon) -> None:
     mechanism = create("mahalanobis", small, {"lam": "0.5"})
+    assert isinstance(mechanism, Mahalanobis)
     assert mechanism.lam == 0.5
     projected = create("random-projection", small, {"dimensions": "2", "form": "paper"})
+    assert isinstance(projected, RandomProjection)
     assert (projected.dimensions, projected.form) == (2, "paper")
     assert isinstance(projected.dimensions, int)
     unclipped: Any = create("laplace", small, {"clip_norm": "none"})
@@ -96,8 +100,9 @@ def test_defaults_are_the_declared_ones(small: Lexicon) -> None:
 
 def test_a_mechanism_is_frozen(small: Lexicon) -> None:
     mechanism = create("vickrey", small)
+    assert isinstance(mechanism, Vickrey)
     with pytest.raises(AttributeError):
-        mechanism.t = 0.1
+        mechanism.t = 0.1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,8 @@ def log_sampled(weights: Weights) -> list[Decimal]:
     """ln P of every outcome as it is drawn, from the widths of the parts."""
     logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
     whole = sum(log.exp() for log in logs).ln()
-    sampled = [None] * len(logs)
-    for outcome, log in zip(weights.outcomes.tolist(), logs, strict=True):
-        sampled[outcome] = log - whole
-    return sampled
+    sampled = dict(zip(weights.outcomes.tolist(), logs, strict=True))
+    return [sampled[y] - whole for y in range(len(logs))]
 
 
 def arctangent(x: Decimal) -> Decimal:
@@ -90,12 +88,13 @@ def log_repaired(mechanism: TruncatedGumbelRepaired, word: int, epsilon: float) 
     for y in order:
         z += logs[y].exp()
         sums.append(z)
-    law, tail = [None] * n, Decimal(0)
+    law: dict[int, Decimal] = {}
+    tail = Decimal(0)
     for k in range(n - 1, -1, -1):
         tail += chances[k] / sums[k]
         law[order[k]] = logs[order[k]] + tail.ln()
-    whole = sum(log.exp() for log in law).ln()
-    return [log - whole for log in law]
+    whole = sum(law[y].exp() for y in range(n)).ln()
+    return [law[y] - whole for y in range(n)]
 
 
 CASES = [

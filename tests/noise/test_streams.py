@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+import secrets
 import struct
 import subprocess
 import sys
@@ -109,7 +110,12 @@ def test_the_noise_of_a_document_is_keyed_by_all_of_its_hash() -> None:
 
 def test_a_release_takes_its_key_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(streams.secrets, "token_bytes", lambda n: asked.append(n) or bytes(n))
+
+    def token_bytes(size: int) -> bytes:
+        asked.append(size)
+        return bytes(size)
+
+    monkeypatch.setattr(secrets, "token_bytes", token_bytes)
     numbers = generator(None, "anything").integers(2**64, size=8, dtype=np.uint64)
     assert asked == [32]
     assert numbers.astype("<u8").tobytes() == chacha20_block(bytes(32), 0)

@@ -128,7 +128,7 @@ def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
 @pytest.mark.parametrize(
     "file", sorted(PAPERS_FOLDER.glob("*/comparison.toml")), ids=lambda file: file.parent.name
 )
-def test_every_sentence_is_used(file: str) -> None:
+def test_every_sentence_is_used(file: Path) -> None:
     sentences = written(f"{file.parent.name}/{file.name}")
     code = "".join(path.read_text("utf-8") for path in file.parent.glob("*.py"))
     for key, content in sentences.items():

@@ -126,7 +126,7 @@ def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
     source, out = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("w1 w2\n" * 40 + "w3 unheard\n", encoding="utf-8")
     asked = order(source, out, treatment=Treatment(UnknownWordPolicy.REJECT))
-    begun = []
+    begun: list[Path] = []
 
     def look(stage: str, done: int, total: int) -> None:
         begun.extend(asked.folder.glob("*/spans/*.json"))

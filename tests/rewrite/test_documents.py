@@ -12,8 +12,9 @@ from dpcore.mechanisms.bulk.documents import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
+from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.documents import encode_all, release_all
-from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import typical
@@ -33,7 +34,10 @@ TEXTS = [
 
 
 def plain(
-    mechanism: Mechanism, epsilon: float, ids: Sequence[str], treatment: Any = DEFAULT_TREATMENT
+    mechanism: Mechanism,
+    epsilon: float,
+    ids: Sequence[int | str],
+    treatment: Treatment = DEFAULT_TREATMENT,
 ) -> list[str]:
     """The twin: one document after the other."""
     texts = []
@@ -70,10 +74,12 @@ def test_every_document_has_a_cipher_of_its_own() -> None:
     assert len(keys) == len(used) == len(TEXTS)
 
 
-@pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
-def test_policies_are_kept(policy: str) -> None:
+@pytest.mark.parametrize(
+    "policy", [UnknownWordPolicy.REPLACE, UnknownWordPolicy.MASK, UnknownWordPolicy.DROP]
+)
+def test_policies_are_kept(policy: UnknownWordPolicy) -> None:
     mechanism = create("tem", LEXICON)
-    treatment = Treatment(policy, True, "sentence")
+    treatment = Treatment(policy, True, CasePolicy.SENTENCE)
     documents = encode_all(TEXTS, LEXICON, treatment)
     texts = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
     assert texts == plain(mechanism, 3.0, range(len(TEXTS)), treatment)
@@ -115,7 +121,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="2 output words are needed, got 1"):
         documents.texts(np.zeros(1, dtype=np.int64))
     with pytest.raises(TextError, match="document 2: word 1 of the text"):
-        encode_all(["w1", "qwertz"], LEXICON, Treatment("reject"))
+        encode_all(["w1", "qwertz"], LEXICON, Treatment(UnknownWordPolicy.REJECT))
 
 
 def test_no_documents() -> None:

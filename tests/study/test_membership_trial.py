@@ -104,5 +104,7 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepa
             generator(0, "attack", "tf-idf", AS_WRITTEN),
         )
         scores = attacker.scores((answers(target, "TR1"), answers(target, "TR2")))
-        found = {(r["quantity"], r["variant"]): r["value"] for r in alone.rows(*texts, epsilon)}
+        found = {
+            (r["quantity"], r["variant"]): r["value"] for r in alone.rows(before, after, epsilon)
+        }
         assert found["auc", AS_WRITTEN] == auc(scores)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def sources(made: Plan, folder: Path, **files: Any) -> Sources:
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
-def noise(rows: int) -> list[Row]:
+def noise(rows: Iterable[Row]) -> list[Row]:
     return [{k: row[k] for k in (*COLUMNS[:6], "noise", "shared")} for row in rows]
 
 

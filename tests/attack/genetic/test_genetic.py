@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -160,7 +162,7 @@ def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
         ({"share": np.nan}, "share of words"),
     ],
 )
-def test_bad_settings_are_refused(changed: dict[str, float], message: str) -> None:
+def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Genetic(**changed)
 

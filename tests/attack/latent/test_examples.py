@@ -34,6 +34,7 @@ def test_the_bundled_examples_are_whole() -> None:
         assert (rewrite.output == "") <= (rewrite.in_corpus or rewrite.mechanism != "")
         if rewrite.mechanism:
             form = FORMS[rewrite.mechanism]
+            assert rewrite.epsilon is not None
             assert rewrite.true_epsilon == pytest.approx(
                 true_epsilon(form, rewrite.epsilon, dimension)
             )

@@ -48,7 +48,7 @@ def test_roc_goes_through_every_threshold(scores: Scores) -> None:
 
 
 @pytest.mark.parametrize("rate", [*FEW, 0.1])
-def test_a_rate_keeps_its_false_positives(scores: str, rate: float) -> None:
+def test_a_rate_keeps_its_false_positives(scores: Scores, rate: float) -> None:
     hits = rate_at(scores, rate)
     assert (scores.outside > hits.threshold).mean() <= rate
     assert hits.true_positives == (scores.inside > hits.threshold).mean()

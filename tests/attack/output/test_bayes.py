@@ -76,8 +76,10 @@ def test_the_bracket_of_draws_holds_the_truth_on_average(rng: MakeRng) -> None:
     many, ends = 1200, np.empty((1200, 2))
     random = rng(1)
     for i in range(many):
-        pair = [drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))]
-        chance = success(*pair, random.random(12) < 0.5)
+        first, second = (
+            drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))
+        )
+        chance = success(first, second, random.random(12) < 0.5)
         ends[i] = chance.low[0], chance.high[0]
     slack = deviation(many, ends.var(axis=0))
     assert ends[:, 0].mean() - slack[0] <= truth <= ends[:, 1].mean() + slack[1]
@@ -111,7 +113,7 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
             _outputs_with_seed(mechanism, word, epsilons, pair, seed, 300) for word in pair.words
         )
         nearer = pair.distances(pair.words[0]) < pair.distances(pair.words[1])
-        chance = success(*outputs, nearer)
+        chance = success(first, second, nearer)
         values.append(chance.low[0])
         errors.append(chance.low_error[0])
     spread = np.var(values, ddof=1)

@@ -57,7 +57,7 @@ def test_an_estimate_agrees_with_drawn_outputs(rng: MakeRng) -> None:
     share = float((guesses == secret).mean())
     # 200 directions of values in [0, 1] (Hoeffding) and the draws (Bernstein), half a false alarm.
     allowed = math.sqrt(math.log(4 / FALSE_ALARM) / (2 * 200))
-    allowed += deviation(draws, share * (1 - share), FALSE_ALARM / 2)
+    allowed += float(deviation(draws, share * (1 - share), FALSE_ALARM / 2))
     assert abs(share - chance.value[0]) <= allowed
     assert 0 < chance.error[0] < 0.1
 

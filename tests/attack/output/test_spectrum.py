@@ -31,6 +31,12 @@ def brute(
     return values.sum(axis=1)
 
 
+def decay(
+    rate: float, most: float = np.inf
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    return lambda d: np.exp(-np.minimum(rate * d, most))
+
+
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
 @pytest.mark.parametrize("times", [0.01, 1.0, 10.0, 300.0])
 def test_a_sum_is_within_its_stated_error(metric: Metric, times: float) -> None:
@@ -53,8 +59,8 @@ def test_crafted_vocabularies_are_within_it_too(name: str) -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     scale = float(distances(lexicon.vectors, lexicon.vectors[:1]).max())
     for times in (0.1, 5.0, 100.0):
-        sums, errors = spectrum.sums(lambda d, times=times: np.exp(-times * d / scale))
-        true = brute(lexicon, Metric.EUCLIDEAN, lambda d, t=times: np.exp(-t * d / scale))
+        sums, errors = spectrum.sums(decay(times / scale))
+        true = brute(lexicon, Metric.EUCLIDEAN, decay(times / scale))
         assert np.all(np.abs(sums - true) <= errors)
 
 
@@ -74,7 +80,7 @@ def test_several_functions_at_a_time_are_each_alone() -> None:
     rates = np.array([0.5, 2.0, 9.0])
     both, errors = spectrum.sums(lambda d: np.exp(-d[:, None] * rates))
     for i, rate in enumerate(rates):
-        single, error = spectrum.sums(lambda d, rate=rate: np.exp(-d * rate))
+        single, error = spectrum.sums(decay(rate))
         assert np.allclose(both[:, i], single, rtol=1e-12, atol=1e-15)
         assert np.allclose(errors[:, i], error, rtol=1e-9)
 
@@ -122,7 +128,7 @@ def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng: MakeRng) -> None:
         cells = np.bincount((others / spectrum.width).astype(int), minlength=40)
         assert np.array_equal(cells, spectrum.counts[word])
     for strength in (0.2, 1.0, 2.5, 10.0):
-        sums, errors = spectrum.sums(lambda d, s=strength: np.exp(-np.minimum(s * d, 17.0)))
+        sums, errors = spectrum.sums(decay(strength, 17.0))
         true = np.exp(-np.minimum(strength * away, 17.0)).sum(axis=1) - 1.0
         assert np.all(np.abs(sums[words] - true) <= errors[words])
         assert np.all(errors <= 3e-4 * (1.0 + sums))

@@ -95,7 +95,8 @@ def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name
 def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float) -> None:
     """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
     mechanism = create(name, lexicons.cloud(30, 5))
-    for sample in ({}, {"words": 12}, {"pairs": 9}):
+    samples: tuple[dict[str, Any], ...] = ({}, {"words": 12}, {"pairs": 9})
+    for sample in samples:
         found = laws.audit_mechanism(mechanism, epsilon, **sample).losses
         assert found.holds
         assert found.delta == 0.0

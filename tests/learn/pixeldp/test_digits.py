@@ -13,7 +13,7 @@ from dpcore.learn.pixeldp.certified_prediction import (
     score_bounds,
 )
 from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, look_at, train_digits
-from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.learn.pixeldp.noisy_classifier import layer_of
 from tests.fixtures import MakeRng
 from tests.learn.pictures import only
@@ -101,7 +101,7 @@ def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
             train_digits(Accounting.ANALYTIC, scale, 2, rng(), data=few)
 
 
-def layer_at(place: Place) -> object:
+def layer_at(place: Place) -> NoiseLayer:
     matrix = first_layer(place, DATA, np.random.default_rng(0))
     return layer_of(Accounting.ANALYTIC, 0.25, 2.0, 64, matrix)
 
@@ -128,6 +128,7 @@ def test_the_units_of_the_first_layer_are_rectified() -> None:
     layer = layer_at(place)
     seen = look_at(layer, place, DATA.test[7], np.random.default_rng(1))
     assert seen.clean.shape == (4, 8)
+    assert layer.matrix is not None
     np.testing.assert_allclose(seen.clean.ravel(), np.maximum(layer.matrix @ DATA.test[7], 0))
     assert seen.noisy.min() == 0
     with pytest.raises(ValueError, match="read-only"):

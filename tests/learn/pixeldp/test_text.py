@@ -18,7 +18,7 @@ from dpcore.learn.pixeldp.certified_prediction import (
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.text import replaced_words, train_text, train_text_network, words_within
-from tests.fixtures import MakeRng
+from tests.fixtures import MakeRng, Uninstall
 
 WORDS, SIGMA = 50, 0.4
 
@@ -189,7 +189,7 @@ def test_words_of_a_mean_are_counted_down() -> None:
     assert words_within([0.3, 0.05], [10, 10], 0.1).tolist() == [10, 4]
 
 
-def test_bad_arguments_are_refused(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_arguments_are_refused(rng: MakeRng, uninstalled: Uninstall) -> None:
     bags, labels, vectors = corpus(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, 0 * labels, vectors, rng())
@@ -207,6 +207,6 @@ def test_bad_arguments_are_refused(rng: MakeRng, monkeypatch: pytest.MonkeyPatch
             replaced_words([size], [3], 1.0, 1)
         with pytest.raises(ParameterError, match="size of an attack"):
             words_within([size], [3], 1.0)
-    monkeypatch.setitem(sys.modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, labels, vectors, rng())

@@ -143,10 +143,10 @@ def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexi
         maps.local_map(small, [9, 3], 20, "umap")
     assert maps.available_maps(small) == []
     maps.build_vocabulary_map(small, "pca")
-    assert maps.available_maps(small) == [maps.Projection.PCA]
+    assert maps.available_maps(small) == [Projection.PCA]
 
 
-@pytest.mark.parametrize("projection", list(maps.Projection))
+@pytest.mark.parametrize("projection", list(Projection))
 def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection) -> None:
     least = LEAST[projection]
     few = lexicons.cloud(least - 1, 4)
@@ -159,7 +159,7 @@ def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection
     for refused in refusals:
         with pytest.raises(ParameterError, match=message):
             refused()
-    if projection is not maps.Projection.PCA:
+    if projection is not Projection.PCA:
         with pytest.raises(ParameterError, match=r"got 3: .* or PCA"):
             maps.vocabulary_map(lexicons.cloud(3, 4), projection)
 
@@ -221,9 +221,9 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
 
 def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
-    assert maps.available_maps(lexicon) == list(maps.Projection)
+    assert maps.available_maps(lexicon) == list(Projection)
     centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()
-    for projection in maps.Projection:
+    for projection in Projection:
         whole = maps.vocabulary_map(lexicon, projection)
         assert len(whole) == len(lexicon)
         assert np.isfinite(whole.points).all()

@@ -15,7 +15,13 @@ from dpcore.lexicon.bundled import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import maps
 from dpcore.measure.maps import store as maps_store
-from dpcore.measure.maps.model import SETTINGS, MapPlan, plan_of_vocabulary, plan_of_words
+from dpcore.measure.maps.model import (
+    SETTINGS,
+    MapPlan,
+    Projection,
+    plan_of_vocabulary,
+    plan_of_words,
+)
 from tests.mechanisms import lexicons
 
 
@@ -67,7 +73,7 @@ def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small: Lexicon) 
     shown = maps.build_vocabulary_map(small, "pca")
     for plan in (
         plan_of_vocabulary("umap"),
-        MapPlan(maps.Projection.PCA, 0, (3,), 9),
+        MapPlan(Projection.PCA, 0, (3,), 9),
     ):
         maps_store.keep_map(plan, shown)
         assert maps_store.recall_map(plan, small.fingerprint) is None
@@ -90,7 +96,7 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(
     before = plans[0].kind
     monkeypatch.setitem(
         SETTINGS,
-        maps.Projection.UMAP,
+        Projection.UMAP,
         {"n_neighbors": 11},
     )
     assert plans[0].kind != before

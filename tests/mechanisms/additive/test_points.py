@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.mechanisms.additive import points, shared
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
@@ -18,9 +19,11 @@ WORDS = lexicons.cloud(300, 8)
 LARGEST = WORDS.largest_norm
 
 
-def made(*arguments: Any) -> Any:
+def made(*arguments: Any) -> RadialMechanism:
     """A mechanism of a kind that has points of its own."""
-    return create(*arguments)
+    mechanism = create(*arguments)
+    assert isinstance(mechanism, RadialMechanism)
+    return mechanism
 
 
 def below(share: float) -> dict[str, float]:
@@ -32,35 +35,33 @@ def test_mechanisms_with_one_clipping_norm_share_one_copy() -> None:
     assert laplace.targets is gaussian.origins
     assert laplace.points.search is gaussian.points.search
     assert made("laplace.v1", WORDS, below(0.4)).targets is not laplace.targets
-    other: Any = made("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
+    other = made("adept-l1.v1", WORDS, below(0.5))  # another norm that clips
     assert other.targets is not laplace.targets
 
 
 def test_a_mechanism_without_a_copy_uses_the_vectors_themselves() -> None:
     for key, settings in (("madlib.v1", {}), ("laplace.v1", {}), ("gaussian.v1", below(2.0))):
         assert made(key, WORDS, settings).targets is WORDS.vectors
-    wide: Any = made("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
+    wide = made("laplace.v1", WORDS, below(0.5) | {"compare_with": "unclipped"})
     assert wide.targets is WORDS.vectors
     assert wide.origins is not WORDS.vectors
 
 
 @pytest.mark.parametrize("key", ["laplace.v1", "trlaplace.v1", "adept-l1.v1"])
 def test_who_tries_many_norms_takes_the_memory_of_a_few(key: str) -> None:
-    mechanisms = [create(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
+    mechanisms = [made(key, WORDS, below(0.3 + 0.02 * i)) for i in range(20)]
     copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
     for mechanism in mechanisms:
         mechanism.sample(np.random.default_rng(1), np.arange(4), 1.0)
     gc.collect()
     assert sum(copy() is not None for copy in copies) <= points._COPIES
     again = mechanisms[0].targets  # it is made again, the same
-    assert np.array_equal(again, create(key, WORDS, below(0.3)).targets)
+    assert np.array_equal(again, made(key, WORDS, below(0.3)).targets)
     assert np.abs(again).max() > 0
 
 
 def test_projections_are_held_like_copies() -> None:
-    mechanisms = [
-        create("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)
-    ]
+    mechanisms = [made("random-projection.v1", WORDS, {"matrix_seed": seed}) for seed in range(20)]
     copies = [weakref.ref(mechanism.points) for mechanism in mechanisms]
     gc.collect()
     assert 1 <= sum(copy() is not None for copy in copies) <= points._COPIES
@@ -98,7 +99,7 @@ def test_one_copy_is_made_however_many_ask_at_once() -> None:
 
 def test_the_directions_of_the_last_few_settings_are_kept() -> None:
     directions = SharedDirections()
-    mechanisms = [create("mahalanobis.v1", WORDS, {"lam": 0.05 * i}) for i in range(12)]
+    mechanisms = [made("mahalanobis.v1", WORDS, {"lam": 0.05 * i}) for i in range(12)]
     bundles = [weakref.ref(directions.bundle(mechanism)) for mechanism in mechanisms]
     gc.collect()
     assert [bundle() is not None for bundle in bundles] == [False] * 9 + [True] * shared._KEPT

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
+from dpcore.mechanisms.clipped.adept import Adept
 from dpcore.mechanisms.clipped.clipped import clip
 from dpcore.mechanisms.registry import create
 from tests.fixtures import MakeRng
@@ -41,7 +42,7 @@ def test_the_claim_is_refuted_with_the_true_epsilon() -> None:
 def test_the_worst_pair_attains_root_d() -> None:
     """±(C/√d, …): the L1 distance over 2C is √d, and the density ratio is e^{√d·ε} far out."""
     rows = np.vstack([np.full(9, 1 / 3), np.full(9, -1 / 3), np.eye(9)]).astype(np.float32)
-    mechanism = create("adept", lexicons.lexicon(rows), {"clip_norm": 1.0})
+    mechanism = Adept(lexicon=lexicons.lexicon(rows), clip_norm=1.0)
     ratio, word, other = mechanism.far_pair
     assert ratio == pytest.approx(3, rel=1e-6)
     assert {word, other} == {0, 1}

@@ -11,6 +11,7 @@ from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.clipped.adept_latent import FORMS as FORMS_BY_NAME
 from dpcore.mechanisms.clipped.adept_latent import (
     LatentForm,
@@ -127,6 +128,7 @@ def test_every_form_has_the_mechanism_of_words_with_its_noise() -> None:
     assert set(FORMS_BY_NAME.values()) == set(FORMS)
     for name, form in FORMS_BY_NAME.items():
         mechanism = create(name, lexicon, {"clip_norm": 1.5})
+        assert isinstance(mechanism, RadialMechanism)
         true = mechanism.true_epsilon(0.7) if hasattr(mechanism, "true_epsilon") else 0.7
         assert true == pytest.approx(true_epsilon(form, 0.7, 2))
         assert mechanism.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))

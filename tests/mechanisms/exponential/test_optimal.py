@@ -16,7 +16,7 @@ from tests.mechanisms import lexicons
 
 N = 50
 LEXICON = lexicons.cloud(N, 6, 4)
-MECHANISM = create("optimal", LEXICON)
+MECHANISM = Optimal(lexicon=LEXICON)
 MECHANISM_METRIC = Metric.EUCLIDEAN
 
 
@@ -45,6 +45,7 @@ def test_draws_have_the_law_and_so_have_paths(rng: MakeRng) -> None:
 
 
 def test_words_without_weight_never_come_out(rng: MakeRng) -> None:
+    assert MECHANISM.certificate is not None
     epsilon = float(MECHANISM.certificate.epsilons[0])
     silent = np.flatnonzero(MECHANISM.weights(epsilon) == 0)
     assert silent.size
@@ -84,6 +85,7 @@ def test_a_mechanism_that_promises_too_much_is_seen() -> None:
 
 
 def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below() -> None:
+    assert MECHANISM.certificate is not None
     high, low = MECHANISM.guarantee(3.0), MECHANISM.guarantee(MECHANISM.certificate.epsilons[0])
     assert high.status is Status.PROVED
     assert "optimal" in high.reason

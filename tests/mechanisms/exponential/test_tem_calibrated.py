@@ -8,7 +8,7 @@ import pytest
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import calibrated
-from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
@@ -16,9 +16,7 @@ from tests.mechanisms import lexicons
 LEXICON = lexicons.cloud(60, 5)
 
 
-def true_epsilon(
-    mechanism: TruncatedExponential, epsilon: float, metric: Metric = Metric.EUCLIDEAN
-) -> float:
+def true_epsilon(mechanism: Mechanism, epsilon: float, metric: Metric = Metric.EUCLIDEAN) -> float:
     """From the laws of all words, by the definition."""
     vectors = mechanism.lexicon.vectors
     apart = distances(vectors, vectors, metric)

@@ -5,6 +5,7 @@ False-alarm probability of each randomised assertion: 1e-6.
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
 from dpcore.mechanisms.gumbel.repaired import (
+    TruncatedGumbelRepaired,
     law_of,
     log_law_of,
     proved_epsilon,
@@ -191,7 +193,7 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
     low = float(proved_epsilon(np.zeros(()), 60, lexicon.extent.separation))
     assert mechanism.admissible.low == pytest.approx(low)
     assert "a certificate allows less" in mechanism.admissible.low_reason
@@ -228,7 +230,9 @@ def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_sta
 # -- bounds on ln Z from float32 products, against float64 brute force
 
 
-def log_normalisers(vectors, strengths):
+def log_normalisers(
+    vectors: NDArray[np.float32], strengths: Iterable[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     apart = distances(vectors, vectors)
     np.fill_diagonal(apart, np.inf)  # own weight 1 comes in by log1p: small sums keep their digits
     logs = np.array([np.log1p(np.exp(-s * apart).sum(axis=1)) for s in strengths])
@@ -245,7 +249,9 @@ def log_normalisers(vectors, strengths):
         (600, 50, 0.0, 1e7),
     ],
 )
-def test_the_truth_lies_between_the_bounds(rng: MakeRng, n, d, middle, spread) -> None:
+def test_the_truth_lies_between_the_bounds(
+    rng: MakeRng, n: int, d: int, middle: float, spread: float
+) -> None:
     vectors = (middle + spread * rng().standard_normal((n, d))).astype(np.float32)
     typical = spread * np.sqrt(d)
     strengths = np.array([1e-3, 0.1, 1.0, 5.0, 30.0, 1e4]) / typical

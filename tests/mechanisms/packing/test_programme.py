@@ -44,7 +44,8 @@ def best_mechanism(lexicon: Lexicon, epsilon: float, prior: np.ndarray) -> float
         b_eq=np.ones(n),
         method="highs",
     )
-    return float(-answer.fun)
+    assert answer.fun is not None
+    return -answer.fun
 
 
 @pytest.mark.parametrize("metric", list(Metric))
@@ -73,7 +74,7 @@ def test_distances_that_do_not_fit_are_computed_for_every_product(
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("skew", [0.0, 1.5])
-def test_the_bound_is_the_value_of_the_linear_programme(seed: int, skew) -> None:
+def test_the_bound_is_the_value_of_the_linear_programme(seed: int, skew: float) -> None:
     lexicon = lexicons.cloud(60, 8, seed)
     prior = (1.0 + np.arange(60.0)) ** -skew
     prior /= prior.sum()
@@ -83,6 +84,7 @@ def test_the_bound_is_the_value_of_the_linear_programme(seed: int, skew) -> None
     for eta, upper in zip(etas, solution.upper(prior * 60) / 60, strict=True):
         k = matrix(lexicon, eta)
         exact = linprog(np.ones(60), A_ub=-k, b_ub=-prior, method="highs").fun
+        assert exact is not None
         assert exact * (1.0 - 1e-7) <= upper  # HiGHS is right to 1e-7
         assert upper <= exact * 1.2  # sharp where no weight is negative: the test below
 
@@ -100,7 +102,7 @@ def test_the_bound_is_sharp_where_no_weight_is_negative() -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("epsilon", [0.4, 0.9, 1.7])
 @pytest.mark.parametrize("skew", [0.0, 1.0])
-def test_no_mechanism_at_all_lies_above_the_bound(seed: int, epsilon: float, skew) -> None:
+def test_no_mechanism_at_all_lies_above_the_bound(seed: int, epsilon: float, skew: float) -> None:
     lexicon = lexicons.cloud(5, 3, seed)
     prior = (1.0 + np.arange(5.0)) ** -skew
     prior /= prior.sum()

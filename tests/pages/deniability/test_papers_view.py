@@ -1,7 +1,7 @@
 """The section with the papers' figures under AppTest: drawn from records, refusing damage."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,8 +21,8 @@ def script() -> None:
 
 
 @pytest.fixture
-def opened():
-    def make(**state: Any):
+def opened() -> Iterator[Callable[..., AppTest]]:
+    def make(**state: Any) -> AppTest:
         recorded.recorded.clear()
         test = AppTest.from_function(script, default_timeout=60)
         for name, value in state.items():

@@ -89,6 +89,7 @@ def test_the_answer_can_be_taken_over_by_one_click(
     test.button(key="take_tem").click().run()
     assert not test.exception
     epsilon = test.select_slider(key="eps_metric").value
+    assert isinstance(epsilon, float)
     assert f"at ε = {epsilon:g}." in said(test)
     label = {"nw": "Nw", "sw": "Sw", "effective": "effective number"}[quantity]
     value = row(test, over).loc["tem", label]
