@@ -244,8 +244,10 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def test_the_lock_file_pins_every_requirement_within_its_range() -> None:
-    lines = "\n".join(requirements("requirements.lock"))
-    pins: dict[str, str] = dict(re.findall(r"^([\w.-]+)==([\d.]+)", lines, re.MULTILINE))
+    lines = requirements("requirements.lock")
+    matches = re.findall(r"^([\w.-]+)==([\d.]+)", "\n".join(lines), re.MULTILINE)
+    pins: dict[str, str] = dict(matches)
+    assert len(matches) == len(lines)
     compare = {">=": operator.ge, "<": operator.lt, "==": operator.eq}
     for entry in requirements("requirements.txt") + requirements("requirements-dev.txt"):
         name = re.match(r"[\w-]+", entry).group()

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.mechanisms.additive import points, shared
-from dpcore.mechanisms.additive.additive import RadialMechanism
+from dpcore.mechanisms.additive.multivariate import Mahalanobis
+from dpcore.mechanisms.additive.noisy import NoisyMechanism
 from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
@@ -19,10 +20,10 @@ WORDS = lexicons.cloud(300, 8)
 LARGEST = WORDS.largest_norm
 
 
-def made(*arguments: Any) -> RadialMechanism:
+def made(*arguments: Any) -> NoisyMechanism:
     """A mechanism of a kind that has points of its own."""
     mechanism = create(*arguments)
-    assert isinstance(mechanism, RadialMechanism)
+    assert isinstance(mechanism, NoisyMechanism)
     return mechanism
 
 
@@ -99,7 +100,7 @@ def test_one_copy_is_made_however_many_ask_at_once() -> None:
 
 def test_the_directions_of_the_last_few_settings_are_kept() -> None:
     directions = SharedDirections()
-    mechanisms = [made("mahalanobis.v1", WORDS, {"lam": 0.05 * i}) for i in range(12)]
+    mechanisms = [Mahalanobis(lexicon=WORDS, lam=0.05 * i) for i in range(12)]
     bundles = [weakref.ref(directions.bundle(mechanism)) for mechanism in mechanisms]
     gc.collect()
     assert [bundle() is not None for bundle in bundles] == [False] * 9 + [True] * shared._KEPT
