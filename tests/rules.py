@@ -110,15 +110,16 @@ def forbidden(source: str) -> list[str]:
     tree = ast.parse(source)
     standard = "random" in imports(source)
     for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
         for name in _named(node, "", False):
             if _whole_random(node, name) or (
                 re.fullmatch(r"random\.\w+", name) and name.split(".")[1] not in OWN_RANDOM
             ):
-                breaches.append((node.lineno, f"global random state {name}"))
+                breaches.append((line, f"global random state {name}"))
             if name.split(".")[0] in PICKLERS:
-                breaches.append((node.lineno, f"import of {name.split('.')[0]}"))
+                breaches.append((line, f"import of {name.split('.')[0]}"))
             elif re.fullmatch(r"numpy\.random\.\w+", name) and not _random_allowed(name):
-                breaches.append((node.lineno, f"global random state {name}"))
+                breaches.append((line, f"global random state {name}"))
         if isinstance(node, ast.keyword) and node.arg in FORBIDDEN_TRUE:
             if not (isinstance(node.value, ast.Constant) and node.value.value is False):
                 breaches.append((node.value.lineno, f"{node.arg}={ast.unparse(node.value)}"))

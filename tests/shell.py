@@ -11,14 +11,14 @@ import pytest
 from dpcore.cli.main import COMMANDS, main
 
 
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command."""
     code = main(arguments)
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
-def result(capsys, *arguments: str) -> dict:
+def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """The JSON object that a command prints; JSON has neither infinities nor NaN."""
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0, err

@@ -3,8 +3,10 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -24,16 +26,16 @@ GUARANTEE = {"kind", "epsilon", "status", "reason", "source", "statement"}
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
-def admissible(name, vectors):
+def admissible(name: str, vectors: str) -> str:
     allowed = create(name, load(vectors)).admissible
     return str(min(max(2.0 * allowed.low, 3.0), 0.5 * allowed.high))
 
 
-def test_mechanisms_lists_every_key_with_its_parameters(capsys):
+def test_mechanisms_lists_every_key_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     listing = result(capsys, "mechanisms")["mechanisms"]
     assert [row["key"] for row in listing] == list(MECHANISMS)
     for row in listing:
@@ -44,7 +46,9 @@ def test_mechanisms_lists_every_key_with_its_parameters(capsys):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_distribution_sums_to_one_and_says_whether_it_is_exact(capsys, vectors, name):
+def test_distribution_sums_to_one_and_says_whether_it_is_exact(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     answer = result(
         capsys, "distribution", "--mechanism", name, "--epsilon", admissible(name, vectors),
         "--word", "doctor", "--lexicon", vectors, "--draws", "50",
@@ -58,7 +62,9 @@ def test_distribution_sums_to_one_and_says_whether_it_is_exact(capsys, vectors, 
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_path_covers_a_range_of_epsilon_without_gaps(capsys, vectors, name):
+def test_path_covers_a_range_of_epsilon_without_gaps(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     answer = result(
         capsys, "path", "--mechanism", name, "--word", "doctor", "--seed", "3",
         "--lexicon", vectors,
@@ -74,7 +80,9 @@ def test_path_covers_a_range_of_epsilon_without_gaps(capsys, vectors, name):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_rewrite_says_what_became_of_each_token(capsys, vectors, name):
+def test_rewrite_says_what_became_of_each_token(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     answer = result(
         capsys, "rewrite", "--mechanism", name, "--epsilon", admissible(name, vectors),
         "--text", "Terrible weather, Qwertz!", "--lexicon", vectors,
@@ -90,7 +98,9 @@ def test_rewrite_says_what_became_of_each_token(capsys, vectors, name):
     assert answer["released"]
 
 
-def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(capsys, vectors):
+def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     options = (
         "rewrite", "--mechanism", "tem", "--epsilon", "0.1", "--lexicon", vectors,
         "--text", "terrible weather doctor terrible weather doctor",
@@ -105,16 +115,18 @@ def test_a_seed_repeats_what_the_engine_draws_and_a_release_does_not_repeat(caps
 
 
 def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
-    capsys, vectors, monkeypatch
-):
+    capsys: pytest.CaptureFixture[str], vectors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the command hands to the mechanism, without and with a seed."""
     used = []
     sample, paths = TruncatedExponential.sample, TruncatedExponential.paths
 
-    def watched(method):
-        return lambda self, rng, *a, **k: (
-            used.append(rng.bit_generator) or method(self, rng, *a, **k)
-        )
+    def watched(method: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(self: Any, rng: np.random.Generator, *given: Any, **more: Any) -> Any:
+            used.append(rng.bit_generator)
+            return method(self, rng, *given, **more)
+
+        return noted
 
     monkeypatch.setattr(TruncatedExponential, "sample", watched(sample))
     monkeypatch.setattr(TruncatedExponential, "paths", watched(paths))
@@ -124,7 +136,12 @@ def test_the_noise_of_a_release_is_the_cipher_and_that_of_an_experiment_is_not(
     assert [type(bits) for bits in used] == [ChaCha, np.random.PCG64]
 
 
-def test_rewrite_reads_a_file_and_standard_input(capsys, vectors, tmp_path, monkeypatch):
+def test_rewrite_reads_a_file_and_standard_input(
+    capsys: pytest.CaptureFixture[str],
+    vectors: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     file = tmp_path / "text.txt"
     file.write_text("weather\nterrible weather\n", encoding="utf-8")
     options = ("rewrite", "--mechanism", "madlib", "--epsilon", "1000", "--lexicon", vectors)
@@ -136,7 +153,9 @@ def test_rewrite_reads_a_file_and_standard_input(capsys, vectors, tmp_path, monk
     assert from_pipe.stdout.decode().strip() == "weather"
 
 
-def test_an_approximate_search_is_for_noise_added_first(capsys, vectors):
+def test_an_approximate_search_is_for_noise_added_first(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     options = ("rewrite", "--lexicon", vectors, "--text", "weather", "--approximate-search")
     for name, epsilon in (("madlib", "1000"), ("trlaplace", "0.1"), ("gaussian", "1e6")):
         answer = result(capsys, *options, "--mechanism", name, "--epsilon", epsilon)
@@ -149,7 +168,7 @@ def test_an_approximate_search_is_for_noise_added_first(capsys, vectors):
     assert (code, "--seed" in err) == (2, True)
 
 
-def test_parameters_are_set_by_name(capsys, vectors):
+def test_parameters_are_set_by_name(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     base = ("distribution", "--epsilon", "5", "--word", "doctor", "--lexicon", vectors)
     answer = result(capsys, *base, "--mechanism", "tem", "--set", "beta=0.25")
     assert answer["parameters"]["beta"] == 0.25
@@ -161,7 +180,9 @@ def test_parameters_are_set_by_name(capsys, vectors):
 
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("epsilon", ["0", "nan", "-1", "1e400", "inf", "lots", ""])
-def test_a_wrong_epsilon_is_one_sentence(capsys, vectors, name, epsilon):
+def test_a_wrong_epsilon_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str, epsilon: str
+) -> None:
     code, out, err = run(
         capsys, "rewrite", "--mechanism", name, f"--epsilon={epsilon}", "--text", "weather",
         "--lexicon", vectors,
@@ -213,7 +234,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_option_is_one_sentence(capsys, name):
+def test_a_wrong_option_is_one_sentence(capsys: pytest.CaptureFixture[str], name: str) -> None:
     arguments, message = WRONG[name]
     code, out, err = run(capsys, "rewrite", "--text", "weather", *arguments)
     assert (code, out) == (2, "")
@@ -221,14 +242,18 @@ def test_a_wrong_option_is_one_sentence(capsys, name):
 
 
 @pytest.mark.parametrize("command", ["distribution", "path"])
-def test_an_unknown_word_is_said_with_close_ones(capsys, command):
+def test_an_unknown_word_is_said_with_close_ones(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     epsilon = ["--epsilon", "1"] if command == "distribution" else []
     code, _, err = run(capsys, command, "--mechanism", "tem", *epsilon, "--word", "terible")
     assert code == 2
     assert "terrible" in err
 
 
-def test_a_file_that_is_missing_binary_or_empty_is_one_sentence(capsys, tmp_path):
+def test_a_file_that_is_missing_binary_or_empty_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     binary, empty = tmp_path / "binary", tmp_path / "empty"
     binary.write_bytes(b"\x00\xff\xfe")
     empty.write_bytes(b"")
@@ -240,7 +265,9 @@ def test_a_file_that_is_missing_binary_or_empty_is_one_sentence(capsys, tmp_path
         assert re.fullmatch(r"error: [^\n]+\n", err)
 
 
-def test_a_vector_file_cut_in_the_middle_is_one_sentence(capsys, vectors, tmp_path):
+def test_a_vector_file_cut_in_the_middle_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     cut = tmp_path / "cut.vec"
     cut.write_bytes(Path(vectors).read_bytes()[:5000])
     code, _, err = run(
@@ -283,7 +310,9 @@ WRONG_LINES = {
 
 
 @pytest.mark.parametrize("name", WRONG_LINES)
-def test_a_command_line_that_cannot_be_read_is_one_sentence_with_where_to_look(capsys, name):
+def test_a_command_line_that_cannot_be_read_is_one_sentence_with_where_to_look(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     arguments, message = WRONG_LINES[name]
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
@@ -291,12 +320,14 @@ def test_a_command_line_that_cannot_be_read_is_one_sentence_with_where_to_look(c
     assert err.endswith("--help` says what it takes)\n")
 
 
-def test_every_command_has_help_and_says_what_it_prints_for_programs(capsys):
+def test_every_command_has_help_and_says_what_it_prints_for_programs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     listing = run(capsys, "--help")[1]
     for name in COMMANDS.names:
         assert re.search(rf"^  {name} +\w", listing, re.MULTILINE)
         command = COMMANDS.get_command(click.Context(COMMANDS), name)
-        actions = [[]]
+        actions: list[list[Any]] = [[]]
         if isinstance(command, click.Group):
             actions = [[action] for action in command.commands]
         for action in actions:
@@ -306,7 +337,7 @@ def test_every_command_has_help_and_says_what_it_prints_for_programs(capsys):
             assert out.splitlines()[2].strip()
 
 
-def test_help_is_quick_because_nothing_heavy_is_imported():
+def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     program = (
         "import sys; from dpcore.cli.main import main; assert main(['--help']) == 0; "
         "loaded = {name.split('.')[0] for name in sys.modules}; "
@@ -318,7 +349,7 @@ def test_help_is_quick_because_nothing_heavy_is_imported():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_wrong_command_line_has_no_traceback():
+def test_a_wrong_command_line_has_no_traceback() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dpcore", "nonsense"],
         capture_output=True, text=True, cwd=ROOT, check=False,
@@ -328,7 +359,7 @@ def test_a_wrong_command_line_has_no_traceback():
     assert done.stderr.count("\n") == 1
 
 
-def test_a_reader_that_goes_away_hears_no_complaint():
+def test_a_reader_that_goes_away_hears_no_complaint() -> None:
     listing = f"{sys.executable} -m dpcore mechanisms --lexicon nothing --help | head -c 1"
     for command in (listing, f"{sys.executable} -m dpcore lexicon list | true"):
         done = subprocess.run(
@@ -338,7 +369,7 @@ def test_a_reader_that_goes_away_hears_no_complaint():
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_its_packages_the_command_line_says_what_to_install():
+def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     program = (
         "import runpy, sys; sys.modules['numpy'] = None; "
         "sys.argv = ['dpcore', 'mechanisms']; runpy.run_module('dpcore', run_name='__main__')"

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -15,12 +16,16 @@ SECONDS = (
 )
 
 
+def _read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 # The kernel's own packages warn of what they do to each other.
 @pytest.mark.filterwarnings("default")
-def test_a_notebook_runs(path, monkeypatch):
+def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    notebook = nbformat.read(path, as_version=4)
+    notebook = _read(path)
     NotebookClient(notebook, timeout=SECONDS, kernel_name="python3").execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     outputs = [output for cell in cells for output in cell.outputs]
@@ -29,9 +34,9 @@ def test_a_notebook_runs(path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(path):
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     """What came out on one machine is no part of the text, and changes with every run."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = _read(path)
     nbformat.validate(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -39,12 +44,13 @@ def test_a_notebook_is_kept_without_outputs(path):
             assert cell.execution_count is None
 
 
-def test_there_are_three_notebooks():
+def test_there_are_three_notebooks() -> None:
     assert len(NOTEBOOKS) == 3
 
 
-def test_the_reference_pages_build_without_a_warning(tmp_path):
+def test_the_reference_pages_build_without_a_warning(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert spec is not None
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     pages = {str(page.relative_to(tmp_path)) for page in reference.build(tmp_path)}

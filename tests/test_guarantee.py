@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,31 +15,33 @@ from dpcore.guarantee import (
     Status,
 )
 
+G = TypeVar("G", bound=Guarantee)
 
-def _make(kind: type[Guarantee], epsilon: float = 2.0, **more: object) -> Guarantee:
+
+def _make(kind: type[G], epsilon: float = 2.0, **more: Any) -> G:
     if kind is ApproximateLocalPrivacy:
         more = {"log_delta": math.log(1e-5)} | more
-    usual = {"status": Status.PROVED, "reason": "why", "source": "where"}
+    usual: dict[str, Any] = {"status": Status.PROVED, "reason": "why", "source": "where"}
     return kind(epsilon=epsilon, **usual | more)
 
 
-KINDS = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
+KINDS: list[type[Guarantee]] = [MetricPrivacy, PureLocalPrivacy, ApproximateLocalPrivacy]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, -math.inf])
-def test_epsilon_must_be_finite_and_positive(kind, epsilon):
+def test_epsilon_must_be_finite_and_positive(kind: type[Guarantee], epsilon: float) -> None:
     with pytest.raises(ParameterError, match="finite number > 0"):
         _make(kind, epsilon)
 
 
 @pytest.mark.parametrize("log_delta", [0.0, 1.0, -math.inf, math.nan])
-def test_delta_must_lie_between_zero_and_one(log_delta):
+def test_delta_must_lie_between_zero_and_one(log_delta: float) -> None:
     with pytest.raises(ParameterError, match="below 0"):
         _make(ApproximateLocalPrivacy, log_delta=log_delta)
 
 
-def test_loss():
+def test_loss() -> None:
     assert _make(MetricPrivacy, 2.0).loss(3.0) == 6.0
     assert _make(MetricPrivacy, 2.0).loss(0.0) == 0.0
     for kind in (PureLocalPrivacy, ApproximateLocalPrivacy):
@@ -48,7 +51,7 @@ def test_loss():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_promises_are_equal_and_can_be_saved(kind):
+def test_equal_promises_are_equal_and_can_be_saved(kind: type[Guarantee]) -> None:
     first, second, other = _make(kind), _make(kind), _make(kind, 2.5)
     assert first == second
     assert hash(first) == hash(second)
@@ -59,22 +62,23 @@ def test_equal_promises_are_equal_and_can_be_saved(kind):
     assert saved["status"] == "proved"
     assert saved["statement"] == first.statement
     with pytest.raises(AttributeError):
-        first.epsilon = 3.0
+        first.epsilon = 3.0  # type: ignore[misc]
 
 
-def test_kinds_are_told_apart():
+def test_kinds_are_told_apart() -> None:
     assert len({kind.kind for kind in KINDS}) == 3
-    assert _make(MetricPrivacy) != _make(PureLocalPrivacy)
+    promises: list[Guarantee] = [_make(MetricPrivacy), _make(PureLocalPrivacy)]
+    assert promises[0] != promises[1]
 
 
-def test_statements_name_their_numbers():
+def test_statements_name_their_numbers() -> None:
     assert "manhattan distance" in _make(MetricPrivacy, metric="manhattan").statement
     assert "e^(2·d)" in _make(MetricPrivacy).statement
     assert "e^2" in _make(PureLocalPrivacy).statement
     assert "δ = 1e-05" in _make(ApproximateLocalPrivacy).statement
 
 
-def test_a_delta_below_the_smallest_float_is_said_as_a_power_of_ten():
+def test_a_delta_below_the_smallest_float_is_said_as_a_power_of_ten() -> None:
     """4^−1700 = 10^−1023.5 underflows."""
     tiny = _make(ApproximateLocalPrivacy, log_delta=-1700 * math.log(4))
     assert tiny.delta_text == "10^-1023.5"
@@ -82,7 +86,7 @@ def test_a_delta_below_the_smallest_float_is_said_as_a_power_of_ten():
     assert "10^-1023.5" in tiny.statement
 
 
-def test_a_text_adds_up_its_tokens():
+def test_a_text_adds_up_its_tokens() -> None:
     assert "12 protected words" in _make(MetricPrivacy).for_tokens(12)
     assert "= e^24" in _make(PureLocalPrivacy).for_tokens(12)
     text = _make(ApproximateLocalPrivacy).for_tokens(12)
@@ -103,7 +107,7 @@ def test_a_text_adds_up_its_tokens():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind):
+def test_a_sentence_of_a_promise_that_is_not_kept_says_so(kind: type[Guarantee]) -> None:
     """Whoever reads the sentence alone must not take it for true."""
     kept = [_make(kind, status=status) for status in (Status.PROVED, Status.CERTIFIED)]
     assert len({promise.statement for promise in kept}) == 1

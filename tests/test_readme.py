@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,13 +45,14 @@ COMMANDS = [
 ]
 
 
-def test_the_readme_has_two_screens():
+def test_the_readme_has_two_screens() -> None:
     assert README.count("\n") <= 2 * SCREEN
 
 
-def test_every_line_of_the_python_example_gives_something():
+def test_every_line_of_the_python_example_gives_something() -> None:
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
-    names, results = {}, []
+    names: dict[str, Any] = {}
+    results: list[Any] = []
     for line in ast.parse(code).body:
         if isinstance(line, ast.Expr):
             results.append(eval(ast.unparse(line), names))
@@ -66,12 +68,14 @@ def test_every_line_of_the_python_example_gives_something():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_shell_examples_run(capsys, command):
+def test_the_shell_examples_run(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
 
 
-def test_the_examples_with_files_of_ones_own_run_one_after_another(capsys, monkeypatch, tmp_path):
+def test_the_examples_with_files_of_ones_own_run_one_after_another(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     small_vectors(tmp_path / "vectors.txt")
     rows = [f'"{("terrible", "doctor")[i % 2]} weather word{i}",{i % 2}' for i in range(120)]
@@ -88,13 +92,13 @@ def test_the_examples_with_files_of_ones_own_run_one_after_another(capsys, monke
 
 
 @pytest.mark.parametrize("command", [c for c in ALL if c.startswith((*ELSEWHERE,))])
-def test_the_other_examples_are_accepted_and_run_in_another_test(command):
+def test_the_other_examples_are_accepted_and_run_in_another_test(command: str) -> None:
     assert accepted(shlex.split(command))
     (place,) = [place for start, place in ELSEWHERE.items() if command.startswith(start)]
     assert (ROOT / place).is_file()
 
 
-def test_there_are_examples():
+def test_there_are_examples() -> None:
     assert len(COMMANDS) >= 5
     assert len(COMMANDS) + len(OWN_FILES) + sum(c.startswith((*ELSEWHERE,)) for c in ALL) == len(
         ALL
@@ -102,7 +106,9 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if "lexicon" not in c])
-def test_the_fields_of_json_are_those_of_the_table(capsys, command):
+def test_the_fields_of_json_are_those_of_the_table(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     name = command.split()[0]
     row = re.search(rf"^\| `{name}` \| `(.*?)`", COMMANDS_PAGE, re.MULTILINE)[1]
     promised = set(re.sub(r"\[\{.*?\}\]", "", row).replace(" ", "").split(","))
@@ -110,29 +116,29 @@ def test_the_fields_of_json_are_those_of_the_table(capsys, command):
     assert set(json.loads(capsys.readouterr().out)) == promised
 
 
-def test_the_table_of_mechanisms_is_that_of_the_registry():
+def test_the_table_of_mechanisms_is_that_of_the_registry() -> None:
     rows = re.findall(r"^\| [^|]+ \| `([a-z][a-z0-9-]+)` \|", MECHANISMS_PAGE, re.MULTILINE)
     shorts = [kind.short for kind in MECHANISMS.values()]
     assert rows == [short for short in shorts if short in rows]  # a new one may have no row yet
 
 
-def test_the_default_lexicon_is_as_large_as_said():
+def test_the_default_lexicon_is_as_large_as_said() -> None:
     assert f"the bundled {len(load()):,} words" in README
 
 
-def test_the_changelog_begins_with_this_version():
+def test_the_changelog_begins_with_this_version() -> None:
     log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^## (\S+)", log, re.MULTILINE)[1].rstrip(",") == __version__
 
 
-def _headings(page):
+def _headings(page: Path) -> set[str]:
     """The addresses of a page's headings, as a reader of Markdown makes them."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_a_page_points_to_is_there(page):
+def test_what_a_page_points_to_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if target.startswith("http"):
@@ -147,17 +153,17 @@ def test_what_a_page_points_to_is_there(page):
         assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file(), module
 
 
-def test_the_readme_leads_to_every_page_of_the_documents():
+def test_the_readme_leads_to_every_page_of_the_documents() -> None:
     targets = {(ROOT / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", README)}
     assert {page.resolve() for page in PAGES} - targets == {(ROOT / "README.md").resolve()}
 
 
-def test_the_tour_is_the_list_of_pages():
+def test_the_tour_is_the_list_of_pages() -> None:
     rows = re.findall(r"^\| ([A-Z]\w+) \| (.*) \|$", README, re.MULTILINE)
     assert rows[: len(CONTENTS)] == [(content.title, content.question) for content in CONTENTS]
 
 
-def test_every_mechanism_has_a_cost_beside_the_first():
+def test_every_mechanism_has_a_cost_beside_the_first() -> None:
     row = r"^\| [^|]+ \| `[a-z][a-z0-9-]+` \| [^|]+ \| [^|]+ \| ([\d.]+) \|$"
     costs = [float(cost) for cost in re.findall(row, MECHANISMS_PAGE, re.MULTILINE)]
     assert 0 < len(costs) <= len(MECHANISMS)

@@ -3,18 +3,22 @@
 import json
 import subprocess
 import zipfile
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 
 
-def _script():
+def _script() -> ModuleType:
     spec = spec_from_loader("release", SourceFileLoader("release", str(ROOT / ".ci/release")))
+    assert spec is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -23,18 +27,18 @@ def _script():
 release = _script()
 
 
-def write(path, content):
+def write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
 
 
-def git(root, *arguments):
+def git(root: Path, *arguments: Any) -> None:
     command = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.example"]
     subprocess.run([*command, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture
-def house(tmp_path):
+def house(tmp_path: Path) -> Path:
     """A small repository of which nothing is to be said."""
     write(tmp_path / "dpcore/__init__.py", '__version__ = "1.2.3"\n')
     write(tmp_path / "CHANGELOG.md", "# Changes\n\n## 1.2.3, 2030-01-02\n")
@@ -53,14 +57,14 @@ def house(tmp_path):
     return tmp_path
 
 
-def everything(root):
+def everything(root: Path) -> list[str]:
     looks = (
         release.version, release.results, release.readme, release.notices, release.tree
     )  # fmt: skip
     return [line for look in looks for line in look(root)]
 
 
-def test_nothing_is_said_of_a_house_in_order(house):
+def test_nothing_is_said_of_a_house_in_order(house: Path) -> None:
     assert everything(house) == []
 
 
@@ -86,22 +90,27 @@ def test_nothing_is_said_of_a_house_in_order(house):
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
 )
-def test_what_disagrees_is_said(house, file, content, message):
+def test_what_disagrees_is_said(house: Path, file: str, content: str, message: str) -> None:
     write(house / file, content)
     assert any(message in line for line in everything(house))
 
 
-def test_a_tag_of_this_version_on_another_commit_is_said(house):
+def test_a_tag_of_this_version_on_another_commit_is_said(house: Path) -> None:
     git(house, "tag", "v1.2.3")
     assert release.tree(house) == []
     git(house, "commit", "-qm", "more", "--allow-empty")
     assert release.tree(house) == ["the tag v1.2.3 is another commit: raise the version"]
 
 
-def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
+def test_a_wheel_must_hold_what_git_holds(house: Path, tmp_path: Path) -> None:
     info = "dpcore-1.2.3.dist-info"
 
-    def said(name="dpcore-1.2.3-py3-none-any.whl", leave=(), more=(), terms="A AND B"):
+    def said(
+        name: str = "dpcore-1.2.3-py3-none-any.whl",
+        leave: Sequence[str] = (),
+        more: Sequence[str] = (),
+        terms: str = "A AND B",
+    ) -> list[str]:
         files = ["dpcore/__init__.py", "dpcore/_data/results/a.parquet", *more]
         files += ["dpcore/_data/results/manifest.json", "dpcore/_data/audit/verdicts.json"]
         files += [f"{info}/licenses/LICENSE", f"{info}/licenses/data/NOTICE"]
@@ -124,12 +133,12 @@ def test_a_wheel_must_hold_what_git_holds(house, tmp_path):
     ]
 
 
-def test_this_house_is_in_order_but_for_what_is_under_way():
+def test_this_house_is_in_order_but_for_what_is_under_way() -> None:
     assert release.results(ROOT) == []
     assert release.readme(ROOT) == []
     assert release.notices(ROOT) == []
 
 
-def test_an_unknown_option_is_refused(capsys):
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert release.main(["--force"]) == 2
     assert "no-wheel" in capsys.readouterr().err

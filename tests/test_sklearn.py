@@ -1,5 +1,7 @@
 """Texts where people keep them: the transformer of scikit-learn, pandas, batches of `datasets`."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.columns import map_batch, privatize_column
 from dpcore.sklearn import PrivateText
 
-LEXICON = Lexicon("small", ("the", "film", "was", "good", "bad", "plot", "actor"), np.eye(7) * 9)
+LEXICON = Lexicon(
+    "small", ("the", "film", "was", "good", "bad", "plot", "actor"), np.eye(7, dtype=np.float32) * 9
+)
 TEM = dpcore.mechanism("tem", LEXICON)
 TEXTS = ["The film was good.", "The plot was bad!", "", "Unheard-of actor"] * 5
 LABELS = [1, 0, 1, 0] * 5
@@ -25,7 +29,7 @@ KEEPS = 90.0  # of 7 words at distance 9·√2, each stays but with probability 
 MIXES = 1e-6  # every word is nearly equally likely
 
 
-def words(texts):
+def words(texts: list[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
@@ -45,12 +49,12 @@ def words(texts):
         "valid_tag_types",
     ],
 )
-def test_it_is_an_estimator_as_scikit_learn_checks_one(check):
+def test_it_is_an_estimator_as_scikit_learn_checks_one(check: str) -> None:
     run = getattr(estimator_checks, f"check_{check}")
     run("PrivateText", PrivateText(epsilon=KEEPS, mechanism=TEM))
 
 
-def test_fit_learns_nothing_and_transform_keeps_length_and_marks():
+def test_fit_learns_nothing_and_transform_keeps_length_and_marks() -> None:
     transformer = PrivateText(KEEPS, mechanism=TEM).fit(["anything"])
     assert transformer.mechanism_ is TEM
     released = transformer.transform(TEXTS)
@@ -60,7 +64,7 @@ def test_fit_learns_nothing_and_transform_keeps_length_and_marks():
     assert transformer.transform(pd.Series(TEXTS[:2])) == TEXTS[:2]
 
 
-def test_noise_is_never_used_twice():
+def test_noise_is_never_used_twice() -> None:
     transformer = PrivateText(MIXES, mechanism=TEM).fit(TEXTS)
     column = ["the film was good bad plot actor " * 8]
     released = [transformer.transform(column)[0] for _ in range(4)]
@@ -69,12 +73,12 @@ def test_noise_is_never_used_twice():
     two = privatize_column(column * 2, TEM, MIXES)
     assert two[0] != two[1]
     with pytest.raises(TypeError):
-        PrivateText(MIXES, mechanism=TEM, random_state=1)
+        PrivateText(MIXES, mechanism=TEM, random_state=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="Invalid parameter 'random_state'"):
         transformer.set_params(random_state=1)
 
 
-def test_parameters_and_clones():
+def test_parameters_and_clones() -> None:
     transformer = PrivateText(5.0, mechanism=TEM)
     copied = clone(transformer)
     assert copied is not transformer
@@ -85,7 +89,7 @@ def test_parameters_and_clones():
     assert "\n" not in repr(PrivateText(5.0))
 
 
-def test_a_pipeline_and_a_search():
+def test_a_pipeline_and_a_search() -> None:
     pipeline = make_pipeline(
         PrivateText(KEEPS, mechanism=TEM), CountVectorizer(), LogisticRegression()
     )
@@ -96,7 +100,7 @@ def test_a_pipeline_and_a_search():
     assert search.best_params_ == {"privatetext__epsilon": KEEPS}
 
 
-def test_a_mechanism_by_name_over_a_lexicon():
+def test_a_mechanism_by_name_over_a_lexicon() -> None:
     transformer = PrivateText(20, mechanism="tem-calibrated", lexicon=LEXICON).fit([])
     assert transformer.mechanism_.key == "tem-calibrated.v1"
     assert transformer.mechanism_.lexicon is LEXICON
@@ -113,24 +117,24 @@ def test_a_mechanism_by_name_over_a_lexicon():
         (PrivateText(1, mechanism=TEM, lexicon=LEXICON), ParameterError, "leave out `lexicon`"),
     ],
 )
-def test_fit_refuses(transformer, error, message):
+def test_fit_refuses(transformer: PrivateText, error: type[ValueError], message: str) -> None:
     with pytest.raises(error, match=message):
         transformer.fit(TEXTS)
 
 
-def test_transform_refuses():
+def test_transform_refuses() -> None:
     with pytest.raises(NotFittedError):
         PrivateText(5.0, mechanism=TEM).transform(TEXTS)
     transformer = PrivateText(5.0, mechanism=TEM).fit(TEXTS)
     with pytest.raises(TextError, match="got one text"):
         transformer.transform("The film was good.")
     with pytest.raises(TextError, match=r"entry 2 is not a text but of type float"):
-        transformer.transform(["The film", float("nan")])
+        transformer.transform(["The film", float("nan")])  # type: ignore[list-item]
     with pytest.raises(EpsilonError):
         transformer.set_params(epsilon=-1).transform(TEXTS)
 
 
-def test_a_series_keeps_its_index_and_name():
+def test_a_series_keeps_its_index_and_name() -> None:
     series = pd.Series(TEXTS[:3], index=[7, 3, 7], name="review")
     released = privatize_column(series, TEM, KEEPS)
     assert isinstance(released, pd.Series)
@@ -141,8 +145,8 @@ def test_a_series_keeps_its_index_and_name():
     assert words(privatize_column(TEXTS, TEM, MIXES)) == words(TEXTS)
 
 
-def test_a_batch_gives_its_column():
-    batch = {"text": TEXTS[:3], "label": [1, 0, 1]}
+def test_a_batch_gives_its_column() -> None:
+    batch: dict[str, list[Any]] = {"text": TEXTS[:3], "label": [1, 0, 1]}
     assert map_batch(batch, "text", TEM, KEEPS) == {"text": TEXTS[:3]}
     with pytest.raises(TextError, match="no column 'review'; its columns are text, label"):
         map_batch(batch, "review", TEM, KEEPS)

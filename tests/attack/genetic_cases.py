@@ -1,6 +1,9 @@
 """Small linear classifiers, documents and substitutions for the genetic attack."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcore.learn.bags import Bags
 from dpcore.learn.linear.linear import LinearModel
@@ -9,7 +12,9 @@ from dpcore.learn.substitutions import Substitutions
 WORDS = 30
 
 
-def case(generator, documents=12, classes=2, choices=3):
+def case(
+    generator: np.random.Generator, documents: int = 12, classes: int = 2, choices: int = 3
+) -> tuple[LinearModel, Bags, Substitutions]:
     """A classifier, documents of up to seven words, some of them unknown, and substitutions."""
     vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
     linear = LinearModel(
@@ -26,6 +31,6 @@ def case(generator, documents=12, classes=2, choices=3):
     return linear, bags(texts), table
 
 
-def bags(texts):
-    offsets = np.concatenate(([0], np.cumsum([len(t) for t in texts])))
-    return Bags(np.concatenate(texts).astype(np.int64), offsets, WORDS)
+def bags(texts: Sequence[ArrayLike]) -> Bags:
+    offsets = np.concatenate(([0], np.cumsum([np.size(t) for t in texts])))
+    return Bags(np.concatenate([np.asarray(t) for t in texts]).astype(np.int64), offsets, WORDS)

@@ -9,6 +9,7 @@ from dpcore.attack.game import Game
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 ROUNDS = 4000
@@ -26,7 +27,7 @@ def plain_posterior(rules: Game, outputs: tuple[int, ...]) -> list[float]:
 
 
 @pytest.mark.parametrize("releases", [1, 3])
-def test_the_posterior_is_bayes_rule(rng, releases: int) -> None:
+def test_the_posterior_is_bayes_rule(rng: MakeRng, releases: int) -> None:
     rules = game(releases=releases)
     stream = rng()
     for _ in range(20):
@@ -39,7 +40,7 @@ def test_the_posterior_is_bayes_rule(rng, releases: int) -> None:
         assert judgement.guess == int(np.argmax(judgement.posterior))
 
 
-def test_the_long_run_is_what_play_gives(rng) -> None:
+def test_the_long_run_is_what_play_gives(rng: MakeRng) -> None:
     rules, stream = game(), rng()
     wins = sum(
         rules.judge(dealt.outputs).guess == dealt.secret
@@ -53,7 +54,7 @@ def test_the_long_run_is_what_play_gives(rng) -> None:
     assert expected - margin > 1 / 3  # chance would be seen
 
 
-def test_the_secret_is_drawn_alike(rng) -> None:
+def test_the_secret_is_drawn_alike(rng: MakeRng) -> None:
     rules, stream = game(), rng()
     counts = np.bincount([rules.deal(stream).secret for _ in range(ROUNDS)], minlength=3)
     margin = math.sqrt(math.log(2 * 3 / FALSE_ALARM) / (2 * ROUNDS))
@@ -65,7 +66,7 @@ def test_no_noise_is_no_game_and_much_noise_is_chance() -> None:
     assert game(1e-6).long_run() == pytest.approx(1 / 3, abs=1e-5)
 
 
-def test_more_outputs_tell_more(rng) -> None:
+def test_more_outputs_tell_more(rng: MakeRng) -> None:
     once, often, stream = game(0.5).long_run(), game(0.5, releases=20), rng()
     assert once is not None
     dealt = [often.deal(stream) for _ in range(1000)]

@@ -25,7 +25,7 @@ def plainly(texts: list[set[int]], known: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("known", [1, 2, 3])
-def test_as_a_plain_search(known: int):
+def test_as_a_plain_search(known: int) -> None:
     rng = np.random.default_rng(5)
     texts = [set(rng.integers(0, 25, rng.integers(0, 9)).tolist()) for _ in range(40)]
     link = linking(texts, known)
@@ -34,29 +34,29 @@ def test_as_a_plain_search(known: int):
     assert link.texts + link.skipped == len(texts)
 
 
-def test_equal_texts_are_never_alone_and_disjoint_ones_always():
+def test_equal_texts_are_never_alone_and_disjoint_ones_always() -> None:
     assert linking([{1, 2}, {1, 2}], 2).alone == 0
     assert linking([{1, 2}, {1, 2}], 2).fitting == 2
     assert linking([{1, 2}, {3, 4}], 1).alone == 1
 
 
-def test_a_word_twice_counts_once():
+def test_a_word_twice_counts_once() -> None:
     assert linking([[1, 1, 2], [2]], 2) == linking([{1, 2}, {2}], 2)
 
 
 @pytest.mark.parametrize("known", [0, 4, -1])
-def test_a_number_out_of_range_is_refused(known: int):
+def test_a_number_out_of_range_is_refused(known: int) -> None:
     with pytest.raises(ParameterError, match="1 to 3"):
         linking([{1, 2, 3, 4}], known)
 
 
 @pytest.mark.parametrize("texts", [[], [set()], [{1}]])
-def test_texts_that_are_too_short_are_refused(texts: list[set[int]]):
+def test_texts_that_are_too_short_are_refused(texts: list[set[int]]) -> None:
     with pytest.raises(ParameterError, match="no text has 2 words"):
         linking(texts, 2)
 
 
-def test_what_is_marked_is_not_counted():
+def test_what_is_marked_is_not_counted() -> None:
     corpus, lexicon = teaching_corpus(), load()
     words = ordinary_words_of(corpus, lexicon)
     assert len(words) == len(corpus)

@@ -24,7 +24,7 @@ def zipf() -> Prior:
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 900.0])
 @pytest.mark.parametrize("delta", [0.0, 0.01])
-def test_local_privacy_has_a_closed_form(epsilon, delta):
+def test_local_privacy_has_a_closed_form(epsilon: float, delta: float) -> None:
     (row,) = meter(LEXICON, epsilon, local=True, delta=delta).rows
     others = (N - 1) * math.exp(-epsilon)
     expected = (1.0 + others * delta) / (1.0 + others)
@@ -32,7 +32,7 @@ def test_local_privacy_has_a_closed_form(epsilon, delta):
     assert row.high - row.low < 1e-10
 
 
-def test_local_privacy_under_a_skewed_prior_is_attained():
+def test_local_privacy_under_a_skewed_prior_is_attained() -> None:
     """k-ary response over the likeliest words, every k tried, any other word taking one of them."""
     prior = zipf()
     for epsilon in (0.2, 1.0, 4.0):
@@ -47,7 +47,7 @@ def test_local_privacy_under_a_skewed_prior_is_attained():
         assert max(shares) == pytest.approx(row.high, rel=1e-9)
 
 
-def test_metric_privacy_is_an_interval_that_closes():
+def test_metric_privacy_is_an_interval_that_closes() -> None:
     rows = meter(LEXICON, [0.05, 0.3, 1.0, 2.0, 40.0]).rows
     for row in rows:
         assert 1.0 / N <= row.low <= row.high <= 1.0
@@ -57,14 +57,14 @@ def test_metric_privacy_is_an_interval_that_closes():
     assert {row.attained_by for row in rows[1:]} == {"optimal"}
 
 
-def test_a_prior_that_knows_more_guesses_more():
+def test_a_prior_that_knows_more_guesses_more() -> None:
     plain, skewed = (meter(LEXICON, [0.3, 1.0], prior).rows for prior in (None, zipf()))
     for even, uneven in zip(plain, skewed, strict=True):
         assert even.high < uneven.high
         assert zipf().probability.max() * (1 - 1e-9) <= uneven.low <= uneven.high
 
 
-def test_words_that_are_impossible_do_not_count():
+def test_words_that_are_impossible_do_not_count() -> None:
     pair = typed(LEXICON, {"w3": 0.5, "w7": 0.5})
     first, second = LEXICON.vectors[[3, 7]].astype(np.float64)
     distance = float(np.linalg.norm(first - second))
@@ -73,7 +73,7 @@ def test_words_that_are_impossible_do_not_count():
     assert row.high == pytest.approx(1.0 / (1.0 + math.exp(-0.5 * distance)), rel=1e-9)
 
 
-def test_what_is_not_known_is_bracketed_or_computed():
+def test_what_is_not_known_is_bracketed_or_computed() -> None:
     known = meter(LEXICON, [1.0, 1.2], compute=False).rows
     between = meter(LEXICON, 1.1031, compute=False).rows[0]
     assert known[0].low <= between.low <= between.high <= known[1].high
@@ -82,7 +82,7 @@ def test_what_is_not_known_is_bracketed_or_computed():
     assert meter(LEXICON, 1.1031, compute=False).rows[0] == computed  # and it was kept
 
 
-def test_backwards_it_promises_what_was_asked_for():
+def test_backwards_it_promises_what_was_asked_for() -> None:
     for options in ({"local": True}, {"local": True, "delta": 0.001}, {}):
         reading = largest_epsilon(LEXICON, 0.25, **options)
         assert 0.15 < reading.high <= 0.25
@@ -91,12 +91,12 @@ def test_backwards_it_promises_what_was_asked_for():
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_nonsense_is_refused(epsilon):
+def test_nonsense_is_refused(epsilon: float) -> None:
     with pytest.raises(EpsilonError, match="finite number > 0"):
         meter(LEXICON, epsilon)
 
 
-def test_nonsense_beside_epsilon_is_refused():
+def test_nonsense_beside_epsilon_is_refused() -> None:
     with pytest.raises(ParameterError, match="delta"):
         meter(LEXICON, 1.0, delta=0.1)
     with pytest.raises(ParameterError, match="delta"):
@@ -105,7 +105,7 @@ def test_nonsense_beside_epsilon_is_refused():
         largest_epsilon(LEXICON, 1.0)
 
 
-def test_a_large_vocabulary_is_taken_in_parts(monkeypatch):
+def test_a_large_vocabulary_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     (whole,) = meter(LEXICON, 0.7123, uniform(LEXICON)).rows
     monkeypatch.setattr("dpcore.attack.meter.PACKING_WORDS", 25)
     (parts,) = meter(LEXICON, 0.7124, uniform(LEXICON)).rows
@@ -113,7 +113,7 @@ def test_a_large_vocabulary_is_taken_in_parts(monkeypatch):
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key):
+def test_no_mechanism_of_the_registry_lies_above_what_its_promise_permits(key: str) -> None:
     """Bayes success from the laws of all words against the meter, at the ε that is promised."""
     mechanism = create(key, SMALL)
     n = len(SMALL)

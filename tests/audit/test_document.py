@@ -2,19 +2,28 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.audit.document import Losses, composed, document_losses, place_losses, worst_delta
 from dpcore.errors import ParameterError
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(7, 3)
 
 
-def enumerated(mechanism, epsilon, first, second, targets):
+def enumerated(
+    mechanism: Mechanism,
+    epsilon: float,
+    first: Sequence[int],
+    second: Sequence[int],
+    targets: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """δ of two texts over all outputs, one by one."""
     laws = [
         (mechanism.law(w, [epsilon]).dense(7)[0], mechanism.law(v, [epsilon]).dense(7)[0])
@@ -32,7 +41,7 @@ def enumerated(mechanism, epsilon, first, second, targets):
     ("key", "epsilon"),
     [("tem", 2.0), ("optimal", 1.0), ("k-ary", 1.5), ("neighbour-response", 2.0)],
 )
-def test_it_is_a_bound_and_sharp(key, epsilon):
+def test_it_is_a_bound_and_sharp(key: str, epsilon: float) -> None:
     mechanism = create(key, LEXICON, {"k": 3} if key == "neighbour-response" else None)
     first, second = [0, 1, 2, 0, 5], [3, 1, 4, 3, 6]
     losses = document_losses(mechanism, epsilon, first, second)
@@ -45,28 +54,28 @@ def test_it_is_a_bound_and_sharp(key, epsilon):
     np.testing.assert_allclose([finer.delta(float(t)) for t in targets], exact, atol=2e-4)
 
 
-def test_an_output_that_one_text_cannot_have_is_an_infinite_loss():
+def test_an_output_that_one_text_cannot_have_is_an_infinite_loss() -> None:
     losses = place_losses(np.log([0.5, 0.25, 0.25]), np.array([0.0, math.log(0.1), -math.inf]), 0.1)
     assert losses.infinite == 0.25
     assert losses.epsilon(0.2) == math.inf
     assert composed([losses, losses]).infinite == pytest.approx(1.0 - 0.75**2)
 
 
-def test_epsilon_is_the_inverse_of_delta():
+def test_epsilon_is_the_inverse_of_delta() -> None:
     losses = document_losses(create("tem", LEXICON), 2.0, [0] * 20, [3] * 20)
     for delta in (1e-2, 1e-5, 1e-8):
         epsilon = losses.epsilon(delta)
         assert losses.delta(epsilon) <= delta < losses.delta(epsilon - losses.step)
 
 
-def test_composition_beats_the_sum():
+def test_composition_beats_the_sum() -> None:
     mechanism = create("k-ary", LEXICON)
     losses = document_losses(mechanism, 0.2, [0] * 100, [1] * 100)
     assert losses.epsilon(1e-6) < 0.6 * 100 * 0.2
     assert worst_delta(0.2, 100, losses.epsilon(1e-6)) >= losses.delta(losses.epsilon(1e-6)) * 0.99
 
 
-def test_the_bound_for_all_texts_holds_for_each():
+def test_the_bound_for_all_texts_holds_for_each() -> None:
     mechanism = create("tem", LEXICON)
     epsilon = 0.4
     vectors = LEXICON.vectors.astype(float)
@@ -80,7 +89,7 @@ def test_the_bound_for_all_texts_holds_for_each():
 
 
 @pytest.mark.parametrize(("loss", "count"), [(0.1, 1), (0.1, 50), (1.0, 8), (3.0, 3)])
-def test_randomised_responses_compose_as_their_law_does(loss, count):
+def test_randomised_responses_compose_as_their_law_does(loss: float, count: int) -> None:
     stays = 1.0 / (1.0 + math.exp(-loss))
     logs = np.log([stays, 1.0 - stays])
     part = place_losses(logs, logs[::-1], loss / 1000)
@@ -90,7 +99,7 @@ def test_randomised_responses_compose_as_their_law_does(loss, count):
         assert exact * (1 - 1e-6) <= whole.delta(target) <= exact + loss * count / 500
 
 
-def test_an_accountant_of_others_agrees():
+def test_an_accountant_of_others_agrees() -> None:
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     mechanism = create("tem", LEXICON)
     logs = [dict(enumerate(mechanism.log_law(w, 1.0).tolist())) for w in (0, 3)]
@@ -104,7 +113,7 @@ def test_an_accountant_of_others_agrees():
         assert both == pytest.approx(theirs.get_delta_for_epsilon(target), rel=0.02, abs=1e-12)
 
 
-def test_nonsense_is_refused():
+def test_nonsense_is_refused() -> None:
     mechanism = create("tem", LEXICON)
     with pytest.raises(ParameterError, match="same number"):
         document_losses(mechanism, 1.0, [0], [1, 2])

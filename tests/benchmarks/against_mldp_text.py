@@ -20,8 +20,11 @@ import tempfile
 import venv
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+
+from dpcore.lexicon.lexicon import Lexicon
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -87,7 +90,7 @@ def environment(folder: Path) -> tuple[Path, dict[str, str]]:
     return python, os.environ | {"NLTK_DATA": str(folder / "nltk")}
 
 
-def theirs(folder: Path, given: dict[str, object], vectors: np.ndarray) -> dict[str, list[float]]:
+def theirs(folder: Path, given: dict[str, Any], vectors: np.ndarray) -> dict[str, list[float]]:
     """Seconds to make each of their mechanisms, and seconds a word (median)."""
     python, variables = environment(folder)
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
@@ -102,7 +105,9 @@ def theirs(folder: Path, given: dict[str, object], vectors: np.ndarray) -> dict[
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def ours(short: str, lexicon, words: np.ndarray, epsilon: float) -> tuple[float, float, float]:
+def ours(
+    short: str, lexicon: Lexicon, words: np.ndarray, epsilon: float
+) -> tuple[float, float, float]:
     """Seconds a word: one by one (median), all at once, and for the whole ε-path of each."""
     from dpcore.mechanisms.registry import create
 
@@ -122,7 +127,7 @@ def ours(short: str, lexicon, words: np.ndarray, epsilon: float) -> tuple[float,
     return float(np.median(taken)), batch, (perf_counter() - start) / words.size
 
 
-def measured(short: str, lexicon, words: np.ndarray, epsilon: float) -> tuple[float, str]:
+def measured(short: str, lexicon: Lexicon, words: np.ndarray, epsilon: float) -> tuple[float, str]:
     """Seconds a word of our Nw and Sw over the ε axis (median of three), and how it is done."""
     from dpcore.measure.deniability import measure
     from dpcore.measure.words import named

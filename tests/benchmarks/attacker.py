@@ -3,6 +3,10 @@
 Run from the repository root: python -m tests.benchmarks.attacker
 """
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from dpcore.attack.language.context import Place, context_attack
@@ -11,6 +15,7 @@ from dpcore.attack.output.posterior import posterior
 from dpcore.attack.output.prior import frequency
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from tests.benchmarks.exact_laws import seconds
 
@@ -26,15 +31,19 @@ def main() -> None:
     output = lexicon.index("garage")
     for name, epsilon in SETTINGS:
         mechanism = create(name, lexicon)
-        opened = seconds(lambda m=mechanism: open_channel(m), 1)
+        opened = seconds(partial(open_channel, mechanism), 1)
         channel = open_channel(mechanism)
-        prepared = seconds(lambda c=channel: c.seen(output))
+        prepared = seconds(partial(channel.seen, output))
         seen = channel.seen(output)
         # Another ε each time, as a slider asks for it.
         steps = iter(np.linspace(epsilon, 1.1 * epsilon, 5))
-        step = seconds(lambda s=seen, e=steps: posterior(s.at(float(next(e))), prior), 5)
 
-        def laws(mechanism=mechanism, epsilon=epsilon) -> None:
+        def one_step(seen: Any = seen, steps: Iterator[Any] = steps) -> object:
+            return posterior(seen.at(float(next(steps))), prior)
+
+        step = seconds(one_step, 5)
+
+        def laws(mechanism: Mechanism = mechanism, epsilon: float = epsilon) -> None:
             for word, ranking in enumerate(rank(lexicon.vectors, lexicon.vectors[:LAWS])):
                 mechanism.law(word, [epsilon], ranking=ranking)
 

@@ -103,7 +103,9 @@ async def slide(person: Session, rng: random.Random) -> Answer | None:
     return await person.set(chosen, low + step * rng.randint(0, int((high - low) / step)))
 
 
-async def act(person: Session, page: str, number: int, turn: int, rng: random.Random, found: Found):
+async def act(
+    person: Session, page: str, number: int, turn: int, rng: random.Random, found: Found
+) -> str:
     """One step of one person; the page that is open after it."""
     (what,) = rng.choices(list(SHARES), list(SHARES.values()))
     boxes = [one for one in person.all("text_area") if one.key == "text"]

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +80,7 @@ def main(n: int, d: int) -> None:
     vectors *= rng.uniform(0.6, 1.4, (n, 1)).astype(np.float32) * np.float32(6 / np.sqrt(d))
     lexicon = Lexicon("benchmark", tuple(f"w{i}" for i in range(n)), vectors)
     chosen = sample(lexicon, WORDS, rng)
-    madlib = create("madlib", lexicon)
+    madlib: Any = create("madlib", lexicon)
     epsilons = np.geomspace(0.02 * d, 0.4 * d, POINTS)
     print(f"n = {n:,}, d = {d}, {WORDS} words, {RUNS:,} runs, {POINTS} values of ε")
 
@@ -91,7 +93,11 @@ def main(n: int, d: int) -> None:
         ("a product for each ε", search_each),
         ("one product a word", search_once),
     ):
-        taken = seconds(lambda s=search: [s(lexicon, w, noise, epsilons) for w in few], 1)
+
+        def searched(search: Callable[..., Any] = search) -> object:
+            return [search(lexicon, w, noise, epsilons) for w in few]
+
+        taken = seconds(searched, 1)
         taken *= WORDS / TIMED
         print(f"  {name:36s} {taken:8.2f} s  ×{taken / own:.0f}  (from {TIMED} words)")
     mine = measure(madlib, chosen, epsilons, runs=RUNS).figures
@@ -103,12 +109,10 @@ def main(n: int, d: int) -> None:
         mechanism = create(key, lexicon)
         low = mechanism.admissible.low
         grid = np.geomspace(max(1.01 * low, 0.1), max(1e6 * low, 50.0), POINTS)
-        taken = seconds(lambda m=mechanism, g=grid: measure(m, chosen, g, runs=RUNS), 1)
+        taken = seconds(partial(measure, mechanism, chosen, grid, runs=RUNS), 1)
         curve = summarise(measure(mechanism, chosen, grid[[0, -1]], runs=RUNS), "nw").mean
         once = seconds(
-            lambda m=mechanism, g=grid: measure(
-                m, chosen, g[[POINTS // 2]], runs=RUNS, method="protocol"
-            ),
+            partial(measure, mechanism, chosen, grid[[POINTS // 2]], runs=RUNS, method="protocol"),
             1,
         )
         print(

@@ -76,7 +76,7 @@ def compare(n: int, d: int, draws: int, epsilons: np.ndarray) -> None:
         unit = directions(again, mechanism.family, draws, d)
         return (unit * radii(again, mechanism.family, draws, d)[:, None]).astype(np.float32)
 
-    work = {  # each draws its noise
+    work: dict[str, Callable[[], np.ndarray]] = {  # each draws its noise
         "ε-path": path,
         "ε-path with ranking": path_and_ranking,
         "product for each ε": lambda: product_for_each(lexicon, noise(), epsilons),

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEPS = ("read text", "read text.gz", "read binary", "add", "load", "nearest", "exact", "bounds")
 
 
-def make_files(folder, words, dimension):
+def make_files(folder: Path, words: int, dimension: int) -> None:
     """Write the same vectors as GloVe text, gzip text and word2vec binary."""
     rng = np.random.default_rng(0)
     scale = np.linspace(2, 0.2, dimension)
@@ -41,7 +41,7 @@ def make_files(folder, words, dimension):
     subprocess.run(["gzip", "-1", "-k", folder / "vectors.txt"], check=True)
 
 
-def run_step(step, folder):
+def run_step(step: str, folder: Path) -> None:
     """One step, in this process; prints what it measured."""
     from dpcore.lexicon.catalogue import load
     from dpcore.lexicon.extent.bounds import bound_extent
@@ -77,7 +77,7 @@ def run_step(step, folder):
     print(f"{seconds:.3f} {peak} {note}")
 
 
-def main():
+def main() -> None:
     """Make the files and run every step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words", type=int, default=400_000)

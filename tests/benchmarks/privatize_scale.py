@@ -18,6 +18,9 @@ import tempfile
 import warnings
 from pathlib import Path
 from time import perf_counter
+from typing import Any
+
+from dpcore.mechanisms.mechanism import Mechanism
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -44,7 +47,7 @@ def write(path: Path, documents: int, words: tuple[str, ...]) -> None:
                 end += size
 
 
-def peak(payload: dict) -> dict:
+def peak(payload: dict[str, Any]) -> dict[str, Any]:
     """Peak resident memory of a worker, in megabytes: a job."""
     import resource
 
@@ -52,7 +55,9 @@ def peak(payload: dict) -> dict:
     return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
 
 
-def timed(source: Path, out: Path, mechanism, epsilon: float, workers: int) -> tuple[float, str]:
+def timed(
+    source: Path, out: Path, mechanism: Mechanism, epsilon: float, workers: int
+) -> tuple[float, str]:
     """Print one run; returns its seconds and the fingerprint of its output."""
     from dpcore.jobs.cluster import Cluster
     from dpcore.privatize.files import Columns

@@ -15,6 +15,9 @@ import os
 import sys
 from pathlib import Path
 from time import process_time
+from typing import Any
+
+from dpcore.mechanisms.mechanism import Mechanism
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -48,7 +51,9 @@ def reviews(count: int) -> list[str]:
     return [str(text).replace("<br />", " ") for text in texts]
 
 
-def measured(mechanism, epsilon: float, parts, seconds: float) -> list[tuple[int, float]]:
+def measured(
+    mechanism: Mechanism, epsilon: float, parts: Any, seconds: float
+) -> list[tuple[int, float]]:
     """Words and seconds of each part, as long as there is time."""
     from dpcore.mechanisms.bulk.documents import bulk
     from dpcore.rewrite.documents import release_all
@@ -64,7 +69,7 @@ def measured(mechanism, epsilon: float, parts, seconds: float) -> list[tuple[int
     return found
 
 
-def plain(mechanism, epsilon: float, words) -> float:
+def plain(mechanism: Mechanism, epsilon: float, words: Any) -> float:
     """Seconds a word, one at a time."""
     import numpy as np
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -40,7 +42,7 @@ print(b - a, c - b, perf_counter() - c)
 """
 
 
-def timed(work, repeats: int = REPEATS) -> float:
+def timed(work: Callable[[], object], repeats: int = REPEATS) -> float:
     """Median of several runs, in milliseconds."""
     taken = []
     for _ in range(repeats):
@@ -98,7 +100,7 @@ def main(name: str | None) -> None:
     ranked = timed(lambda: prepare(TEXT, lexicon).rankings(words))
     print(f"  neighbours                 {ranked:8.1f} ms  ×{ranked / product:4.1f}")
     for short, mechanism in mechanisms.items():
-        taken = timed(lambda mechanism=mechanism: draw(sentence, mechanism, 0))
+        taken = timed(partial(draw, sentence, mechanism, 0))
         print(f"  {short:27s}{taken:8.1f} ms  ×{taken / product:4.1f}")
     drawn = draw(sentence, mechanisms["madlib"], 0)
     moved = timed(lambda: drawn.at(10.0))

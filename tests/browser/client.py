@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
 
 if TYPE_CHECKING:
     from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -92,7 +93,7 @@ class Session:
         again = message.rerun_script.fragment_id
         await self.socket.send(message.SerializeToString())
         while True:
-            data = await self.socket.recv()
+            data = await self.socket.recv(decode=False)
             size += len(data)
             if self.raw is not None:
                 self.raw(data)
@@ -127,7 +128,7 @@ class Session:
         delta = forward.delta
         what = delta.WhichOneof("type")
         if what == "new_element":
-            kind = delta.new_element.WhichOneof("type") or ""
+            kind: str = delta.new_element.WhichOneof("type") or ""
             shown = Shown(kind, getattr(delta.new_element, kind), delta.fragment_id)
             for inner in [one for one in self.screen if one[: len(place)] == place]:
                 del self.screen[inner]
@@ -243,9 +244,9 @@ async def session(url: str, cookie: str = "", **fields: Any) -> AsyncIterator[Se
     address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
     async with websockets.connect(
         address,
-        subprotocols=["streamlit"],
+        subprotocols=[Subprotocol("streamlit")],
         max_size=None,
-        origin=url,
+        origin=Origin(url),
         additional_headers={"Cookie": cookie} if cookie else None,
     ) as socket:
         yield Session(socket, **fields)

@@ -1,8 +1,9 @@
 """Fixtures of the browser tests: a server of the app, Chromium, and a watched page."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
@@ -20,7 +21,9 @@ _outcome = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Remember that a test failed, so that its page is kept as a picture."""
     report = yield
     if report.when == "call":
@@ -80,8 +83,8 @@ def new_page(
     pages: list[Page] = []
     with ExitStack() as contexts:
 
-        def make(**options: object) -> tuple[Page, Watch]:
-            settings = {"viewport": {"width": 1280, "height": 900}, **options}
+        def make(**options: Any) -> tuple[Page, Watch]:
+            settings: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, **options}
             context = contexts.enter_context(browser.new_context(**settings))
             context.set_default_timeout(WAIT_MS / 2)
             page = context.new_page()

@@ -76,4 +76,4 @@ def _wait(process: subprocess.Popen[bytes], log: Path, url: str) -> None:
             return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"{process.args} does not listen:\n{log.read_text(encoding='utf-8')}")
+    raise RuntimeError(f"{process.args!r} does not listen:\n{log.read_text(encoding='utf-8')}")

@@ -1,6 +1,7 @@
 """The Attacker page in a real Chromium: link, game by keyboard, phone, both themes, axe."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -80,7 +81,7 @@ def test_the_game_is_played_by_keyboard(app_url: str, new_page: NewPage) -> None
 
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 def test_every_view_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object]
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_output(page, f"{app_url}/attacker")

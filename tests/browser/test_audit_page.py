@@ -1,6 +1,7 @@
 """The Audit page in a real Chromium: deep link, a row, a live audit, phone, both themes, axe."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_row_chooses_a_claim_and_the_button_computes_it(app_url: str, new_page
 
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object]
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_page(page, f"{app_url}/audit?claim=adept-published")

@@ -92,7 +92,7 @@ def test_an_error_does_not_show_its_text(small: Server, page: Page) -> None:
 )
 def test_a_foreign_host_header_is_refused(small: Server, host: str | None, status: int) -> None:
     address = urlsplit(small.url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=10)
     try:
         connection.request(
             "GET",

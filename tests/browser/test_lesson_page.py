@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -44,7 +45,7 @@ def test_a_guess_by_keyboard_and_the_way_to_a_page(app_url: str, new_page: NewPa
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 @pytest.mark.parametrize("step", ["names", "odds"])
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object], step: str
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], step: str
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_page(page, f"{app_url}/lesson?step={step}&large=true&explain=true")

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -31,11 +32,11 @@ ROUTES = [
 
 
 def ask(
-    app: Server, method: str, path: str, headers: dict[str, str] | None = None, body: object = None
+    app: Server, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send one request as it is written here; no library makes its path plain."""
     address = urlsplit(app.url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)
     try:
         given = headers or {}
         connection.putrequest(
@@ -125,8 +126,8 @@ def test_a_foreign_origin_gets_no_web_socket_and_sends_no_file(
 def test_no_answer_may_be_read_by_a_foreign_page(app: Server) -> None:
     for route in ROUTES:
         _, _, headers = ask(app, "GET", route, {"Origin": "http://evil.example"})
-        allowed = {name.lower(): value for name, value in headers.items()}
-        allowed = allowed.get("access-control-allow-origin", "")
+        given = {name.lower(): value for name, value in headers.items()}
+        allowed = given.get("access-control-allow-origin", "")
         assert allowed not in ("*", "http://evil.example"), route
 
 

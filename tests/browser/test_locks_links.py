@@ -1,6 +1,8 @@
 """Links with nonsense in every parameter of every page: the page is drawn, and nothing is said."""
 
 import re
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -41,7 +43,7 @@ def test_nonsense_in_every_parameter_draws_the_page(app: Server, start: int) -> 
     assert "Traceback" not in app.printed()
 
 
-def parameters(shown: object) -> set[str]:
+def parameters(shown: Iterable[Any]) -> set[str]:
     """Names that the widgets of a page read from the link, and those that pages read themselves."""
     bound = {getattr(one.message, "query_param_key", "") for one in shown}
     own = {"text", "words", "word", "other", "seed", "draw", "place", "via", "claim", "study"}

@@ -130,7 +130,7 @@ def test_typed_text_is_never_markup_and_stays_in_its_session(app: Server, menu_p
     async def work() -> None:
         foreign: list[bytes] = []
         async with session(
-            app.url, raw=lambda data: SIGN.encode() in data and foreign.append(data)
+            app.url, raw=lambda data: foreign.append(data) if SIGN.encode() in data else None
         ) as other:
             await other.open(menu_page)
             _helps[menu_page] = await everywhere(app, menu_page, look)
@@ -171,7 +171,7 @@ def _start(node: ast.expr) -> str:
     """The first fixed words of a help text; empty where it is all computed."""
     if isinstance(node, ast.JoinedStr):
         node = node.values[0]
-    return node.value if isinstance(node, ast.Constant) else ""
+    return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
 def holding(folder: Path) -> list[Path]:

@@ -120,7 +120,7 @@ def test_a_wrong_file_is_answered_with_a_sentence(app: Server, key: str, name: s
 
 def test_every_uploader_is_tried() -> None:
     keys = {
-        keyword.value.value
+        ast.literal_eval(keyword.value)
         for path in (ROOT / "pages").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.file_uploader"

@@ -73,7 +73,7 @@ def test_what_the_app_refuses_is_refused_behind_it(proxy: Server) -> None:
 def sticky(proxy: Server) -> str:
     """The cookie that a proxy gives to a new visitor."""
     address = urlsplit(proxy.url)
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)
     connection.request("GET", "/")
     cookies = connection.getresponse().headers.get_all("Set-Cookie")
     connection.close()
@@ -106,7 +106,7 @@ def test_fifty_people_work_through_it(proxy: Server, servers: list[Server]) -> N
 def test_nginx_limits_what_one_address_asks_for(servers: list[Server], tmp_path: Path) -> None:
     with proxies.nginx(tmp_path, servers) as url:
         address = urlsplit(url)
-        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+        connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=20)
         statuses = []
         for _ in range(1_500):  # many times faster than the 20 a second that come back
             connection.request("GET", "/_stcore/health")

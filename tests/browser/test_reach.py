@@ -6,6 +6,7 @@ zoom of 200 %, 320 the narrowest that WCAG 2.2 names (1.4.10).
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -143,7 +144,7 @@ def look(page: Page, scheme: str) -> str:
     rest(page)
     assert_accessible(page)
     faint = page.evaluate(FAINT)
-    other = "light" if scheme == "dark" else "dark"
+    other: Literal["light", "dark"] = "light" if scheme == "dark" else "dark"
     page.emulate_media(color_scheme=other, reduced_motion="reduce")
     rest(page)
     assert faint + accessibility_faults(page, ["color-contrast"]) + page.evaluate(FAINT) == []
@@ -162,7 +163,7 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
     page, watch = new_page(color_scheme="light", reduced_motion="reduce")
     open_page(page, f"{app_url}/{address}")
     rest(page)
-    tabs = VIEWS[address]
+    tabs: tuple[str, ...] | None = VIEWS[address]
     if tabs is None:
         tabs = tuple(page.locator(".stMain [role=tab]").all_inner_texts())[1:]
     scheme = look(page, "light")

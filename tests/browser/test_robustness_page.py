@@ -1,6 +1,7 @@
 """The Robustness page in a real Chromium: deep link, keyboard, typed text, phone, themes, axe."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -78,7 +79,7 @@ VIEWS = {
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 @pytest.mark.parametrize("view", VIEWS)
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object], view: str
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_view(page, f"{app_url}/robustness?{view}", VIEWS[view])

@@ -1,6 +1,7 @@
 """The start page in a real Chromium: light, rewritten, and its sentence and links go along."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     ("scheme", "options"), [("light", {}), ("dark", {}), ("light", PHONE), ("dark", PHONE)]
 )
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object]
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_page(page, f"{app_url}/start?explain=true")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -130,7 +131,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 @pytest.mark.parametrize("view", ["experiment=carvalho2021-figure-1", OWN])
 def test_it_is_accessible_and_fits(
-    app_url: str, new_page: NewPage, scheme: str, options: dict[str, object], view: str
+    app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
 ) -> None:
     page, watch = new_page(color_scheme=scheme, **options)
     open_page(page, f"{app_url}/utility?{view}")

@@ -1,6 +1,7 @@
 """The command `attack` prints what `compare` finds."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,9 @@ def test_refusals(capsys: pytest.CaptureFixture[str], words: str, message: str) 
     assert "Traceback" not in printed
 
 
-def output(capsys: pytest.CaptureFixture[str], *more: str, name: str = "tem", epsilon: str = "2"):
+def output(
+    capsys: pytest.CaptureFixture[str], *more: str, name: str = "tem", epsilon: str = "2"
+) -> dict[str, Any]:
     arguments = ["attack", "--output", "garage", "--mechanism", name, "--epsilon", epsilon]
     assert cli.main([*arguments, *more, "--json"]) == 0
     return json.loads(capsys.readouterr().out)

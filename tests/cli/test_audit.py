@@ -1,6 +1,7 @@
 """The command `audit`: stable fields, a verdict for every mechanism, one sentence for bad input."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,14 @@ REFUTED = {"truncated-gumbel", "trlaplace", "adept"}
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
-def test_every_mechanism_can_be_audited(capsys, vectors, name):
+def test_every_mechanism_can_be_audited(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     allowed = create(name, load(vectors)).admissible
     epsilon = min(max(1.01 * allowed.low, 0.5), 0.5 * allowed.high)
     sample = ["--words", "40"] if name in {"truncated-gumbel"} else []
@@ -49,7 +52,13 @@ def test_every_mechanism_can_be_audited(capsys, vectors, name):
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated"])
 @pytest.mark.parametrize("sample", [[], ["--words", "4"], ["--pairs", "30"]])
-def test_parallel_vectors_are_audited_under_the_angle(capsys, tmp_path, monkeypatch, name, sample):
+def test_parallel_vectors_are_audited_under_the_angle(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    sample: list[str],
+) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "parallel.txt"
     path.write_text("a 1 0 0\nb 2 0 0\nc 0 1 0\nd 0 0 1\ne 1 1 1\n", encoding="utf-8")
@@ -61,14 +70,16 @@ def test_parallel_vectors_are_audited_under_the_angle(capsys, tmp_path, monkeypa
     assert answer["worst"]["distance"] > 0
 
 
-def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(capsys, vectors):
+def test_people_read_that_no_epsilon_is_true_of_the_published_trlaplace(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     _, out, _ = run(
         capsys, "audit", "--mechanism", "trlaplace", "--epsilon", "0.1", "--lexicon", vectors
     )
     assert "none is true" in out
 
 
-def test_noise_in_d_dimensions_needs_no_lexicon(capsys):
+def test_noise_in_d_dimensions_needs_no_lexicon(capsys: pytest.CaptureFixture[str]) -> None:
     """√d·ε is true of ADePT as published (Habernal 2021)."""
     common = ["audit", "--mechanism", "adept", "--epsilon", "0.5", "--set", "d=16"]
     answer = result(capsys, *common)
@@ -85,7 +96,9 @@ def test_noise_in_d_dimensions_needs_no_lexicon(capsys):
 @pytest.mark.parametrize(
     "more", [["--lexicon", "wpl-25k"], ["--words", "10"], ["--words", "0"], ["--pairs", "10"]]
 )
-def test_noise_in_d_dimensions_has_no_words(capsys, more):
+def test_noise_in_d_dimensions_has_no_words(
+    capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
     code, out, err = run(
         capsys, "audit", "--mechanism", "laplace", "--epsilon", "1", "--set", "d=3", *more
     )
@@ -93,7 +106,7 @@ def test_noise_in_d_dimensions_has_no_words(capsys, more):
     assert "leave out --lexicon, --words and --pairs, or leave out d" in err
 
 
-def test_a_sample_says_so(capsys, vectors):
+def test_a_sample_says_so(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     common = ["audit", "--mechanism", "tem", "--epsilon", "1", "--lexicon", vectors]
     whole = result(capsys, *common)
     some = result(capsys, *common, "--words", "20", "--seed", "3")
@@ -105,7 +118,7 @@ def test_a_sample_says_so(capsys, vectors):
     assert {whole["worst"]["word"], whole["worst"]["output"]} <= set(load(vectors).words)
 
 
-def test_one_claim_and_the_table(capsys, vectors):
+def test_one_claim_and_the_table(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     answer = result(
         capsys, "audit", "--claim", "pixeldp-slides", "--lexicon", vectors, "--at", "epsilon=2"
     )
@@ -140,7 +153,9 @@ def test_one_claim_and_the_table(capsys, vectors):
         (["--all", "--at", "colour=red"], "--at takes"),
     ],
 )
-def test_bad_input_is_one_sentence(capsys, vectors, arguments, message):
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: list[str], message: str
+) -> None:
     code, out, err = run(capsys, "audit", *arguments, "--lexicon", vectors)
     assert code == 2
     assert message in err

@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.learn import packages
 from tests import needs
+from tests.fixtures import Uninstall
 from tests.shell import result, run, small_vectors
 
 needs.torch()
@@ -18,13 +19,13 @@ NOISE = ("--mechanism", "gaussian", "--epsilon", "5")
 
 
 @pytest.fixture
-def vectors(tmp_path, monkeypatch):
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return small_vectors(tmp_path / "small.txt")
 
 
 @pytest.fixture
-def texts(tmp_path):
+def texts(tmp_path: Path) -> Path:
     rng = np.random.default_rng(1)
     lines = [" ".join(f"word{i}" for i in rng.integers(40, size=5)) for _ in range(60)]
     path = tmp_path / "public.txt"
@@ -32,24 +33,26 @@ def texts(tmp_path):
     return path
 
 
-def train(tmp_path, texts, vectors, *more):
+def train(tmp_path: Path, texts: Path, vectors: str, *more: Any) -> tuple[Any, ...]:
     return (
         "autoencoder", "train", "--data", str(texts), "--vectors", vectors, "--hidden", "4",
         "--epochs", "2", "--out", str(tmp_path / "net.safetensors"), *more,
     )  # fmt: skip
 
 
-def rewrite(tmp_path, vectors, *more):
+def rewrite(tmp_path: Path, vectors: str, *more: Any) -> tuple[Any, ...]:
     file = str(tmp_path / "net.safetensors")
     return ("autoencoder", "rewrite", "--checkpoint", file, "--vectors", vectors, *more)
 
 
-def promised(command):
+def promised(command: str) -> set[str]:
     row = re.search(rf"^\| `autoencoder {command}` \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
-def test_it_is_trained_and_writes(capsys, tmp_path, texts, vectors):
+def test_it_is_trained_and_writes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
+) -> None:
     told = result(capsys, *train(tmp_path, texts, vectors))
     assert set(told) == promised("train")
     assert told["texts"] == 61
@@ -69,7 +72,9 @@ def test_it_is_trained_and_writes(capsys, tmp_path, texts, vectors):
     assert fresh[0] != fresh[1]  # equal with probability below 40^-12 or so
 
 
-def test_a_person_is_told_the_losses_and_the_promise(capsys, tmp_path, texts, vectors):
+def test_a_person_is_told_the_losses_and_the_promise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
+) -> None:
     code, out, _ = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 0
     assert out.count("nats a word") == 2
@@ -83,13 +88,19 @@ def test_a_person_is_told_the_losses_and_the_promise(capsys, tmp_path, texts, ve
     assert "experiment" not in err
 
 
-def test_a_run_that_was_stopped_goes_on(capsys, tmp_path, texts, vectors, monkeypatch):
+def test_a_run_that_was_stopped_goes_on(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts: Path,
+    vectors: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = result(capsys, *train(tmp_path, texts, vectors))
     content = (tmp_path / "net.safetensors").read_bytes()
     from dpcore.learn import training
 
     class Stopped(training._Loop):
-        def pass_over(self, number):
+        def pass_over(self: Any, number: int) -> Any:
             if number:
                 raise KeyboardInterrupt
             return super().pass_over(number)
@@ -111,7 +122,9 @@ def test_a_run_that_was_stopped_goes_on(capsys, tmp_path, texts, vectors, monkey
     assert not (tmp_path / "net.unfinished.safetensors").exists()
 
 
-def test_it_learns_with_noise_from_a_parquet_file(capsys, tmp_path, texts, vectors):
+def test_it_learns_with_noise_from_a_parquet_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
+) -> None:
     table = tmp_path / "public.parquet"
     pd.DataFrame({"said": texts.read_text(encoding="utf-8").splitlines()}).to_parquet(table)
     result(capsys, *train(tmp_path, table, vectors, "--text-column", "said", *NOISE, "--norm", "1"))
@@ -134,7 +147,14 @@ def test_it_learns_with_noise_from_a_parquet_file(capsys, tmp_path, texts, vecto
         (("--text", "w", *NOISE, "--set", "clip_norm=2"), "other vectors"),
     ],
 )
-def test_what_cannot_be_is_refused(capsys, tmp_path, texts, vectors, more, message):
+def test_what_cannot_be_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts: Path,
+    vectors: str,
+    more: tuple[str, ...],
+    message: str,
+) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     code, out, err = run(capsys, *rewrite(tmp_path, vectors, *more))
     assert (code, out) == (2, "")
@@ -142,7 +162,9 @@ def test_what_cannot_be_is_refused(capsys, tmp_path, texts, vectors, more, messa
     assert err.count("\n") == 1
 
 
-def test_a_text_without_end_is_refused(capsys, tmp_path, texts, vectors):
+def test_a_text_without_end_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
+) -> None:
     assert run(capsys, *train(tmp_path, texts, vectors))[0] == 0
     (tmp_path / "long.txt").write_text("word1 " * 2_001, encoding="utf-8")
     more = (*NOISE, "--in", str(tmp_path / "long.txt"))
@@ -151,7 +173,9 @@ def test_a_text_without_end_is_refused(capsys, tmp_path, texts, vectors):
     assert "2,001 words is too long" in err
 
 
-def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
+def test_what_cannot_be_trained_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
+) -> None:
     for more, message in (
         (("--resume",), "leave out --resume"),
         (("--out", str(tmp_path / "net.txt")), "ends in .safetensors"),
@@ -164,21 +188,22 @@ def test_what_cannot_be_trained_is_refused(capsys, tmp_path, texts, vectors):
         assert message in err
 
 
-def test_without_torch_it_says_how_to_install_it(capsys, tmp_path, texts, vectors, monkeypatch):
-    real = packages.importlib.import_module
-
-    def absent(name):
-        if name == "torch":
-            raise ImportError(name)
-        return real(name)
-
-    monkeypatch.setattr(packages.importlib, "import_module", absent)
+def test_without_torch_it_says_how_to_install_it(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    texts: Path,
+    vectors: str,
+    uninstalled: Uninstall,
+) -> None:
+    uninstalled("torch")
     code, _, err = run(capsys, *train(tmp_path, texts, vectors))
     assert code == 2
     assert "pip install -r requirements-learn.txt" in err
 
 
-def test_random_vectors_can_be_asked_for(capsys, tmp_path):
+def test_random_vectors_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     english = tmp_path / "english.txt"
     english.write_text("a good day\na bad day\n", encoding="utf-8")
     told = result(capsys, *train(tmp_path, english, "random"))

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,13 @@ UTTERANCE = "show me a train to oslo today"
 
 
 @pytest.fixture
-def texts(tmp_path):
+def texts(tmp_path: Path) -> Path:
     path = tmp_path / "public.txt"
     path.write_text("\n".join([*TEXTS, "", "..."]), encoding="utf-8")
     return path
 
 
-def train(tmp_path, texts, *more):
+def train(tmp_path: Path, texts: Path, *more: Any) -> tuple[Any, ...]:
     return (
         "autoencoder", "train", "--model", "adept", "--data", str(texts), "--hidden", "12",
         "--latent", "5", "--longest", "8", "--epochs", "2", "--rate", "0.02",
@@ -35,22 +36,24 @@ def train(tmp_path, texts, *more):
     )  # fmt: skip
 
 
-def rewrite(tmp_path, *more):
+def rewrite(tmp_path: Path, *more: Any) -> tuple[Any, ...]:
     file = str(tmp_path / "net.safetensors")
     return ("autoencoder", "rewrite", "--checkpoint", file, *more)
 
 
-def promised(command):
+def promised(command: str) -> set[str]:
     row = re.search(rf"^\| `autoencoder {command}`, adept \| `(.*?)`", PAGE, re.MULTILINE)[1]
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
-def refused(capsys, *arguments):
+def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
     assert cli.main(list(arguments)) == 2
     return capsys.readouterr().err
 
 
-def test_it_is_trained_and_rewrites(capsys, tmp_path, texts):
+def test_it_is_trained_and_rewrites(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path
+) -> None:
     told = result(capsys, *train(tmp_path, texts))
     assert set(told) == promised("train")
     assert told["texts"] == len(TEXTS)  # a line without a word is left out
@@ -63,13 +66,15 @@ def test_it_is_trained_and_rewrites(capsys, tmp_path, texts):
     assert (answer["status"], answer["experiment"]) == ("refuted", True)
     assert answer == result(capsys, *rewrite(tmp_path, *noise, "--text", UTTERANCE))
     assert cli.main(list(rewrite(tmp_path, *noise[:4], "--text", UTTERANCE))) == 0
-    told = capsys.readouterr()
-    assert "√5 times as much, 8.944, is true" in told.err
-    assert "says nothing of the texts" in told.err
-    assert "fixed seed" not in told.err
+    printed = capsys.readouterr()
+    assert "√5 times as much, 8.944, is true" in printed.err
+    assert "says nothing of the texts" in printed.err
+    assert "fixed seed" not in printed.err
 
 
-def test_each_line_is_rewritten_and_empty_ones_stay(capsys, tmp_path, texts):
+def test_each_line_is_rewritten_and_empty_ones_stay(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path
+) -> None:
     assert cli.main(list(train(tmp_path, texts))) == 0
     capsys.readouterr()
     private = tmp_path / "private.txt"
@@ -83,7 +88,7 @@ def test_each_line_is_rewritten_and_empty_ones_stay(capsys, tmp_path, texts):
     assert answer["parameters"] == {"clip_norm": 1.0, "latent": 5}
 
 
-def test_what_is_refused(capsys, tmp_path, texts):
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path) -> None:
     for name, value in (("vectors", "random"), ("norm", "1"), ("mechanism", "tem")):
         assert f"leave out --{name}" in refused(capsys, *train(tmp_path, texts, f"--{name}", value))
     told = refused(capsys, *train(tmp_path, texts, "--latent", "0"))
@@ -105,7 +110,9 @@ def test_what_is_refused(capsys, tmp_path, texts):
     assert "give --data" in refused(capsys, *wanted)
 
 
-def test_examples_are_written_and_hide_what_stands_in_the_corpus(capsys, tmp_path, monkeypatch):
+def test_examples_are_written_and_hide_what_stands_in_the_corpus(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = shared()[0]
     utterances = TEXTS[:10]
 
@@ -127,7 +134,7 @@ def test_examples_are_written_and_hide_what_stands_in_the_corpus(capsys, tmp_pat
     assert json.loads(out.read_text(encoding="utf-8"))["facts"] == examples.facts
 
 
-def test_our_utterances_are_distinct_and_short():
+def test_our_utterances_are_distinct_and_short() -> None:
     utterances = own_utterances()
     assert len(set(utterances)) == len(utterances) == 60
     assert max(len(text.split()) for text in utterances) <= 15

@@ -1,6 +1,7 @@
 """The command that computes certificates."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.mechanisms import lexicons
 
 
 @pytest.fixture
-def vectors(tmp_path):
+def vectors(tmp_path: Path) -> str:
     rows = lexicons.cloud(50, 4).vectors
     path = tmp_path / "small.txt"
     lines = [f"w{i} " + " ".join(f"{x:.6f}" for x in row) for i, row in enumerate(rows)]
@@ -20,7 +21,9 @@ def vectors(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tem-calibrated", "truncated-gumbel-repaired"])
-def test_it_prints_keeps_and_writes(name, vectors, tmp_path, capsys):
+def test_it_prints_keeps_and_writes(
+    name: str, vectors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "certificates.json"
     command = ["calibrate", "--mechanism", name, "--lexicon", vectors]
     assert main([*command, "--again", "--file", str(file), "--json"]) == 0
@@ -35,6 +38,6 @@ def test_it_prints_keeps_and_writes(name, vectors, tmp_path, capsys):
     assert f"{rows[-1][0]:.5g}" in capsys.readouterr().out
 
 
-def test_other_mechanisms_have_none(vectors, capsys):
+def test_other_mechanisms_have_none(vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["calibrate", "--mechanism", "madlib", "--lexicon", vectors]) == 2
     assert "madlib has no certificate" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -24,11 +25,13 @@ SUMMARY = {
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
-def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(capsys, vectors):
+def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     answer = result(
         capsys, "deniability", "--mechanism", "tem", "--mechanism", "vickrey", "--mechanism",
         "trlaplace", "--epsilon", "1,2.5", "--epsilon", "trlaplace=0.1", "--set", "t=0.2",
@@ -52,7 +55,9 @@ def test_deniability_has_a_row_for_each_word_mechanism_and_epsilon(capsys, vecto
     assert direct.rows() == [row for row in rows if row["mechanism"] == "vickrey.v1"]
 
 
-def test_deniability_of_a_sample_in_a_file_and_as_a_table(capsys, vectors, tmp_path):
+def test_deniability_of_a_sample_in_a_file_and_as_a_table(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     file = tmp_path / "folder" / "out.json"
     options = (
         "deniability", "--mechanism", "madlib", "--epsilon", "0.5:8:3", "--sample", "20",
@@ -67,7 +72,9 @@ def test_deniability_of_a_sample_in_a_file_and_as_a_table(capsys, vectors, tmp_p
     assert written["selection"]["words"] == 20
 
 
-def test_deniability_of_a_corpus_weights_tokens(capsys, vectors, tmp_path):
+def test_deniability_of_a_corpus_weights_tokens(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather. Qwertz!", encoding="utf-8")
     answer = result(
@@ -86,7 +93,9 @@ def test_deniability_of_a_corpus_weights_tokens(capsys, vectors, tmp_path):
     assert "4 tokens, of which 1 outside" in out
 
 
-def test_the_corpus_may_be_a_column_of_a_table(capsys, vectors, tmp_path):
+def test_the_corpus_may_be_a_column_of_a_table(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     file = tmp_path / "table.csv"
     file.write_text(
         'id,text,note\n1,"doctor, weather",terrible\n2,weather,terrible\n', encoding="utf-8"
@@ -103,7 +112,9 @@ def test_the_corpus_may_be_a_column_of_a_table(capsys, vectors, tmp_path):
         assert message in err
 
 
-def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(capsys, vectors, tmp_path):
+def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("Terrible, terrible weather.", encoding="utf-8")
     base = ("deniability", "--mechanism", "tem", "--epsilon", "3", "--lexicon", vectors)
@@ -119,7 +130,9 @@ def test_words_of_a_corpus_can_be_drawn_and_need_a_corpus(capsys, vectors, tmp_p
     assert "at least 1 word must be kept, got 0" in err
 
 
-def test_solve_finds_epsilon_and_equals_another_mechanism(capsys, vectors):
+def test_solve_finds_epsilon_and_equals_another_mechanism(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     words = ("--words", "doctor,weather", "--lexicon", vectors)
     answer = result(capsys, "solve", "--mechanism", "tem", "--nw-at-most", "0.4", *words)
     (epsilon,) = answer["crossings"]
@@ -150,7 +163,9 @@ def test_solve_finds_epsilon_and_equals_another_mechanism(capsys, vectors):
     assert "where the search began" in out
 
 
-def test_neighbours_are_sorted_and_exclude_the_word(capsys, vectors):
+def test_neighbours_are_sorted_and_exclude_the_word(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     answer = result(
         capsys, "neighbours", "--word", "doctor", "--k", "7", "--radius", "3", "--lexicon", vectors
     )
@@ -164,7 +179,9 @@ def test_neighbours_are_sorted_and_exclude_the_word(capsys, vectors):
     assert f"{answer['within_radius']} other words within 3" in out
 
 
-def test_density_of_words_and_of_the_vocabulary(capsys, vectors):
+def test_density_of_words_and_of_the_vocabulary(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     options = ("density", "--lexicon", vectors, "--radius", "2.5")
     answer = result(capsys, *options, "--word", "doctor", "--word", "weather", "--hubness")
     assert [row["word"] for row in answer["words"]] == ["doctor", "weather"]
@@ -266,7 +283,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_option_is_one_sentence(capsys, vectors, name):
+def test_a_wrong_option_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     arguments, message = WRONG[name]
     code, out, err = run(capsys, *arguments, "--lexicon", vectors)
     assert (code, out) == (2, "")
@@ -274,7 +293,9 @@ def test_a_wrong_option_is_one_sentence(capsys, vectors, name):
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfeweather", b"Stra\xdfe", b"...", None])
-def test_a_corpus_that_cannot_be_measured_is_one_sentence(capsys, vectors, tmp_path, data):
+def test_a_corpus_that_cannot_be_measured_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path, data: bytes | None
+) -> None:
     file = tmp_path / "corpus.txt"
     if data is not None:
         file.write_bytes(data)
@@ -283,7 +304,9 @@ def test_a_corpus_that_cannot_be_measured_is_one_sentence(capsys, vectors, tmp_p
     assert re.fullmatch(r"error: [^\n]+\n", err)
 
 
-def test_a_result_that_cannot_be_written_is_one_sentence(capsys, vectors, tmp_path):
+def test_a_result_that_cannot_be_written_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, _, err = run(
         capsys, "deniability", *BASE, "--words", "doctor", "--lexicon", vectors,
@@ -293,7 +316,9 @@ def test_a_result_that_cannot_be_written_is_one_sentence(capsys, vectors, tmp_pa
     assert err.startswith("error: cannot write")
 
 
-def test_appendix_c_has_a_row_for_each_word_and_epsilon_of_both_mechanisms(capsys, vectors):
+def test_appendix_c_has_a_row_for_each_word_and_epsilon_of_both_mechanisms(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     answer = result(
         capsys, "appendix-c", "--words", "doctor,weather", "--epsilon", "madlib=1,5",
         "--lexicon", vectors, "--runs", "30", "--seed", "2",

@@ -2,6 +2,9 @@
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,16 +15,17 @@ from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon import fetch
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.train import plan as plan_module
+from tests.fixtures import MakeRng
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def path(tmp_path, rng):
+def path(tmp_path: Path, rng: MakeRng) -> Path:
     rows = rng().standard_normal((40, 5)).round(4)
     path = tmp_path / "small.txt"
     words = ["tiger", "cat", "car", "bus", *(f"w{i}" for i in range(36))]
@@ -31,8 +35,8 @@ def path(tmp_path, rng):
 
 
 @pytest.fixture
-def run(capsys):
-    def command(*arguments):
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def command(*arguments: object) -> Any:
         code = lexicon_command.main([*map(str, arguments)], standalone_mode=False)
         printed = capsys.readouterr()
         assert code == 0
@@ -42,7 +46,7 @@ def run(capsys):
     return command
 
 
-def test_add_list_info_build(run, path, cache):
+def test_add_list_info_build(run: Callable[..., Any], path: Path, cache: Path) -> None:
     added = run("add", path, "--name", "mine", "--json")
     assert (added["name"], added["words"], added["dropped"]) == ("mine", 40, 0)
     listed = run("list", "--json")
@@ -64,7 +68,7 @@ def test_add_list_info_build(run, path, cache):
     assert facts["nearest_neighbour_quartiles"][0] >= facts["extent"]["separation"] * (1 - 1e-6)
 
 
-def test_the_same_things_are_printed_for_people(run, path):
+def test_the_same_things_are_printed_for_people(run: Callable[..., Any], path: Path) -> None:
     assert "mine: 40 words x 5" in run("add", path, "--name", "mine")
     assert "glove-840b" in run("list")
     text = run("info", "mine", "--metric", "manhattan", "--limit", "10")
@@ -75,7 +79,9 @@ def test_the_same_things_are_printed_for_people(run, path):
     assert "diameter" in run("build", "mine")
 
 
-def test_bounds_are_called_bounds(run, path, monkeypatch):
+def test_bounds_are_called_bounds(
+    run: Callable[..., Any], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpcore.lexicon.extent.kept.MAX_EXACT_EXTENT_WORDS", 5)
     text = run("info", path)
     assert "(bounds)" in text
@@ -83,7 +89,7 @@ def test_bounds_are_called_bounds(run, path, monkeypatch):
     assert "(exact)" in (run("build", path), run("info", path))[1]
 
 
-def test_an_extent_file_gets_an_entry(run, path, tmp_path):
+def test_an_extent_file_gets_an_entry(run: Callable[..., Any], path: Path, tmp_path: Path) -> None:
     table = tmp_path / "extent.json"
     built = run("build", path, "--parts", "neighbours", "--extent-file", table, "--json")
     entry = json.loads(table.read_text())[built["fingerprint"]]
@@ -91,7 +97,7 @@ def test_an_extent_file_gets_an_entry(run, path, tmp_path):
     assert entry["metric"] == "euclidean"
 
 
-def test_similarity_scores(run, path, tmp_path):
+def test_similarity_scores(run: Callable[..., Any], path: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("set,w1,w2,score\nS,tiger,cat,9\nS,car,bus,8\nS,cat,bus,1\nS,cat,none,1\n")
     (score,) = run("info", path, "--similarity", pairs, "--json")["similarity"]
@@ -104,7 +110,7 @@ def test_similarity_scores(run, path, tmp_path):
         run("info", path, "--similarity", pairs)
 
 
-def test_errors_are_the_engines_own(run, path):
+def test_errors_are_the_engines_own(run: Callable[..., Any], path: Path) -> None:
     with pytest.raises(LexiconError, match="unknown lexicon"):
         run("info", "nope")
     with pytest.raises(LexiconError, match="cannot build"):
@@ -115,7 +121,7 @@ def test_errors_are_the_engines_own(run, path):
         run("info", path, "--metric", "cosine")
 
 
-def test_an_unwritable_cache_is_told(run, path, cache):
+def test_an_unwritable_cache_is_told(run: Callable[..., Any], path: Path, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     facts = run("info", path, "--json")
     assert facts["cache"]["writable"] is False
@@ -123,10 +129,12 @@ def test_an_unwritable_cache_is_told(run, path, cache):
     assert "cannot be written" in run("build", path)
 
 
-def test_fetch_passes_everything_on(run, monkeypatch, path):
-    asked = {}
+def test_fetch_passes_everything_on(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    asked: dict[str, Any] = {}
 
-    def fake(source, **options):
+    def fake(source: Any, **options: Any) -> Any:
         asked.update(options, source=source)
         return fetch.add(str(path), name="got")
 
@@ -138,10 +146,12 @@ def test_fetch_passes_everything_on(run, monkeypatch, path):
     }  # fmt: skip
 
 
-def test_train_passes_the_plan_on(run, monkeypatch, tmp_path):
+def test_train_passes_the_plan_on(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked = []
 
-    def fake(plan, data, out, progress, threads):
+    def fake(plan: Any, data: Any, out: Any, progress: Any, threads: Any) -> Any:
         asked.append((plan, data, out, threads))
         return {"words": plan.selection.words, "dimensions": plan.dimensions}
 
@@ -154,7 +164,9 @@ def test_train_passes_the_plan_on(run, monkeypatch, tmp_path):
     assert not asked[1][0].encoder
 
 
-def test_progress_is_drawn_on_a_terminal_only(monkeypatch, capsys):
+def test_progress_is_drawn_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with progress_bars() as progress:
         progress("reading", 1, 2)
     assert capsys.readouterr().err == ""

@@ -1,11 +1,13 @@
 """The commands `map build` and `map list`."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.maps import maps
+from dpcore.measure.maps.model import Projection
 from tests.shell import result, run, small_vectors
 
 FIELDS = {"lexicon", "fingerprint", "version", "maps"}
@@ -15,16 +17,16 @@ MAP = {
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
-def test_a_map_that_was_built_is_listed(capsys, vectors):
+def test_a_map_that_was_built_is_listed(capsys: pytest.CaptureFixture[str], vectors: str) -> None:
     options = ("--lexicon", vectors)
     answer = result(capsys, "map", "build", "--projection", "pca", *options)
     assert answer.keys() == FIELDS
@@ -40,7 +42,9 @@ def test_a_map_that_was_built_is_listed(capsys, vectors):
     assert re.search(r"^pca +the whole lexicon +300 +\d+\.\d% +-?\d\.\d\d  the cache$", out, re.M)
 
 
-def test_a_neighbourhood_is_built_by_the_names_of_its_words(capsys, vectors):
+def test_a_neighbourhood_is_built_by_the_names_of_its_words(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     answer = result(
         capsys, "map", "build", "--projection", "pca", "--word", "doctor", "--word", "weather",
         "--k", "9", "--lexicon", vectors,
@@ -51,10 +55,12 @@ def test_a_neighbourhood_is_built_by_the_names_of_its_words(capsys, vectors):
     assert 11 <= row["parameters"]["words"] <= 20
 
 
-def test_the_bundled_maps_are_listed_and_there_may_be_none(capsys, vectors):
+def test_the_bundled_maps_are_listed_and_there_may_be_none(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     rows = result(capsys, "map", "list")["maps"]
     assert all(row["bundled"] for row in rows)
-    assert [row["projection"] for row in rows if not row["centres"]] == list(maps.Projection)
+    assert [row["projection"] for row in rows if not row["centres"]] == list(Projection)
     assert [set(row["centres"]) for row in rows if row["centres"]] == [set(maps.DEFAULT_PAIR)] * 2
     assert result(capsys, "map", "list", "--lexicon", vectors)["maps"] == []
     code, _, err = run(capsys, "map", "list", "--lexicon", vectors)
@@ -80,14 +86,21 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_option_is_one_sentence(capsys, vectors, name):
+def test_a_wrong_option_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, name: str
+) -> None:
     arguments, message = WRONG[name]
     code, out, err = run(capsys, "map", "build", *arguments, "--lexicon", vectors)
     assert (code, out) == (2, "")
     assert re.fullmatch(f"error: {message}\n", err), err
 
 
-def test_nothing_is_built_that_could_not_be_kept(capsys, vectors, monkeypatch, tmp_path):
+def test_nothing_is_built_that_could_not_be_kept(
+    capsys: pytest.CaptureFixture[str],
+    vectors: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "file"))
     code, out, err = run(capsys, "map", "build", "--lexicon", vectors)

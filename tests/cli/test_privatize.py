@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,12 +27,12 @@ LINES = 9_000
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("lexicon") / "small.vec")
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """About 8 MB, most of it spaces: eight spans, of few words each."""
     path = tmp_path_factory.mktemp("corpus") / "in.txt"
     line = f"weather{' ' * 900}terrible"
@@ -40,19 +41,19 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(vectors, corpus, tmp_path_factory):
+def undisturbed(vectors: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What seed 5 gives, in this process."""
     out = tmp_path_factory.mktemp("whole") / "out.txt"
     privatize(order(vectors, corpus, out))
     return out.read_bytes()
 
 
-def order(vectors, corpus, out):
+def order(vectors: str, corpus: Path, out: Path) -> Order:
     mechanism = create("tem", load(vectors))
     return Order(corpus, out, mechanism, 2.0, Columns(original=True), Treatment(), seed=5)
 
 
-def started(vectors, corpus, out, *more):
+def started(vectors: str, corpus: Path, out: Path, *more: Any) -> subprocess.Popen[str]:
     command = [
         sys.executable, "-m", "dpcore", "privatize", str(corpus), "--out", str(out),
         "--mechanism", "tem", "--epsilon", "2", "--lexicon", vectors, *more,
@@ -67,7 +68,7 @@ def started(vectors, corpus, out, *more):
         signal.signal(signal.SIGINT, was)
 
 
-def until_some_are_done(process, out):
+def until_some_are_done(process: subprocess.Popen[str], out: Path) -> Path:
     """Wait until a span is finished and the run is not."""
     folder = out.with_name(f"{out.name}.unfinished")
     end = time.monotonic() + 60
@@ -83,8 +84,8 @@ def until_some_are_done(process, out):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
-    vectors, corpus, undisturbed, tmp_path, workers
-):
+    vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path, workers: str
+) -> None:
     out = tmp_path / "out.txt"
     more = ("--experiment", "--seed", "5", "--workers", workers)
     process = started(vectors, corpus, out, *more)
@@ -102,7 +103,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
     assert out.read_bytes() == undisturbed
 
 
-def test_ctrl_c_says_how_to_go_on(vectors, corpus, tmp_path):
+def test_ctrl_c_says_how_to_go_on(vectors: str, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     process = started(vectors, corpus, out, "--workers", "2")
     until_some_are_done(process, out)
@@ -121,17 +122,17 @@ def test_ctrl_c_says_how_to_go_on(vectors, corpus, tmp_path):
 
 
 def test_dask_workers_give_the_same_bytes_though_one_is_killed(
-    vectors, corpus, undisturbed, tmp_path
-):
+    vectors: str, corpus: Path, undisturbed: bytes, tmp_path: Path
+) -> None:
     out = tmp_path / "out.txt"
-    killed = []
+    killed: list[int] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
         with Cluster(workers=2) as cluster:
             jobs = [{"x": 1}] * 8
             pids = {r["pid"] for _, r in cluster.run("tests.study.tasks:square", jobs)}
 
-            def kill_one(stage, done, total):
+            def kill_one(stage: str, done: int, total: int) -> None:
                 if stage.startswith("rewriting") and 0 < done < total and not killed:
                     killed.append(min(pids))
                     os.kill(killed[0], signal.SIGKILL)
@@ -142,7 +143,9 @@ def test_dask_workers_give_the_same_bytes_though_one_is_killed(
     assert out.read_bytes() == undisturbed
 
 
-def test_the_command_prints_the_record(capsys, vectors, tmp_path):
+def test_the_command_prints_the_record(
+    capsys: pytest.CaptureFixture[str], vectors: str, tmp_path: Path
+) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("text,label\nterrible weather,1\nweather,0\n", encoding="utf-8")
     options = (
@@ -181,7 +184,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_option_is_one_sentence(capsys, monkeypatch, vectors, tmp_path, name):
+def test_a_wrong_option_is_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    vectors: str,
+    tmp_path: Path,
+    name: str,
+) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 0.5)
     more, message = WRONG[name]
     source = tmp_path / "in.csv"

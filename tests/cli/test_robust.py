@@ -4,12 +4,14 @@ from tests.shell import result, run, small_vectors
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny lexicon: most words of the corpus are outside of it."""
     return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
 
 
-def test_certified_training_is_beside_the_plain_one(capsys, vectors):
+def test_certified_training_is_beside_the_plain_one(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     answer = result(
         capsys, "robust", "certify", "--lexicon", vectors, "--texts", "120", "--neighbours", "3"
     )
@@ -25,7 +27,9 @@ def test_certified_training_is_beside_the_plain_one(capsys, vectors):
 
 
 @pytest.mark.slow
-def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share(capsys):
+def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """The command of the manual: so many changes that nothing better than one answer is left."""
     options = ("robust", "certify", "--labels", "sentiment", "--neighbours", "2")
     plain, robust = result(capsys, *options)["rows"]
@@ -37,7 +41,9 @@ def test_training_that_ends_in_one_answer_says_so_and_is_certified_for_its_share
     assert "reads no word and always says" in out
 
 
-def test_an_attack_names_the_words_that_it_changed(capsys, vectors):
+def test_an_attack_names_the_words_that_it_changed(
+    capsys: pytest.CaptureFixture[str], vectors: str
+) -> None:
     options = (
         *("robust", "attack", "--lexicon", vectors, "--texts", "300", "--share", "1"),
         *("--mechanism", "tem", "--epsilon", "0.5", "--text", "the weather was terrible doctor"),
@@ -53,7 +59,7 @@ def test_an_attack_names_the_words_that_it_changed(capsys, vectors):
     assert "read as" in out
 
 
-def test_digits_are_certified_by_both_bounds(capsys):
+def test_digits_are_certified_by_both_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     answer = result(capsys, "robust", "digits", "--draws", "40", "--seed", "3")
     assert {row["bound"] for row in answer["rows"]} == {"hoeffding", "clopper-pearson"}
     for row in answer["rows"]:
@@ -86,7 +92,9 @@ def test_digits_are_certified_by_both_bounds(capsys):
         ),
     ],
 )
-def test_bad_input_is_one_sentence(capsys, vectors, arguments, message):
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], vectors: str, arguments: tuple[str, ...], message: str
+) -> None:
     where = () if arguments[0] == "digits" else ("--lexicon", vectors)
     code, out, err = run(capsys, "robust", *arguments, *where)
     assert code == 2

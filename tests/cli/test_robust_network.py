@@ -1,6 +1,8 @@
 """`robust train`, and what `robust certify` and `robust attack` make of its checkpoint."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +17,12 @@ ATTACK = ("--mechanism", "tem", "--epsilon", "1", "--share", "1")
 
 
 @pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
     return small_vectors(tmp_path_factory.mktemp("vectors") / "small.txt")
 
 
 @pytest.fixture(scope="module")
-def reviews(tmp_path_factory):
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A table whose label says whether the weather or the doctor was terrible."""
     rng = np.random.default_rng(0)
     rows = ["text,label"]
@@ -33,11 +35,15 @@ def reviews(tmp_path_factory):
     return str(path)
 
 
-def train(capsys, vectors, out, *more):
+def train(
+    capsys: pytest.CaptureFixture[str], vectors: str, out: Path, *more: Any
+) -> dict[str, Any]:
     return result(capsys, "robust", "train", "--lexicon", vectors, "--out", str(out), *QUICK, *more)
 
 
-def test_a_trained_network_is_certified_and_attacked(capsys, tmp_path, vectors, reviews):
+def test_a_trained_network_is_certified_and_attacked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
+) -> None:
     out = tmp_path / "net.safetensors"
     trained = train(
         capsys, vectors, out, "--data", reviews, "--training", "ibp", "--neighbours", "2"
@@ -63,7 +69,9 @@ def test_a_trained_network_is_certified_and_attacked(capsys, tmp_path, vectors, 
     assert "read as rain" in printed or "read as health" in printed
 
 
-def test_one_seed_has_one_checkpoint_and_resumes_to_it(capsys, tmp_path, vectors, reviews):
+def test_one_seed_has_one_checkpoint_and_resumes_to_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
+) -> None:
     first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     options = ("--data", reviews, "--training", "augmented", "--mechanism", "madlib")
     trained = train(capsys, vectors, first, *options, "--epsilon", "5")
@@ -82,7 +90,9 @@ def test_one_seed_has_one_checkpoint_and_resumes_to_it(capsys, tmp_path, vectors
     assert "no training was begun" in message
 
 
-def test_the_teaching_corpus_is_read_where_no_data_are_given(capsys, tmp_path, vectors):
+def test_the_teaching_corpus_is_read_where_no_data_are_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str
+) -> None:
     out = tmp_path / "net.safetensors"
     train(capsys, vectors, out, "--training", "normal", "--labels", "topic", "--words", "5")
     told = result(
@@ -92,7 +102,9 @@ def test_the_teaching_corpus_is_read_where_no_data_are_given(capsys, tmp_path, v
     assert told["rows"][0]["training"] == "normal"
 
 
-def test_an_entailment_network_reads_a_premise(capsys, tmp_path, vectors):
+def test_an_entailment_network_reads_a_premise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str
+) -> None:
     data, out = tmp_path / "pairs.csv", tmp_path / "net.safetensors"
     rows = ["premise,hypothesis,label"]
     rows += [f"word{i} doctor,weather word{i},{('yes', 'no')[i % 2]}" for i in range(40)]
@@ -130,7 +142,13 @@ def test_an_entailment_network_reads_a_premise(capsys, tmp_path, vectors):
         (("--neighbours", "0"), "a word has 1 to"),
     ],
 )
-def test_wrong_input_is_refused_in_a_sentence(capsys, tmp_path, vectors, more, message):
+def test_wrong_input_is_refused_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    vectors: str,
+    more: tuple[str, ...],
+    message: str,
+) -> None:
     options = ("robust", "train", "--lexicon", vectors, "--out", str(tmp_path / "n.safetensors"))
     code, out, err = run(capsys, *options, *QUICK, *more)
     assert code != 0
@@ -139,7 +157,9 @@ def test_wrong_input_is_refused_in_a_sentence(capsys, tmp_path, vectors, more, m
     assert message in err
 
 
-def test_another_name_and_another_network_are_refused(capsys, tmp_path, vectors, reviews):
+def test_another_name_and_another_network_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, vectors: str, reviews: str
+) -> None:
     code, _, err = run(capsys, "robust", "train", "--lexicon", vectors, "--out", "net.bin")
     assert code != 0
     assert "ends in .safetensors" in err

@@ -2,16 +2,18 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from dpcore.cli.main import main as cli
 from dpcore.papers.studies import STUDIES
+from dpcore.study.definition import Study
 from dpcore.study.recorded import read_recorded
 from tests.study.conftest import TINY
 
 
-def test_the_list_names_every_study(capsys):
+def test_the_list_names_every_study(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["study", "list"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in STUDIES)
@@ -23,7 +25,7 @@ def test_the_list_names_every_study(capsys):
 
 
 @pytest.fixture
-def few(monkeypatch):
+def few(monkeypatch: pytest.MonkeyPatch) -> Study:
     """The tiny study on the bundled lexicon, without the slow series."""
     plan = dataclasses.replace(TINY.plan, lexicons=("bundled",), arms=(TINY.plan.arms[3],))
     study = dataclasses.replace(TINY, plan=plan, panels=())
@@ -31,7 +33,9 @@ def few(monkeypatch):
     return study
 
 
-def test_a_run_writes_what_it_prints(few, tmp_path, capsys):
+def test_a_run_writes_what_it_prints(
+    few: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = ["study", "run", "tiny", "--out", str(tmp_path / "out"), "--words", "3", "--json"]
     assert cli(run) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -53,14 +57,22 @@ def test_a_run_writes_what_it_prints(few, tmp_path, capsys):
         (["tiny", "--seed", "-1"], "a seed is a whole number"),
     ],
 )
-def test_refusals(few, arguments, message, tmp_path, capsys):
+def test_refusals(
+    few: Study,
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli(["study", "run", *arguments, "--out", str(tmp_path)]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_the_work(few, tmp_path, capsys):
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
+    few: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert cli(["study", "run", "tiny", "--out", str(tmp_path / "file")]) == 2
     assert "cannot write results" in capsys.readouterr().err

@@ -11,6 +11,9 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from dask.distributed import Client
@@ -26,14 +29,14 @@ TASKS = "tests.study.tasks"
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster() -> Iterator[Cluster]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Dask about itself
         with Cluster(workers=2) as opened:
             yield opened  # the last tests of this file kill its workers
 
 
-def test_every_job_is_done_once_by_two_workers(cluster):
+def test_every_job_is_done_once_by_two_workers(cluster: Cluster) -> None:
     assert cluster.workers == 2
     results = list(cluster.run(f"{TASKS}:square", ({"x": x} for x in range(30))))
     assert sorted(p["x"] for p, _ in results) == list(range(30))
@@ -43,19 +46,21 @@ def test_every_job_is_done_once_by_two_workers(cluster):
     assert os.getpid() not in pids
 
 
-def test_failures_are_sentences(cluster):
+def test_failures_are_sentences(cluster: Cluster) -> None:
     with pytest.raises(StudyError, match=r"tasks\.py:\d+: KeyError"):
         list(cluster.run(f"{TASKS}:fail", [{"x": 1}]))
 
 
-def test_a_refusal_crosses_the_network_as_it_is(cluster, tmp_path):
+def test_a_refusal_crosses_the_network_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
     refusing = plan(options=(("refuse", "baseline"),), seeds=(0,))
     with pytest.raises(TextError, match="baseline, seed 0: nothing to read here"):
         list(run(refusing, sources(refusing, tmp_path), tmp_path, executor=cluster))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "tcp://"])
-def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
+def test_a_scheduler_that_is_not_there_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with pytest.raises(StudyError, match=r"no Dask scheduler answers at .*--workers"):
         Cluster(address).__enter__()
@@ -63,7 +68,7 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, address):
     assert not [x for x in gc.get_objects() if type(x) is Client and x.status != "running"]
 
 
-def test_a_scheduler_is_used_by_its_address(cluster):
+def test_a_scheduler_is_used_by_its_address(cluster: Cluster) -> None:
     with executors.of(1, cluster._client.scheduler.address) as other:
         assert other.workers == 2
         results = list(other.run(f"{TASKS}:square", [{"x": 3}]))
@@ -72,19 +77,20 @@ def test_a_scheduler_is_used_by_its_address(cluster):
     assert still_there[1]["square"] == 4
 
 
-def test_a_scheduler_without_workers_is_one_sentence(monkeypatch):
+def test_a_scheduler_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     from dask.distributed import LocalCluster
 
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        cluster = LocalCluster(n_workers=0, dashboard_address=None)  # type: ignore[no-untyped-call]
+        with cluster as empty:
             message = r"has no workers; start some with `dask worker tcp://"
             with pytest.raises(StudyError, match=message):
                 Cluster(empty.scheduler_address).__enter__()
 
 
-def test_a_scheduler_that_goes_away_is_one_sentence():
+def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
     """What was done before has been yielded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -111,13 +117,17 @@ except StudyError as error:
 """
 
 
-def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path):
+def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path: Path) -> None:
     """Seen from a process of its own, as a person sees it: one sentence and no traceback."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     place = tmp_path / "scheduler.json"
     dask = [sys.executable, "-W", "ignore", "-m", "dask"]
     options = ("--scheduler-file", str(place), "--no-dashboard")
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {
+        "env": environment,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     host = ("--host", "127.0.0.1", "--port", "0")
     with contextlib.ExitStack() as stack:
         started = []
@@ -137,7 +147,7 @@ def test_a_scheduler_that_is_killed_prints_nothing_of_its_own(tmp_path):
     assert done.stderr == ""
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
+def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """The killed worker was in the middle of a cell; the rows are those of an undisturbed run."""
     pausing = plan(options=(("pause", 0.3),))
     read = sources(pausing, tmp_path)
@@ -158,12 +168,12 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster, tmp_path):
     assert victim not in workers
 
 
-def test_a_job_that_kills_every_worker_ends_the_run(cluster):
+def test_a_job_that_kills_every_worker_ends_the_run(cluster: Cluster) -> None:
     with pytest.raises(StudyError, match="killed several Dask workers"):
         list(cluster.run(f"{TASKS}:die", [{"x": 1}]))
 
 
-def test_workers_that_do_not_come_back_end_the_run(monkeypatch):
+def test_workers_that_do_not_come_back_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpcore.jobs.cluster._PATIENCE", 1.0)
     monkeypatch.setattr("dpcore.jobs.cluster._LOOK", 0.2)
     with warnings.catch_warnings():

@@ -1,6 +1,7 @@
 """A tiny network of ADePT, trained once for all tests, and the utterances that it knows."""
 
 import functools
+from typing import Any
 
 from dpcore.learn.adept.network import Shape
 from dpcore.learn.adept.training import AdeptSettings, train_adept
@@ -20,10 +21,10 @@ SETTINGS = AdeptSettings(
 )
 
 
-def trained(settings=SETTINGS):
+def trained(settings: AdeptSettings = SETTINGS) -> Any:
     return train_adept(TEXTS, settings)
 
 
 @functools.cache
-def shared():
+def shared() -> Any:
     return trained()

@@ -1,5 +1,7 @@
 """Small text networks, lexicons and substitutions for tests."""
 
+from typing import Any
+
 import numpy as np
 
 from dpcore.learn.bags import Bags
@@ -38,7 +40,9 @@ def random_texts(rng: np.random.Generator, count: int, most: int = 4) -> list[li
     return [rng.integers(-1, WORDS, size=rng.integers(0, most + 1)).tolist() for _ in range(count)]
 
 
-def small_network(kind: Kind, seed: int = 0, *, double: bool = True, **more) -> NetworkClassifier:
+def small_network(
+    kind: Kind, seed: int = 0, *, double: bool = True, **more: Any
+) -> NetworkClassifier:
     shape = Shape(kind, 5, 3, hidden=6, **{"layers": 2, "dropout": 0.0} | more)
     tensors = shape.start(np.random.default_rng(seed))
     tensors = {name: x.detach().double() if double else x.detach() for name, x in tensors.items()}

@@ -14,7 +14,7 @@ from tests.needs import ROOT
 needs.torch()
 
 
-def test_they_read_and_certify_what_is_said():
+def test_they_read_and_certify_what_is_said() -> None:
     """On a part of the test texts, within the error of a sample, and of the record in the file."""
     lexicon = load()
     test = teaching_parts("sentiment", lexicon, np.random.default_rng(0)).test
@@ -35,6 +35,6 @@ def test_they_read_and_certify_what_is_said():
     assert certified > 0.25
 
 
-def test_there_is_no_other():
+def test_there_is_no_other() -> None:
     with pytest.raises(ParameterError, match="one of normal, ibp, got 'linear'"):
         network_path("linear")

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from dpcore import __version__
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.learn.checkpoint import Checkpoint, check_shapes, load, save
 from dpcore.lexicon.lexicon import Lexicon
+from tests.fixtures import Uninstall
 
 
 def lexicon(scale: float = 1.0) -> Lexicon:
@@ -18,7 +21,7 @@ def lexicon(scale: float = 1.0) -> Lexicon:
 
 
 def example() -> Checkpoint:
-    tensors = {
+    tensors: dict[str, Any] = {
         "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
         "count": np.array([2**40], np.int64),
         "exact": np.array(0.1),
@@ -27,7 +30,7 @@ def example() -> Checkpoint:
     return Checkpoint("cnn", settings, tensors, lexicon().fingerprint, {"accuracy": 0.5})
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save(path, example())
     found = load(path, architecture="cnn", lexicon=lexicon())
@@ -41,7 +44,7 @@ def test_what_was_written_is_read(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-def test_every_flipped_byte_is_found_or_does_no_harm(tmp_path):
+def test_every_flipped_byte_is_found_or_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save(path, example())
     whole = path.read_bytes()
@@ -56,14 +59,14 @@ def test_every_flipped_byte_is_found_or_does_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x80\x04K\x01.", b"\xff" * 64])
-def test_another_file_is_refused(tmp_path, content):
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.safetensors"
     path.write_bytes(content)
     with pytest.raises(ParameterError, match=r"damaged or not one of dpcore's; train again"):
         load(path)
 
 
-def test_a_cut_file_and_one_of_another_program_are_refused(tmp_path):
+def test_a_cut_file_and_one_of_another_program_are_refused(tmp_path: Path) -> None:
     from safetensors.numpy import save as foreign
 
     path = tmp_path / "net.safetensors"
@@ -79,7 +82,7 @@ def test_a_cut_file_and_one_of_another_program_are_refused(tmp_path):
         load(path)
 
 
-def test_another_network_vocabulary_or_shape_is_refused(tmp_path):
+def test_another_network_vocabulary_or_shape_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     save(path, example())
     with pytest.raises(ParameterError, match="'cnn', and 'entailment' is needed"):
@@ -96,7 +99,7 @@ def test_another_network_vocabulary_or_shape_is_refused(tmp_path):
             check_shapes(load(path), shapes)
 
 
-def test_what_cannot_be_written_is_refused(tmp_path):
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"ends in \.safetensors, got 'net\.bin'"):
         save(tmp_path / "net.bin", example())
     with pytest.raises(ParameterError, match="does not exist; make it first"):
@@ -107,7 +110,9 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         dataclasses.replace(example(), tensors={"half": np.zeros(2, np.float16)})
 
 
-def test_without_the_package_it_says_how_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
+def test_without_the_package_it_says_how_to_install_it(
+    tmp_path: Path, uninstalled: Uninstall
+) -> None:
+    uninstalled("safetensors")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         save(tmp_path / "net.safetensors", example())

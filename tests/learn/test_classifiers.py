@@ -1,21 +1,21 @@
 """Classifiers: they learn what can be learned, nothing where there is nothing, and repeat."""
 
-import sys
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.classifiers import LEARNERS, TITLES, Kind, Learner, averaged, learner_of, train
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng, Uninstall
 from tests.mechanisms import lexicons
 
 N, TEXTS, WORDS = 60, 600, 12
 LEXICON = lexicons.cloud(N, 10)
 
 
-def texts(rng, labels):
+def texts(rng: np.random.Generator, labels: NDArray[np.int64]) -> Bags:
     """Each class prefers words of its own half of the vocabulary."""
     own = rng.random((labels.size, WORDS)) < 0.5
     half = rng.integers(N // 2, size=own.shape) + labels[:, None] * (N // 2)
@@ -24,7 +24,7 @@ def texts(rng, labels):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_it_learns_what_is_there_and_nothing_else(name, rng):
+def test_it_learns_what_is_there_and_nothing_else(name: str, rng: MakeRng) -> None:
     random = rng()
     labels = random.integers(2, size=TEXTS)
     training, testing = texts(random, labels), texts(random, labels)
@@ -42,7 +42,7 @@ def test_it_learns_what_is_there_and_nothing_else(name, rng):
     assert abs(guess.accuracy(testing, random.integers(2, size=TEXTS)) - 0.5) < slack
 
 
-def test_more_than_two_classes_and_one_that_is_absent(rng):
+def test_more_than_two_classes_and_one_that_is_absent(rng: MakeRng) -> None:
     labels = np.repeat([0, 2, 3], 40)
     model = train(Learner(Kind.TF_IDF), texts(rng(), labels % 2), labels, LEXICON.vectors, rng())
     found = model.probabilities(texts(rng(1), labels % 2))
@@ -50,7 +50,7 @@ def test_more_than_two_classes_and_one_that_is_absent(rng):
     assert not found[:, 1].any()
 
 
-def test_averages_are_those_of_the_words(rng):
+def test_averages_are_those_of_the_words(rng: MakeRng) -> None:
     words = np.array([3, 3, 7, -1])
     bags = Bags(words, np.array([0, 3, 4, 4]), N)
     found = averaged(bags.counts(), LEXICON.vectors)
@@ -59,7 +59,7 @@ def test_averages_are_those_of_the_words(rng):
     assert not found[1:].any()
 
 
-def test_kept_averages_are_those_of_the_vectors_in_use(rng):
+def test_kept_averages_are_those_of_the_vectors_in_use(rng: MakeRng) -> None:
     """The plain twin: a bag that was never looked at before."""
     labels = rng().integers(2, size=TEXTS)
     bags = texts(rng(), labels)
@@ -71,7 +71,7 @@ def test_kept_averages_are_those_of_the_vectors_in_use(rng):
         assert np.array_equal(model.probabilities(bags), plain.probabilities(fresh))
 
 
-def test_refusals(rng, monkeypatch):
+def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
     bags = texts(rng(), np.zeros(10, dtype=int))
     with pytest.raises(CorpusError, match="at least two classes"):
         train(Learner(), bags, np.zeros(10, dtype=int), LEXICON.vectors, rng())
@@ -81,6 +81,6 @@ def test_refusals(rng, monkeypatch):
         with pytest.raises(ParameterError):
             Learner(**wrong)
     assert set(TITLES) == set(Kind)
-    monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
+    uninstalled("sklearn")
     with pytest.raises(MissingPackageError, match="scikit-learn; install"):
         train(Learner(), bags, np.arange(10) % 2, LEXICON.vectors, rng())

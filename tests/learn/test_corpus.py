@@ -5,6 +5,8 @@ import random
 import re
 from collections import Counter, defaultdict
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from dpcore.learn.corpus import (
     SPAN_TYPES,
     SPLITS,
     TOPICS,
+    Corpus,
     parse_markup,
     read_corpus,
     teaching_corpus,
@@ -28,25 +31,25 @@ from tests.chance import FALSE_ALARM
 
 
 @pytest.fixture(scope="module")
-def corpus():
+def corpus() -> Corpus:
     return teaching_corpus()
 
 
-def plain_words(text):
+def plain_words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9£$€']+", text.lower().replace("’", "'"))
 
 
 # What it holds
 
 
-def test_it_is_as_large_as_promised_and_read_once(corpus):
+def test_it_is_as_large_as_promised_and_read_once(corpus: Corpus) -> None:
     assert len(corpus) >= 1_200
     assert Counter(corpus.kind).keys() == FILES.keys()
     assert min(Counter(corpus.kind).values()) >= 0.4 * len(corpus)
     assert teaching_corpus() is corpus
 
 
-def test_labels_are_balanced_within_each_other_and_within_each_file(corpus):
+def test_labels_are_balanced_within_each_other_and_within_each_file(corpus: Corpus) -> None:
     for kind in FILES:
         cells = Counter(
             cell[1:]
@@ -57,8 +60,9 @@ def test_labels_are_balanced_within_each_other_and_within_each_file(corpus):
         assert max(cells.values()) <= 1.1 * min(cells.values())
 
 
-def test_three_tenths_of_each_cell_are_kept_for_the_test(corpus):
-    sizes, kept = Counter(), Counter()
+def test_three_tenths_of_each_cell_are_kept_for_the_test(corpus: Corpus) -> None:
+    sizes: Counter[Any] = Counter()
+    kept: Counter[Any] = Counter()
     rows = zip(corpus.kind, corpus.topic, corpus.sentiment, corpus.split, strict=True)
     for *cell, split in rows:
         sizes[tuple(cell)] += 1
@@ -67,7 +71,7 @@ def test_three_tenths_of_each_cell_are_kept_for_the_test(corpus):
     assert len(corpus.part("test")) == sum(kept.values())
 
 
-def test_the_split_is_the_one_that_the_provenance_describes(corpus):
+def test_the_split_is_the_one_that_the_provenance_describes(corpus: Corpus) -> None:
     for kind in FILES:
         rows = [row for row, name in enumerate(corpus.kind) if name == kind]
         cells = defaultdict(list)
@@ -81,7 +85,7 @@ def test_the_split_is_the_one_that_the_provenance_describes(corpus):
         assert kept == {row for row in rows if corpus.split[row] == "test"}
 
 
-def test_spans_lie_inside_the_texts_in_order(corpus):
+def test_spans_lie_inside_the_texts_in_order(corpus: Corpus) -> None:
     for text, spans in zip(corpus.texts, corpus.spans, strict=True):
         end = 0
         for span in spans:
@@ -92,14 +96,14 @@ def test_spans_lie_inside_the_texts_in_order(corpus):
             end = span.end
 
 
-def test_most_texts_hold_something_to_protect_of_every_type(corpus):
+def test_most_texts_hold_something_to_protect_of_every_type(corpus: Corpus) -> None:
     assert 0.6 <= np.mean([bool(spans) for spans in corpus.spans]) <= 0.85
     types = Counter(span.type for spans in corpus.spans for span in spans)
     assert types.keys() == set(SPAN_TYPES)
     assert min(types.values()) >= 10
 
 
-def test_money_and_addresses_are_marked_and_the_addresses_are_nobodys(corpus):
+def test_money_and_addresses_are_marked_and_the_addresses_are_nobodys(corpus: Corpus) -> None:
     for name, text, spans in zip(corpus.ids, corpus.texts, corpus.spans, strict=True):
         left = text
         for span in reversed(spans):
@@ -113,13 +117,14 @@ def test_money_and_addresses_are_marked_and_the_addresses_are_nobodys(corpus):
 # No pattern
 
 
-def test_no_text_is_another_with_other_signs(corpus):
+def test_no_text_is_another_with_other_signs(corpus: Corpus) -> None:
     keys = Counter(" ".join(plain_words(text)) for text in corpus.texts)
     assert max(keys.values()) == 1
 
 
-def test_phrases_hardly_repeat(corpus):
-    where, openings = defaultdict(set), Counter()
+def test_phrases_hardly_repeat(corpus: Corpus) -> None:
+    where: defaultdict[Any, set[Any]] = defaultdict(set)
+    openings: Counter[Any] = Counter()
     for name, text in zip(corpus.ids, corpus.texts, strict=True):
         words = plain_words(text)
         openings[tuple(words[:3])] += 1
@@ -132,7 +137,7 @@ def test_phrases_hardly_repeat(corpus):
     assert max(openings.values()) <= 3
 
 
-def test_lengths_vary(corpus):
+def test_lengths_vary(corpus: Corpus) -> None:
     lengths = [len(text.split()) for text in corpus.texts]
     low, median, high = np.quantile(lengths, [0.1, 0.5, 0.9])
     assert min(lengths) >= 3
@@ -142,13 +147,13 @@ def test_lengths_vary(corpus):
     assert high >= 32
 
 
-def test_the_bundled_lexicon_knows_the_words(corpus):
+def test_the_bundled_lexicon_knows_the_words(corpus: Corpus) -> None:
     found = words_of(load(), "\n".join(corpus.texts))
     assert 1 - found.unknown / found.tokens >= 0.9
 
 
 @pytest.mark.parametrize("labelling", LABELLINGS)
-def test_a_plain_classifier_learns_from_it_and_still_errs(corpus, labelling):
+def test_a_plain_classifier_learns_from_it_and_still_errs(corpus: Corpus, labelling: str) -> None:
     """A guess would pass the lower bound, and a classifier right 19 times in 20 the upper one,
     with probability 1e-6; neither the data nor the fit is random."""
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -167,7 +172,7 @@ def test_a_plain_classifier_learns_from_it_and_still_errs(corpus, labelling):
 # The corpus as a value
 
 
-def test_a_part_keeps_rows_together(corpus):
+def test_a_part_keeps_rows_together(corpus: Corpus) -> None:
     parts = [corpus.part(split) for split in SPLITS]
     assert sum(map(len, parts)) == len(corpus)
     rows = {
@@ -179,7 +184,7 @@ def test_a_part_keeps_rows_together(corpus):
             assert rows[row[0]] == row
 
 
-def test_labels_and_parts_of_other_names_are_refused(corpus):
+def test_labels_and_parts_of_other_names_are_refused(corpus: Corpus) -> None:
     assert corpus.labels("topic") == corpus.topic
     assert corpus.labels("sentiment") == corpus.sentiment
     with pytest.raises(ParameterError, match="one of sentiment, topic, got 'mood'"):
@@ -187,13 +192,13 @@ def test_labels_and_parts_of_other_names_are_refused(corpus):
     with pytest.raises(ParameterError, match="one of test, train, got 'dev'"):
         corpus.part("dev")
     with pytest.raises(FrozenInstanceError):
-        corpus.texts = ()
+        corpus.texts = ()  # type: ignore[misc]
 
 
 # Markup
 
 
-def test_markup_is_cut_out_and_its_places_kept():
+def test_markup_is_cut_out_and_its_places_kept() -> None:
     text, spans = parse_markup("[[Rosa|name]] paid [[£240|amount]] in [[Leeds|place]]!")
     assert text == "Rosa paid £240 in Leeds!"
     assert [(text[s.start : s.end], s.type) for s in spans] == [
@@ -217,7 +222,7 @@ def test_markup_is_cut_out_and_its_places_kept():
         ("Ask [[[[Rosa|name]]|name]]", r"'\[\[' stands alone"),
     ],
 )
-def test_damaged_markup_is_refused(marked, message):
+def test_damaged_markup_is_refused(marked: str, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         parse_markup(marked)
 
@@ -234,14 +239,14 @@ MESSAGE = {
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     review = MESSAGE | {"id": "r0001", "text": "Fine soup.", "topic": "food"}
     (tmp_path / FILES["message"]).write_text(json.dumps(MESSAGE) + "\n", encoding="utf-8")
     (tmp_path / FILES["review"]).write_text(json.dumps(review), encoding="utf-8")
     return tmp_path
 
 
-def test_a_folder_is_read_in_order(folder):
+def test_a_folder_is_read_in_order(folder: Path) -> None:
     found = read_corpus(folder)
     assert found.ids == ("m0001", "r0001")
     assert found.kind == ("message", "review")
@@ -266,7 +271,9 @@ def test_a_folder_is_read_in_order(folder):
         ({"author": "me"}, "has the fields id, text, sentiment, topic, split, got author, id"),
     ],
 )
-def test_a_line_that_is_no_labelled_text_is_refused(folder, change, message):
+def test_a_line_that_is_no_labelled_text_is_refused(
+    folder: Path, change: dict[str, int | str], message: str
+) -> None:
     line = json.dumps(MESSAGE | {"id": "m0002", "text": "Other words."} | change)
     with (folder / FILES["message"]).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
@@ -284,13 +291,13 @@ def test_a_line_that_is_no_labelled_text_is_refused(folder, change, message):
         (b'{"id": "m0001\xff"}', "is not UTF-8"),
     ],
 )
-def test_a_damaged_file_is_refused(folder, content, message):
+def test_a_damaged_file_is_refused(folder: Path, content: bytes, message: str) -> None:
     (folder / FILES["message"]).write_bytes(content)
     with pytest.raises(CorpusError, match=message):
         read_corpus(folder)
 
 
-def test_a_missing_file_is_named_with_what_to_do(folder):
+def test_a_missing_file_is_named_with_what_to_do(folder: Path) -> None:
     (folder / FILES["review"]).unlink()
     with pytest.raises(CorpusError, match=r"reviews\.jsonl: No such file.*restore the folder"):
         read_corpus(folder)

@@ -7,34 +7,37 @@ from scipy import stats
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import mean_interval, median_interval
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 
 
-def test_three_trials_by_hand():
+def test_three_trials_by_hand() -> None:
     found = mean_interval([0.7, 0.8, 0.9])
     half = 4.302652729911275 * 0.1 / np.sqrt(3)  # t with 2 degrees of freedom
-    assert (found.mean, found.trials) == (pytest.approx(0.8), 3)
-    assert (found.low, found.high) == (pytest.approx(0.8 - half), pytest.approx(0.8 + half))
+    assert found.mean == pytest.approx(0.8)
+    assert found.trials == 3
+    assert found.low == pytest.approx(0.8 - half)
+    assert found.high == pytest.approx(0.8 + half)
 
 
-def test_one_trial_has_no_interval():
+def test_one_trial_has_no_interval() -> None:
     found = mean_interval([0.5])
     assert found.mean == 0.5
     assert np.isnan([found.low, found.high]).all()
 
 
-def test_it_covers_as_often_as_it_says(rng):
+def test_it_covers_as_often_as_it_says(rng: MakeRng) -> None:
     draws = rng().normal(1.0, 2.0, (20_000, 5))
     hits = sum(m.low <= 1.0 <= m.high for m in map(mean_interval, draws))
     assert stats.binomtest(hits, 20_000, 0.95).pvalue >= FALSE_ALARM
 
 
 @pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
-def test_what_is_no_trial_is_refused(wrong):
+def test_what_is_no_trial_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ParameterError, match="finite"):
         mean_interval(wrong)
 
 
-def test_a_median_by_hand():
+def test_a_median_by_hand() -> None:
     """Of ten values the second and the ninth: P(Bin(10, 1/2) < 2) = 11/1024 on each side."""
     found = median_interval(np.arange(10.0)[::-1])
     assert (found.median, found.low, found.high, found.count) == (4.5, 1.0, 8.0, 10)
@@ -44,7 +47,7 @@ def test_a_median_by_hand():
 
 
 @pytest.mark.parametrize("size", [6, 25, 100])
-def test_a_median_is_covered_at_least_as_often_as_it_says(rng, size):
+def test_a_median_is_covered_at_least_as_often_as_it_says(rng: MakeRng, size: int) -> None:
     draws = rng().exponential(1.0, (4_000, size))
     found = [median_interval(row) for row in draws]
     hits = sum(m.low <= np.log(2.0) <= m.high for m in found)
@@ -53,6 +56,6 @@ def test_a_median_is_covered_at_least_as_often_as_it_says(rng, size):
 
 
 @pytest.mark.parametrize("wrong", [[], [np.nan], [1.0, np.inf]])
-def test_what_is_no_measurement_is_refused(wrong):
+def test_what_is_no_measurement_is_refused(wrong: list[float]) -> None:
     with pytest.raises(ParameterError, match="finite"):
         median_interval(wrong)

@@ -6,11 +6,12 @@ import pytest
 from dpcore.errors import CorpusError
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.limits import MIN_CLASS_TEXTS
+from tests.fixtures import MakeRng
 
 TEXTS = [f"text {i}" for i in range(20)]
 
 
-def test_labels_of_any_kind_become_classes():
+def test_labels_of_any_kind_become_classes() -> None:
     found = LabelledTexts.of(TEXTS, [1, 0, 0, 0] * 5)
     assert found.classes == ("0", "1")
     assert found.labels.tolist()[:4] == [1, 0, 0, 0]
@@ -32,12 +33,14 @@ def test_labels_of_any_kind_become_classes():
         (TEXTS, ["a"] * 19 + ["b"], "'b' has 1 of 20"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused(texts, labels, said):
+def test_what_cannot_be_learned_from_is_refused(
+    texts: list[str], labels: list[str], said: str
+) -> None:
     with pytest.raises(CorpusError, match=said):
         LabelledTexts.of(texts, labels)
 
 
-def test_a_split_divides_each_class_alike(rng):
+def test_a_split_divides_each_class_alike(rng: MakeRng) -> None:
     found = LabelledTexts.of([f"t{i}" for i in range(100)], [0] * 80 + [1] * 20)
     train, test = found.split(0.25, rng())
     assert (len(train), len(test)) == (75, 25)

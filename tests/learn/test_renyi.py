@@ -2,14 +2,16 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.renyi import FiniteClassifier, example, renyi_divergence
+from tests.fixtures import MakeRng
 
 ORDERS = [0.5, 1, 1.5, 2, 8, math.inf]
 
 
-def plainly(p, q, order):
+def plainly(p: NDArray[np.float64], q: NDArray[np.float64], order: float) -> float:
     """Σ over the outputs, as the definition has it."""
     if order == math.inf:
         return max(math.log(a / b) for a, b in zip(p, q, strict=True))
@@ -20,14 +22,14 @@ def plainly(p, q, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_divergence_is_its_definition(rng, order):
+def test_the_divergence_is_its_definition(rng: MakeRng, order: float) -> None:
     laws = rng().dirichlet(np.ones(4), size=(2, 6))
     found = renyi_divergence(laws[0], laws[1], order)
     assert found == pytest.approx([plainly(p, q, order) for p, q in zip(*laws, strict=True)])
     assert (found > 0).all()
 
 
-def test_orders_join_and_grow(rng):
+def test_orders_join_and_grow(rng: MakeRng) -> None:
     p, q = rng().dirichlet(np.ones(5), size=2)
     values = [float(renyi_divergence(p, q, order)) for order in ORDERS]
     assert values == sorted(values)
@@ -35,7 +37,7 @@ def test_orders_join_and_grow(rng):
     assert float(renyi_divergence(p, q, 1e4)) == pytest.approx(values[-1], rel=1e-3)
 
 
-def test_outputs_that_only_one_law_has():
+def test_outputs_that_only_one_law_has() -> None:
     one, both = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     for order in (1, 2, math.inf):
         assert math.isinf(renyi_divergence(both, one, order))
@@ -45,7 +47,7 @@ def test_outputs_that_only_one_law_has():
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_with_every_input_possible_robustness_is_privacy(rng, order):
+def test_with_every_input_possible_robustness_is_privacy(rng: MakeRng, order: float) -> None:
     """γ = 0 exactly from the ε of privacy on, and not before: the equivalence, on any example."""
     laws = rng().dirichlet(np.ones(3), size=6)
     places = rng(1).standard_normal((6, 2))
@@ -60,7 +62,7 @@ def test_with_every_input_possible_robustness_is_privacy(rng, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_almost_surely_is_not_surely(order):
+def test_almost_surely_is_not_surely(order: float) -> None:
     """The shown example: robust with γ = 0 at an ε far below the one that is private."""
     seen = example()
     robust, private = seen.robust_epsilon(order, 1.0), seen.private_epsilon(order, 1.0)
@@ -85,7 +87,9 @@ def test_almost_surely_is_not_surely(order):
         ({"distances": np.array([[0.0, np.nan], [np.nan, 0.0]])}, "symmetric"),
     ],
 )
-def test_what_is_no_classifier_is_refused(changed, said):
+def test_what_is_no_classifier_is_refused(
+    changed: dict[str, NDArray[np.float64]], said: str
+) -> None:
     good = {"laws": np.full((2, 2), 0.5), "distances": 1.0 - np.eye(2), "prior": np.full(2, 0.5)}
     with pytest.raises(ParameterError, match=said):
         FiniteClassifier(**(good | changed))

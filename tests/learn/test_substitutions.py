@@ -11,12 +11,12 @@ from dpcore.mechanisms.registry import create
 
 
 @pytest.fixture(scope="module")
-def words():
+def words() -> Lexicon:
     vectors = np.random.default_rng(5).standard_normal((60, 4)).astype(np.float32)
     return Lexicon("sixty", tuple(f"w{i}" for i in range(60)), vectors)
 
 
-def test_nearest_words_are_those_of_brute_force(words):
+def test_nearest_words_are_those_of_brute_force(words: Lexicon) -> None:
     found = nearest_words(words, [7, 3, 3, -1, 50], 4)
     assert found.words.tolist() == [3, 7, 50]
     vectors = words.vectors.astype(np.float64)
@@ -27,7 +27,7 @@ def test_nearest_words_are_those_of_brute_force(words):
     assert found.mean_size == 4.0
 
 
-def test_a_list_keeps_what_the_vocabulary_holds(words):
+def test_a_list_keeps_what_the_vocabulary_holds(words: Lexicon) -> None:
     found = listed(words, {"w9": ["w1", "unknown", "w1", "w4"], "other": ["w1"], "w2": []})
     assert found.words.tolist() == [2, 9]
     assert found.of(9).tolist() == [1, 4]
@@ -37,7 +37,7 @@ def test_a_list_keeps_what_the_vocabulary_holds(words):
         found.choices[0, 0] = 1
 
 
-def test_likely_words_are_those_of_the_law(words):
+def test_likely_words_are_those_of_the_law(words: Lexicon) -> None:
     mechanism = create("tem", words, {})
     found = likely_words(mechanism, range(60), 3.0, 0.03)
     for word in range(60):
@@ -48,7 +48,7 @@ def test_likely_words_are_those_of_the_law(words):
     assert (found.choices[:, 0] == np.arange(60)).all()
 
 
-def test_tables_hold_a_row_for_every_word(words):
+def test_tables_hold_a_row_for_every_word(words: Lexicon) -> None:
     found = nearest_words(words, [3], 2)
     table = found.table(np.array([1, 3]))
     assert table[0].tolist() == [1, 1, 1]
@@ -57,7 +57,7 @@ def test_tables_hold_a_row_for_every_word(words):
     assert listed(words, {}).mean_size == 0.0
 
 
-def test_bad_arguments_are_refused(words):
+def test_bad_arguments_are_refused(words: Lexicon) -> None:
     for count in (0, -1, 60):
         with pytest.raises(ParameterError, match="substitutes"):
             nearest_words(words, [1], count)
@@ -74,14 +74,14 @@ def test_bad_arguments_are_refused(words):
     assert listed(words, long).of(1).tolist() == [2]
 
 
-def test_the_first_substitutes_of_nearest_words_are_the_nearest(words):
+def test_the_first_substitutes_of_nearest_words_are_the_nearest(words: Lexicon) -> None:
     many = nearest_words(words, [3, 7], 8)
     few = nearest_words(words, [3, 7], 2)
     assert (many.first(2).choices == few.choices).all()
     assert many.first(8).mean_size == 8.0
 
 
-def test_all_words_inside_is_a_product_over_the_places(words):
+def test_all_words_inside_is_a_product_over_the_places(words: Lexicon) -> None:
     mechanism = create("tem", words)
     found = likely_words(mechanism, [3, 7], 2.0, 0.05)
     law = {word: found.inside[i] for i, word in enumerate([3, 7])}

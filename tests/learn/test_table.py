@@ -1,5 +1,8 @@
 """Tables of labelled texts: what is read, and a reason for all that is refused."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,11 +13,11 @@ from dpcore.limits import MAX_CLASSES, MAX_LABELLED_BYTES, MAX_LABELLED_ROWS, MI
 LEAST = 2 * MIN_CLASS_TEXTS
 
 
-def table(rows, header="text,label"):
+def table(rows: Sequence[str], header: str = "text,label") -> Any:
     return read_table("\n".join([header, *rows]).encode())
 
 
-def chosen(rows, most=1000, text="text", label="label"):
+def chosen(rows: Sequence[str], most: int = 1000, text: str = "text", label: str = "label") -> Any:
     return choose_columns(table(rows), text, label, most, np.random.default_rng(1))
 
 
@@ -23,7 +26,7 @@ GOOD = [f"text number {i},{'yes' if i % 2 else 'no'}" for i in range(2 * LEAST)]
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_it_is_read_with_quotation_marks_and_any_separator(separator, end):
+def test_it_is_read_with_quotation_marks_and_any_separator(separator: str, end: str) -> None:
     lines = [f"text{separator}label", f'"one{separator} ""two""{end}three"{separator}a', "", "x"]
     lines[3] = f"four{separator}b"
     found = read_table("﻿".encode() + end.join(lines).encode() + end.encode())
@@ -31,7 +34,7 @@ def test_it_is_read_with_quotation_marks_and_any_separator(separator, end):
     assert found.rows == ((f'one{separator} "two"{end}three', "a"), ("four", "b"))
 
 
-def test_texts_and_labels_are_chosen():
+def test_texts_and_labels_are_chosen() -> None:
     extra = ["text number 0,yes", ",yes", "no label here,", "   ,no"]
     found = chosen([*GOOD, *extra])
     assert (found.rows, found.incomplete, found.repeated) == (2 * LEAST + 4, 3, 1)
@@ -40,7 +43,7 @@ def test_texts_and_labels_are_chosen():
     assert found.texts.labels.tolist() == [i % 2 for i in range(2 * LEAST)]
 
 
-def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share():
+def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share() -> None:
     rows = [f"text {i},{'rare' if i < LEAST + 2 else 'common'}" for i in range(400)]
     found = chosen(rows, most=100).texts
     counts = np.bincount(found.labels)
@@ -67,7 +70,7 @@ def test_of_many_a_sample_is_taken_in_which_every_class_has_its_share():
         (b'text,label\n"' + b"a" * 200_000 + b'",b', "line 2 cannot be read as CSV"),
     ],
 )
-def test_what_is_no_table_is_refused(data, said):
+def test_what_is_no_table_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(CorpusError, match=said):
         read_table(data)
 
@@ -82,12 +85,12 @@ def test_what_is_no_table_is_refused(data, said):
         ([",", ","], "have 0"),
     ],
 )
-def test_labels_that_teach_nothing_are_refused(rows, said):
+def test_labels_that_teach_nothing_are_refused(rows: list[str], said: str) -> None:
     with pytest.raises(CorpusError, match=said):
         chosen(rows)
 
 
-def test_columns_must_be_there_and_two():
+def test_columns_must_be_there_and_two() -> None:
     with pytest.raises(CorpusError, match="no column 'words'; the columns are: text, label"):
         chosen(GOOD, text="words")
     with pytest.raises(CorpusError, match="two different columns"):

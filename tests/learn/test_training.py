@@ -1,6 +1,8 @@
 """The training loop: deterministic, stopped and resumed to the bit, stopped early."""
 
 import dataclasses
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,16 +31,16 @@ class Curve:
             for name, shape in (("first", (3, 8)), ("second", (8,)))
         }
         self.fails_at = fails_at
-        self.rows = []
+        self.rows: list[Any] = []
 
     @property
     def size(self) -> int:
         return len(self.x)
 
-    def scores(self, x):
+    def scores(self, x: Any) -> Any:
         return torch.relu(x @ self.parameters["first"]) @ self.parameters["second"]
 
-    def loss(self, rows, step: Step):
+    def loss(self, rows: Any, step: Step) -> Any:
         if self.fails_at is not None and step.epoch >= self.fails_at:
             raise KeyboardInterrupt
         self.rows.append(rows)
@@ -55,7 +57,7 @@ def bits(task: Curve) -> bytes:
     return b"".join(array(task.parameters[name]).tobytes() for name in sorted(task.parameters))
 
 
-def test_one_seed_has_one_result_and_leaves_the_global_state_alone():
+def test_one_seed_has_one_result_and_leaves_the_global_state_alone() -> None:
     before = torch.random.get_rng_state()
     first, second, other = Curve(), Curve(), Curve()
     told = fit(first, SETTINGS)
@@ -67,7 +69,7 @@ def test_one_seed_has_one_result_and_leaves_the_global_state_alone():
     assert told.seconds > 0
 
 
-def test_every_example_stands_in_one_batch_of_an_epoch():
+def test_every_example_stands_in_one_batch_of_an_epoch() -> None:
     task = Curve()
     fit(task, SETTINGS)
     per = -(-task.size // SETTINGS.batch)
@@ -78,7 +80,7 @@ def test_every_example_stands_in_one_batch_of_an_epoch():
 
 
 @pytest.mark.parametrize("stop", [0.5, 1.0, 3.4, 5.8])
-def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, stop):
+def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path, stop: float) -> None:
     whole = Curve()
     told = fit(whole, SETTINGS)
     path = tmp_path / "state.safetensors"
@@ -94,13 +96,12 @@ def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path, stop):
     assert done[0] == ("training", int(stop) * batches + 1, SETTINGS.epochs * batches)
 
 
-def test_the_best_epoch_is_kept_and_patience_ends_the_run():
+def test_the_best_epoch_is_kept_and_patience_ends_the_run() -> None:
     class Worse(Curve):
         losses = (3.0, 1.0, 2.0, 1.5, 0.1, 0.0)
 
         def held_out(self, step: Step) -> float:
-            self.seen = getattr(self, "seen", ())
-            self.seen += (bits(self),)
+            self.seen: tuple[bytes, ...] = (*getattr(self, "seen", ()), bits(self))
             return self.losses[len(self.seen) - 1]
 
     task = Worse()
@@ -113,7 +114,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_run():
     assert bits(late) == late.seen[5]
 
 
-def test_a_state_of_another_run_is_refused(tmp_path):
+def test_a_state_of_another_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     fit(Curve(), SETTINGS, state=path)
     for task, settings, vocabulary in (
@@ -130,7 +131,7 @@ def test_a_state_of_another_run_is_refused(tmp_path):
     assert bits(straight) == bits(resumed)
 
 
-def test_a_loss_that_is_no_number_is_said():
+def test_a_loss_that_is_no_number_is_said() -> None:
     task = Curve()
     task.y[0] = float("nan")
     with pytest.raises(ParameterError, match="the loss of epoch 1 is no number"):
@@ -152,17 +153,17 @@ def test_a_loss_that_is_no_number_is_said():
         {"threads": 0},
     ],
 )
-def test_settings_are_checked(wrong):
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         dataclasses.replace(SETTINGS, **wrong)
 
 
-def test_no_example_is_refused():
+def test_no_example_is_refused() -> None:
     with pytest.raises(ParameterError, match="no example"):
         fit(Curve(size=0), SETTINGS)
 
 
-def test_threads_and_random_state_are_put_back():
+def test_threads_and_random_state_are_put_back() -> None:
     count = torch.get_num_threads()
     with threads(1):
         assert torch.get_num_threads() == 1
@@ -175,7 +176,7 @@ def test_threads_and_random_state_are_put_back():
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_devices_are_named():
+def test_devices_are_named() -> None:
     assert device_of("cpu").type == "cpu"
     assert device_of("auto").type in ("cpu", "cuda")
     with pytest.raises(ParameterError, match="cpu, cuda or auto, got 'tpu'"):

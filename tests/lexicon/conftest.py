@@ -1,19 +1,17 @@
 """A server for the tests of downloads."""
 
-import http.server
 import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.lexicon.serving import Behaviour, Handler
+from tests.lexicon.serving import Behaving, Behaviour, Handler
 
 
 @pytest.fixture
-def serve():
+def serve() -> Iterator[Callable[..., str]]:
     """A function that puts a behaviour at a path and gives its address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.behaviours = {}
-    server.handle_error = lambda *_: None  # a client that hangs up is part of the test
+    server = Behaving(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
 

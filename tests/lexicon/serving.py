@@ -1,5 +1,7 @@
 """A local server that cuts, lies, refuses and resumes."""
 
+from __future__ import annotations
+
 import http.server
 from dataclasses import dataclass, field
 
@@ -17,10 +19,23 @@ class Behaviour:
     ranges: list[str | None] = field(default_factory=list)  # what was asked for
 
 
+class Behaving(http.server.ThreadingHTTPServer):
+    """A server that knows what to do at which path."""
+
+    def __init__(self, address: tuple[str, int], handler: type[Handler]) -> None:
+        super().__init__(address, handler)
+        self.behaviours: dict[str, Behaviour] = {}
+
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up is part of the test."""
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):
+    server: Behaving
+
+    def do_GET(self) -> None:
         behaviour = self.server.behaviours.get(self.path)
         if behaviour is None:
             self.send_error(404)
@@ -48,5 +63,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if start + given < len(content):
             self.close_connection = True
 
-    def log_message(self, *args):
+    def log_message(self, *args: str | int) -> None:
         pass

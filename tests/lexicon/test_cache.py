@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -14,24 +15,25 @@ from dpcore.errors import StudyError
 from dpcore.lexicon import cache
 from dpcore.lexicon.cache import Kept, alone, cache_folder, cache_status, keep, recall, replacing
 from dpcore.lexicon.lexicon import Lexicon
+from tests.fixtures import MakeRng
 
 PRINT = "f" * 64
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def sample():
+def sample() -> Kept:
     return Kept(
         {"a": np.arange(7, dtype=np.int32), "b": np.ones((2, 3), dtype=np.float32)}, {"x": 1.5}
     )
 
 
-def test_what_is_kept_comes_back_read_only():
+def test_what_is_kept_comes_back_read_only() -> None:
     assert recall(PRINT, "thing") is None
     assert keep(PRINT, "thing", sample())
     kept = recall(PRINT, "thing")
@@ -43,7 +45,7 @@ def test_what_is_kept_comes_back_read_only():
         kept.arrays["a"][0] = 3
 
 
-def test_every_damaged_byte_is_noticed(folder):
+def test_every_damaged_byte_is_noticed(folder: Path) -> None:
     keep(PRINT, "thing", sample())
     (path,) = folder.rglob("thing.bin")
     whole = path.read_bytes()
@@ -62,7 +64,7 @@ def test_every_damaged_byte_is_noticed(folder):
         assert kept is None or length >= len(whole) - 64
 
 
-def test_a_file_of_another_lexicon_or_kind_or_of_objects_is_not_taken(folder):
+def test_a_file_of_another_lexicon_or_kind_or_of_objects_is_not_taken(folder: Path) -> None:
     keep(PRINT, "thing", sample())
     (path,) = folder.rglob("thing.bin")
     content = path.read_bytes()
@@ -76,11 +78,11 @@ def test_a_file_of_another_lexicon_or_kind_or_of_objects_is_not_taken(folder):
     assert recall(PRINT, "thing") is None
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
+def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
 
-    def fail_half_way():
+    def fail_half_way() -> None:
         with replacing(path) as temporary:
             temporary.write_text("half")
             raise RuntimeError("stop")
@@ -92,16 +94,18 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path):
 
 
 @pytest.fixture
-def unwritable(folder):
+def unwritable(folder: Path) -> Path:
     """A cache folder in which nothing can be written, whoever runs the tests."""
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("a file where the folder should be")
     return folder
 
 
-def test_without_a_writable_folder_everything_works_and_the_status_says_so(unwritable, rng):
+def test_without_a_writable_folder_everything_works_and_the_status_says_so(
+    unwritable: Path, rng: MakeRng
+) -> None:
     vectors = rng().standard_normal((30, 4)).astype(np.float32)
-    lexicon = Lexicon("some", [f"w{i}" for i in range(30)], vectors)
+    lexicon = Lexicon("some", tuple(f"w{i}" for i in range(30)), vectors)
     assert lexicon.extent.exact
     assert lexicon.neighbours(3).indices.shape == (30, 3)
     assert not keep(PRINT, "thing", sample())
@@ -113,14 +117,14 @@ def test_without_a_writable_folder_everything_works_and_the_status_says_so(unwri
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write to any folder"
 )
-def test_a_read_only_folder_is_noticed(folder):
+def test_a_read_only_folder_is_noticed(folder: Path) -> None:
     folder.mkdir()
     folder.chmod(0o500)
     assert not cache_status().writable
     assert not keep(PRINT, "thing", sample())
 
 
-def test_the_folder_is_where_it_always_was(monkeypatch, tmp_path):
+def test_the_folder_is_where_it_always_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache_status().writable
     monkeypatch.delenv("DPCORE_CACHE")
     if sys.platform.startswith("linux"):
@@ -149,10 +153,10 @@ for _ in range(15):
 """
 
 
-def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder):
+def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder: Path) -> None:
     environment = {**os.environ, "DPCORE_CACHE": str(folder), "PYTHONPATH": str(ROOT)}
 
-    def run(_):
+    def run(_: int) -> CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", RACER], env=environment, capture_output=True, text=True
         )
@@ -165,7 +169,7 @@ def test_processes_that_race_for_the_cache_all_get_the_right_answer(folder):
     assert not list(folder.rglob("*.part"))
 
 
-def test_a_header_is_plain_json(folder):
+def test_a_header_is_plain_json(folder: Path) -> None:
     keep(PRINT, "thing", sample())
     (path,) = folder.rglob("thing.bin")
     header = json.loads(path.read_bytes().split(b"\n", 1)[0])
@@ -184,7 +188,7 @@ with alone(Path(sys.argv[1]), StudyError("busy")):
 """
 
 
-def test_a_lock_ends_with_the_process_that_has_it(tmp_path):
+def test_a_lock_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
     """A killed one leaves the file behind, which is no lock: the next takes it over."""
     path = tmp_path / "x.lock"
     process = subprocess.Popen(
@@ -202,7 +206,7 @@ def test_a_lock_ends_with_the_process_that_has_it(tmp_path):
     assert not path.exists()
 
 
-def test_a_lasting_file_makes_no_folder(tmp_path):
+def test_a_lasting_file_makes_no_folder(tmp_path: Path) -> None:
     """Or what has outlived its run would make the run's folder anew."""
     path = tmp_path / "gone" / "file"
     with pytest.raises(FileNotFoundError), replacing(path, lasting=True):

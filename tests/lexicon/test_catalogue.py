@@ -21,19 +21,19 @@ TEXT = b"the 1 2\ncat 3 4\nsat 5 6\nthe 7 8\n"
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     path = tmp_path / "my vectors.txt"
     path.write_bytes(TEXT)
     return path
 
 
-def test_add_keeps_a_file_under_a_name_that_load_takes(path, cache):
+def test_add_keeps_a_file_under_a_name_that_load_takes(path: Path, cache: Path) -> None:
     added = add(str(path))
     assert added.name == "my-vectors"
     assert (added.words, added.dimension, added.report.dropped.duplicate_words) == (3, 2, 1)
@@ -51,7 +51,7 @@ def test_add_keeps_a_file_under_a_name_that_load_takes(path, cache):
     assert not [p for p in (cache / "lexicons").iterdir() if p.name.startswith(".")]
 
 
-def test_a_name_is_not_taken_twice_unless_asked(path):
+def test_a_name_is_not_taken_twice_unless_asked(path: Path) -> None:
     first = add(str(path), name="mine")
     with pytest.raises(LexiconError, match="there is a lexicon called 'mine' already"):
         add(str(path), name="mine")
@@ -63,25 +63,25 @@ def test_a_name_is_not_taken_twice_unless_asked(path):
             add(str(path), name=name)
 
 
-def test_the_same_path_works_without_adding(path):
+def test_the_same_path_works_without_adding(path: Path) -> None:
     assert load(path).words == load(str(path)).words == ("the", "cat", "sat")
     assert load(path, limit=2).name == "my vectors.txt"
 
 
 @pytest.mark.parametrize("name", ["nope", "no/such/file.txt", "a::b"])
-def test_an_unknown_lexicon_names_those_there_are(name, path):
+def test_an_unknown_lexicon_names_those_there_are(name: str, path: Path) -> None:
     add(str(path), name="mine")
     with pytest.raises(LexiconError, match=r"unknown lexicon .*mine"):
         load(name)
 
 
-def test_limits_below_two_are_refused(path):
+def test_limits_below_two_are_refused(path: Path) -> None:
     for limit in (1, 0, -5):
         with pytest.raises(LexiconError, match="at least 2 words"):
             load(path, limit=limit)
 
 
-def test_a_damaged_lexicon_says_so_and_is_not_loaded(path, cache):
+def test_a_damaged_lexicon_says_so_and_is_not_loaded(path: Path, cache: Path) -> None:
     folder = add(str(path), name="mine").folder
     whole = {name: (folder / name).read_bytes() for name in ("vectors.npy", "words.txt")}
     for name, content in whole.items():
@@ -106,7 +106,7 @@ def test_a_damaged_lexicon_says_so_and_is_not_loaded(path, cache):
         load("mine")
 
 
-def test_a_folder_that_cannot_be_written_refuses_to_add(path, cache):
+def test_a_folder_that_cannot_be_written_refuses_to_add(path: Path, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     with pytest.raises(LexiconError, match="cannot keep a lexicon"):
         add(str(path))
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_written_refuses_to_add(path, cache):
         write_stored(load(path), cache / "lexicons" / "mine", {})
 
 
-def test_writers_that_race_leave_one_whole_lexicon(tmp_path):
+def test_writers_that_race_leave_one_whole_lexicon(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
@@ -139,15 +139,15 @@ for _ in range(20):
     assert [p.name for p in tmp_path.iterdir()] == ["race"]
 
 
-def test_words_of_any_unicode_survive(tmp_path):
+def test_words_of_any_unicode_survive(tmp_path: Path) -> None:
     words = ("a\u00a0b", "\u2028", "\u0085x", "\r", "😀", "é", "e\u0301")
-    lexicon = Lexicon("odd", words, np.arange(14.0).reshape(7, 2))
+    lexicon = Lexicon("odd", words, np.arange(14, dtype=np.float32).reshape(7, 2))
     write_stored(lexicon, tmp_path / "odd", {})
     assert read_stored(tmp_path / "odd").words == words
     assert read_stored(tmp_path / "odd").fingerprint == lexicon.fingerprint
 
 
-def test_the_bundled_lexicon_is_the_default_and_loads_fast():
+def test_the_bundled_lexicon_is_the_default_and_loads_fast() -> None:
     if not (bundled.bundled_folder() / "vectors.npy").is_file():
         pytest.skip("no bundled lexicon in this checkout")
     began = time.perf_counter()
@@ -161,13 +161,15 @@ def test_the_bundled_lexicon_is_the_default_and_loads_fast():
     assert load("default").fingerprint == lexicon.fingerprint
 
 
-def test_without_a_bundled_lexicon_the_default_says_what_is_missing(tmp_path, monkeypatch):
+def test_without_a_bundled_lexicon_the_default_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bundled, "_PACKAGE", tmp_path / "dpcore")
     assert bundled.bundled_folder() == tmp_path / "dpcore" / "_data" / "lexicon"
     with pytest.raises(LexiconError, match="holds no lexicon"):
         load()
     assert available() == []
     beside = tmp_path / "data" / "lexicon"
-    write_stored(Lexicon("b", ("a", "b"), np.eye(2)), beside, {})
+    write_stored(Lexicon("b", ("a", "b"), np.eye(2, dtype=np.float32)), beside, {})
     assert bundled.bundled_folder() == beside
     assert load().name == "b"

@@ -3,6 +3,8 @@
 import hashlib
 import socket
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,14 +18,18 @@ SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
 @pytest.fixture
-def get(tmp_path) -> Callable:
-    def run(*urls, size=SIZE, sha=SHA, progress=None):
+def get(tmp_path: Path) -> Callable[..., Path]:
+    def run(
+        *urls: str, size: int = SIZE, sha: str = SHA, progress: Callable[..., Any] | None = None
+    ) -> Path:
         return download(urls, tmp_path / "file.bin", size, sha, progress, pause=0.0)
 
     return run
 
 
-def test_a_file_comes_whole_with_progress_and_is_not_asked_for_again(serve, get, tmp_path):
+def test_a_file_comes_whole_with_progress_and_is_not_asked_for_again(
+    serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     behaviour = Behaviour()
     seen = []
     url = serve(behaviour)
@@ -36,20 +42,26 @@ def test_a_file_comes_whole_with_progress_and_is_not_asked_for_again(serve, get,
     assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_a_connection_that_is_cut_again_and_again_is_resumed(serve, get):
+def test_a_connection_that_is_cut_again_and_again_is_resumed(
+    serve: Callable[..., str], get: Callable[..., Path]
+) -> None:
     behaviour = Behaviour(cut_after=[1000] * 10 + [300_000])
     assert get(serve(behaviour)).read_bytes() == CONTENT
     starts = [None] + [f"bytes={1000 * i}-" for i in range(1, 11)] + ["bytes=310000-"]
     assert behaviour.ranges == starts
 
 
-def test_a_server_that_cannot_resume_begins_anew(serve, get):
+def test_a_server_that_cannot_resume_begins_anew(
+    serve: Callable[..., str], get: Callable[..., Path]
+) -> None:
     behaviour = Behaviour(resumes=False, cut_after=[5000, 700_000])
     assert get(serve(behaviour)).read_bytes() == CONTENT
     assert behaviour.ranges == [None, "bytes=5000-", "bytes=700000-"]
 
 
-def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(serve, get, tmp_path):
+def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(
+    serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     behaviour = Behaviour(cut_after=[4000, 0, 0, 0, 0])
     with pytest.raises(LexiconError, match=r"was cut.*; 4,000 of 1,024,000 bytes are kept"):
         get(serve(behaviour))
@@ -68,13 +80,15 @@ def test_a_connection_that_brings_nothing_is_given_up_and_the_rest_is_kept(serve
         (b"<html>not here</html>", "another file"),
     ],
 )
-def test_a_wrong_file_is_refused_and_not_kept(wrong, message, serve, get, tmp_path):
+def test_a_wrong_file_is_refused_and_not_kept(
+    wrong: bytes, message: str, serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     with pytest.raises(LexiconError, match=message):
         get(serve(Behaviour(content=wrong)))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_next_address_has_its_turn(serve, get):
+def test_the_next_address_has_its_turn(serve: Callable[..., str], get: Callable[..., Path]) -> None:
     wrong = Behaviour(content=CONTENT[:-1] + b"!")
     right = Behaviour()
     absent = serve(Behaviour(), "/x").replace("/x", "/absent")
@@ -82,19 +96,25 @@ def test_the_next_address_has_its_turn(serve, get):
     assert path.read_bytes() == CONTENT
 
 
-def test_a_wrong_beginning_is_thrown_away_and_taken_anew(serve, get):
+def test_a_wrong_beginning_is_thrown_away_and_taken_anew(
+    serve: Callable[..., str], get: Callable[..., Path]
+) -> None:
     liar = Behaviour(content=b"!" * SIZE, cut_after=[9000, 0, 0, 0, 0])
     right = Behaviour()
     assert get(serve(liar, "/liar"), serve(right, "/right")).read_bytes() == CONTENT
     assert right.ranges == ["bytes=9000-", None]
 
 
-def test_a_partial_file_longer_than_the_file_is_thrown_away(serve, get, tmp_path):
+def test_a_partial_file_longer_than_the_file_is_thrown_away(
+    serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     (tmp_path / "file.bin.part").write_bytes(CONTENT + b"more")
     assert get(serve(Behaviour())).read_bytes() == CONTENT
 
 
-def test_a_resumed_file_of_another_size_is_refused(serve, get, tmp_path):
+def test_a_resumed_file_of_another_size_is_refused(
+    serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     (tmp_path / "file.bin.part").write_bytes(CONTENT[:100])
     with pytest.raises(LexiconError, match="wrong size"):
         get(serve(Behaviour(content=CONTENT * 2)))
@@ -103,20 +123,20 @@ def test_a_resumed_file_of_another_size_is_refused(serve, get, tmp_path):
         get(serve(Behaviour(content=CONTENT[:4000])))
 
 
-def test_a_busy_server_is_asked_again(serve, get):
+def test_a_busy_server_is_asked_again(serve: Callable[..., str], get: Callable[..., Path]) -> None:
     busy = Behaviour(status=[503, 429, 500])
     assert get(serve(busy)).read_bytes() == CONTENT
     assert len(busy.ranges) == 4
 
 
-def test_a_refusal_is_final(serve, get):
+def test_a_refusal_is_final(serve: Callable[..., str], get: Callable[..., Path]) -> None:
     gone = Behaviour(status=[403] * 9)
     with pytest.raises(LexiconError, match=r"127\.0\.0\.1: HTTP status 403"):
         get(serve(gone))
     assert len(gone.ranges) == 1
 
 
-def test_without_a_network_one_sentence_says_so(get, tmp_path):
+def test_without_a_network_one_sentence_says_so(get: Callable[..., Path], tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -130,13 +150,15 @@ def test_without_a_network_one_sentence_says_so(get, tmp_path):
         get((tmp_path / "x").as_uri())
 
 
-def test_a_folder_that_cannot_be_written(serve, tmp_path):
+def test_a_folder_that_cannot_be_written(serve: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(LexiconError, match="cannot write"):
         download([serve(Behaviour())], tmp_path / "taken" / "file.bin", SIZE, SHA)
 
 
-def test_two_processes_do_not_write_one_file(serve, get, tmp_path):
+def test_two_processes_do_not_write_one_file(
+    serve: Callable[..., str], get: Callable[..., Path], tmp_path: Path
+) -> None:
     with (
         alone(tmp_path / "file.bin.part.lock", LexiconError("not expected")),
         pytest.raises(LexiconError, match=r"another process is downloading file\.bin"),

@@ -4,24 +4,25 @@ import dataclasses
 import hashlib
 import io
 import zipfile
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from dpcore.errors import LexiconError
-from dpcore.lexicon import fetch as fetch_module
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import fetch
-from dpcore.lexicon.sources import SOURCES, source_named
+from dpcore.lexicon.sources import SOURCES, Source, source_named
 from tests.lexicon.serving import Behaviour
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def archive():
+def archive() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as zipped:
         for d in (2, 3):
@@ -30,7 +31,7 @@ def archive():
     return buffer.getvalue()
 
 
-def source(content, *urls):
+def source(content: bytes, *urls: str) -> Source:
     return dataclasses.replace(
         SOURCES["glove-6b"],
         urls=urls,
@@ -43,7 +44,9 @@ def source(content, *urls):
     )
 
 
-def test_a_source_is_fetched_checked_converted_and_loads_by_name(serve, cache):
+def test_a_source_is_fetched_checked_converted_and_loads_by_name(
+    serve: Callable[..., str], cache: Path
+) -> None:
     content = archive()
     behaviour = Behaviour(content, cut_after=[100, 200])
     table = {"glove-6b": source(content, serve(behaviour))}
@@ -62,7 +65,9 @@ def test_a_source_is_fetched_checked_converted_and_loads_by_name(serve, cache):
     assert len(behaviour.ranges) == requests + 1
 
 
-def test_refusals_come_before_any_byte_is_downloaded(serve, cache, monkeypatch):
+def test_refusals_come_before_any_byte_is_downloaded(
+    serve: Callable[..., str], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = archive()
     behaviour = Behaviour(content)
     table = {"glove-6b": source(content, serve(behaviour))}
@@ -73,13 +78,13 @@ def test_refusals_come_before_any_byte_is_downloaded(serve, cache, monkeypatch):
     with pytest.raises(LexiconError, match="name has 1 to 64"):
         fetch("glove-6b", name="../x", sources=table)
     usage = type("Usage", (), {"free": 10})
-    monkeypatch.setattr(fetch_module.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr("dpcore.lexicon.fetch.shutil.disk_usage", lambda _: usage)
     with pytest.raises(LexiconError, match=r"0\.0 GB free"):
         fetch("glove-6b", sources=table)
     assert behaviour.ranges == []
 
 
-def test_a_wrong_file_adds_nothing(serve, cache):
+def test_a_wrong_file_adds_nothing(serve: Callable[..., str], cache: Path) -> None:
     content = archive()
     table = {"glove-6b": source(content, serve(Behaviour(content[:-1] + b"!")))}
     with pytest.raises(LexiconError, match="wrong file"):
@@ -87,7 +92,7 @@ def test_a_wrong_file_adds_nothing(serve, cache):
     assert not list(cache.rglob("*.npy"))
 
 
-def test_the_table_of_sources_is_well_formed():
+def test_the_table_of_sources_is_well_formed() -> None:
     assert list(SOURCES) == ["glove-6b", "glove-840b", "fasttext-wiki-news", "word2vec-googlenews"]
     for key, entry in SOURCES.items():
         assert entry.key == key

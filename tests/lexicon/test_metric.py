@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import Metric, distances, paired_distances
+from tests.fixtures import MakeRng
 
 
-def plain(x, y, metric):
+def plain(x: NDArray[np.float32], y: NDArray[np.float32], metric: Metric) -> np.longdouble:
     """One distance, coordinate by coordinate, in extended precision where the machine has it."""
     x, y = x.astype(np.longdouble), y.astype(np.longdouble)
     if metric is Metric.ANGULAR:
@@ -19,7 +21,7 @@ def plain(x, y, metric):
     return gap.sum() if metric is Metric.MANHATTAN else gap.max()
 
 
-def crafted(rng, n=60, d=7):
+def crafted(rng: np.random.Generator, n: int = 60, d: int = 7) -> NDArray[np.float32]:
     """Random rows, far from the origin, with near duplicates one float32 step apart."""
     rows = (rng.standard_normal((n, d)) * 3 + 40).astype(np.float32)
     rows[1] = np.nextafter(rows[0], np.float32(100))
@@ -30,7 +32,7 @@ def crafted(rng, n=60, d=7):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_distances_equal_plain_sums_even_for_near_duplicates(metric, rng):
+def test_distances_equal_plain_sums_even_for_near_duplicates(metric: Metric, rng: MakeRng) -> None:
     rows = crafted(rng())
     away = distances(rows, rows[:9], metric)
     expected = np.array([[plain(a, b, metric) for b in rows] for a in rows[:9]], dtype=float)
@@ -40,7 +42,9 @@ def test_distances_equal_plain_sums_even_for_near_duplicates(metric, rng):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_distances_are_symmetric_zero_on_the_diagonal_and_free_of_the_batch(metric, rng):
+def test_distances_are_symmetric_zero_on_the_diagonal_and_free_of_the_batch(
+    metric: Metric, rng: MakeRng
+) -> None:
     rows = crafted(rng(), n=41)
     whole = distances(rows, rows, metric)
     assert (np.diag(whole) == 0).all()
@@ -51,7 +55,7 @@ def test_distances_are_symmetric_zero_on_the_diagonal_and_free_of_the_batch(metr
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_triangle_inequality(metric, rng):
+def test_triangle_inequality(metric: Metric, rng: MakeRng) -> None:
     rows = rng().standard_normal((30, 4)).astype(np.float32)
     table = distances(rows, rows, metric)
     detours = table[:, :, None] + table[None, :, :]
@@ -59,7 +63,7 @@ def test_triangle_inequality(metric, rng):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_paired_distances_agree_with_the_table(metric, rng):
+def test_paired_distances_agree_with_the_table(metric: Metric, rng: MakeRng) -> None:
     rows = crafted(rng())
     table = distances(rows, rows, metric)
     pairs = rng(1).integers(0, len(rows), (200, 2))
@@ -67,7 +71,7 @@ def test_paired_distances_agree_with_the_table(metric, rng):
     np.testing.assert_allclose(away, table[pairs[:, 0], pairs[:, 1]], rtol=1e-13, atol=4e-16)
 
 
-def test_cosine_is_refused_with_the_reason():
+def test_cosine_is_refused_with_the_reason() -> None:
     with pytest.raises(ParameterError, match=r"triangle inequality.*angular"):
         Metric.parse("Cosine")
     with pytest.raises(ParameterError, match="unknown metric 'lorentz'"):
@@ -75,7 +79,7 @@ def test_cosine_is_refused_with_the_reason():
     assert Metric.parse(" Euclidean ") is Metric.EUCLIDEAN
 
 
-def test_bad_arguments_are_refused():
+def test_bad_arguments_are_refused() -> None:
     rows = np.eye(3, dtype=np.float32)
     with pytest.raises(ParameterError, match="finite"):
         distances(rows, [[np.nan, 0, 0]])

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.nearest_word import nearest, product_error
+from tests.fixtures import MakeRng
 
 
-def by_force(vectors, queries):
+def by_force(vectors: NDArray[np.float32], queries: NDArray[np.float64]) -> NDArray[np.int64]:
     """Least ‖x‖² - 2 x·q in extended precision; of equal ones the lowest index."""
     x, q = vectors.astype(np.longdouble), queries.astype(np.longdouble)
     return ((x * x).sum(axis=1) - 2 * (q @ x.T)).argmin(axis=1)
@@ -17,13 +19,13 @@ def by_force(vectors, queries):
 
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 1.0, 1e3, 1e7, 1e12, 1e20])
 @pytest.mark.parametrize("offset", [0.0, 50.0])
-def test_nearest_equals_brute_force(noise, offset, rng):
+def test_nearest_equals_brute_force(noise: float, offset: float, rng: MakeRng) -> None:
     vectors = (rng().standard_normal((700, 24)) + offset).astype(np.float32)
     queries = vectors[:150] + noise * rng(1).standard_normal((150, 24))
     assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries))
 
 
-def test_near_duplicates_are_told_apart_far_from_the_origin(rng):
+def test_near_duplicates_are_told_apart_far_from_the_origin(rng: MakeRng) -> None:
     base = (rng().standard_normal((40, 16)) + 1000).astype(np.float32)
     twins = base.copy()
     twins[:, 0] = np.nextafter(base[:, 0], np.float32(np.inf))
@@ -34,20 +36,20 @@ def test_near_duplicates_are_told_apart_far_from_the_origin(rng):
     assert (scores.argmin(axis=1) != np.arange(80)).any()
 
 
-def test_ties_take_the_lowest_index():
+def test_ties_take_the_lowest_index() -> None:
     corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=np.float32)
     queries = np.array([[0, 0], [0, -0.5], [-3, 0], [0, 1e8]])
     assert nearest(corners, queries).tolist() == [0, 1, 2, 0]
 
 
-def test_the_answer_is_free_of_the_batch(rng):
+def test_the_answer_is_free_of_the_batch(rng: MakeRng) -> None:
     vectors = rng().standard_normal((300, 8)).astype(np.float32)
     queries = 30 * rng(1).standard_normal((101, 8))
     whole = nearest(vectors, queries)
     assert whole.tolist() == [int(nearest(vectors, query[None])[0]) for query in queries]
 
 
-def test_huge_values_do_not_overflow():
+def test_huge_values_do_not_overflow() -> None:
     vectors = np.array([[1e20, 0], [0, 1e20], [0, 0]], dtype=np.float32)
     queries = np.array([[9e19, 1], [-1e25, 1e30], [1, 1]])
     assert nearest(vectors, queries).tolist() == [0, 1, 2]
@@ -56,16 +58,16 @@ def test_huge_values_do_not_overflow():
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_other_metrics(metric, rng):
+def test_other_metrics(metric: Metric, rng: MakeRng) -> None:
     vectors = rng().standard_normal((90, 6)).astype(np.float32)
     queries = rng(1).standard_normal((25, 6))
     expected = distances(vectors, queries, metric).argmin(axis=1)
     assert np.array_equal(nearest(vectors, queries, metric), expected)
-    lexicon = Lexicon("some", [f"w{i}" for i in range(90)], vectors, metric)
+    lexicon = Lexicon("some", tuple(f"w{i}" for i in range(90)), vectors, metric)
     assert np.array_equal(lexicon.nearest(queries), expected)
 
 
-def test_no_query_and_bad_queries():
+def test_no_query_and_bad_queries() -> None:
     vectors = np.eye(3, dtype=np.float32)
     assert nearest(vectors, np.empty((0, 3))).shape == (0,)
     with pytest.raises(ParameterError, match="finite"):
@@ -75,7 +77,7 @@ def test_no_query_and_bad_queries():
 
 
 @pytest.mark.parametrize("dimension", [1, 50, 300])
-def test_the_error_bound_of_a_float32_product_holds(dimension, rng):
+def test_the_error_bound_of_a_float32_product_holds(dimension: int, rng: MakeRng) -> None:
     a = rng().standard_normal((200, dimension))
     b = rng(1).standard_normal((200, dimension)).astype(np.float32)
     single = (a.astype(np.float32) @ b.T).astype(np.float64)

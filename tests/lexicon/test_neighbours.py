@@ -1,7 +1,11 @@
 """Exact and approximate indices, and the table of neighbours, against brute force."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.approximate import ApproximateIndex
@@ -9,27 +13,32 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.nearest_word import nearest
 from dpcore.lexicon.neighbours import ExactIndex
+from tests.fixtures import MakeRng
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     return tmp_path
 
 
-def by_force(vectors, queries, count):
+def by_force(
+    vectors: NDArray[np.float32], queries: NDArray[Any], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     table = distances(vectors, queries)
     order = np.argsort(table, axis=1, kind="stable")[:, :count]
     return order, np.take_along_axis(table, order, axis=1)
 
 
-def lexicon_of(vectors):
-    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors)
+def lexicon_of(vectors: NDArray[np.float32]) -> Lexicon:
+    return Lexicon("some", tuple(f"w{i}" for i in range(len(vectors))), vectors)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("count", [1, 10, 128])
-def test_the_exact_index_answers_as_brute_force_does(noise, count, rng):
+def test_the_exact_index_answers_as_brute_force_does(
+    noise: float, count: int, rng: MakeRng
+) -> None:
     vectors = (rng().standard_normal((900, 20)) + 10).astype(np.float32)
     queries = vectors[::9] + noise * rng(1).standard_normal((100, 20))
     indices, gaps = ExactIndex(vectors).search(queries, count)
@@ -39,7 +48,7 @@ def test_the_exact_index_answers_as_brute_force_does(noise, count, rng):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-16, 1e12, 1e19, 1e30])
-def test_tiny_and_huge_vectors_do_not_fool_float32(scale, rng):
+def test_tiny_and_huge_vectors_do_not_fool_float32(scale: float, rng: MakeRng) -> None:
     plain = rng().standard_normal((400, 10))
     vectors = (plain * scale).astype(np.float32)
     queries = scale * (plain[:60] + rng(1).standard_normal((60, 10)))
@@ -53,7 +62,7 @@ def test_tiny_and_huge_vectors_do_not_fool_float32(scale, rng):
     assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries, 1)[0][:, 0])
 
 
-def test_ties_and_near_duplicates_far_from_the_origin(rng):
+def test_ties_and_near_duplicates_far_from_the_origin(rng: MakeRng) -> None:
     # A lattice has many equal distances; the twins differ by one step of float32 at 1000.
     axis = np.arange(-2, 3, dtype=np.float32)
     lattice = np.stack(np.meshgrid(axis, axis, axis, axis), axis=-1).reshape(-1, 4) + 1000
@@ -68,14 +77,14 @@ def test_ties_and_near_duplicates_far_from_the_origin(rng):
     assert (gaps[:, 0] == 0).all()
 
 
-def test_all_words_can_be_asked_for():
+def test_all_words_can_be_asked_for() -> None:
     vectors = np.eye(5, dtype=np.float32)
     indices, gaps = ExactIndex(vectors).search(np.zeros((1, 5)), 5)
     assert indices.tolist() == [[0, 1, 2, 3, 4]]
     assert gaps.tolist() == [[1.0] * 5]
 
 
-def test_bad_arguments():
+def test_bad_arguments() -> None:
     index = ExactIndex(np.eye(5, dtype=np.float32))
     for count in (0, 6):
         with pytest.raises(ParameterError, match="1 to 5"):
@@ -86,7 +95,7 @@ def test_bad_arguments():
         index.search(np.zeros((1, 4)), 1)
 
 
-def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng):
+def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng: MakeRng) -> None:
     vectors = rng().standard_normal((2000, 16)).astype(np.float32)
     index = ApproximateIndex(lexicon_of(vectors))
     assert not index.exact
@@ -104,7 +113,7 @@ def test_the_approximate_index_says_so_gives_true_distances_and_finds_most(rng):
     assert recall > 0.5
 
 
-def test_the_approximate_index_is_kept_and_rebuilt_when_damaged(rng, cache):
+def test_the_approximate_index_is_kept_and_rebuilt_when_damaged(rng: MakeRng, cache: Path) -> None:
     lexicon = lexicon_of(rng().standard_normal((300, 8)).astype(np.float32))
     first = ApproximateIndex(lexicon)
     again = ApproximateIndex(lexicon)
@@ -119,7 +128,7 @@ def test_the_approximate_index_is_kept_and_rebuilt_when_damaged(rng, cache):
     assert ApproximateIndex(lexicon).from_cache
 
 
-def test_the_approximate_index_answers_for_every_word_asked_for(rng):
+def test_the_approximate_index_answers_for_every_word_asked_for(rng: MakeRng) -> None:
     vectors = rng().standard_normal((50, 4)).astype(np.float32)
     beyond = np.full((1, 4), 1e60)
     assert ApproximateIndex(lexicon_of(vectors)).search(beyond, 3)[0].shape == (1, 3)
@@ -129,7 +138,9 @@ def test_the_approximate_index_answers_for_every_word_asked_for(rng):
         ApproximateIndex(lexicon_of(vectors).with_metric(Metric.MANHATTAN))
 
 
-def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(rng, cache):
+def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(
+    rng: MakeRng, cache: Path
+) -> None:
     vectors = rng().standard_normal((260, 6)).astype(np.float32)
     seen = []
     table = lexicon_of(vectors).neighbours(progress=lambda *step: seen.append(step))
@@ -137,12 +148,13 @@ def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(rng, cac
     expected, lengths = by_force(vectors, vectors, 128)
     assert np.array_equal(table.indices, expected)
     assert np.array_equal(table.distances, lengths.astype(np.float32))
-    assert (table.indices.dtype, table.distances.dtype) == (np.int32, np.float32)
+    assert table.indices.dtype == np.int32
+    assert table.distances.dtype == np.float32
     for array in (table.indices, table.distances):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1
 
-    def no_progress(*step):
+    def no_progress(*step: Any) -> None:
         raise AssertionError("computed again")
 
     kept = lexicon_of(vectors).neighbours(7, no_progress)
@@ -155,7 +167,7 @@ def test_the_table_of_neighbours_is_exact_kept_and_rebuilt_when_damaged(rng, cac
         assert path.read_bytes() == whole
 
 
-def test_a_small_lexicon_has_a_narrow_table_and_bad_widths_are_refused():
+def test_a_small_lexicon_has_a_narrow_table_and_bad_widths_are_refused() -> None:
     lexicon = lexicon_of(np.eye(3, dtype=np.float32))
     assert lexicon.neighbours().indices.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
     for count in (0, 129):

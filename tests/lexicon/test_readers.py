@@ -4,16 +4,23 @@ import gzip
 import io
 import os
 import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.fetch import add
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.readers import read_lexicon
 from dpcore.lexicon.readers import stream as stream_module
 from dpcore.lexicon.readers import text as text_module
+from dpcore.lexicon.readers.stream import ByteSource
+from tests.fixtures import MakeRng
 
 WORDS = ["the", "cat", "naïve", "a\u00a0b", "New_York"]
 VECTORS = np.array(
@@ -26,20 +33,27 @@ def gzipped(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-def text(words=WORDS, vectors=VECTORS, header=False, end="\n"):
+def text(
+    words: list[str] = WORDS,
+    vectors: NDArray[np.float32] = VECTORS,
+    header: bool = False,
+    end: str = "\n",
+) -> bytes:
     rows = zip(words, vectors, strict=True)
     lines = [f"{len(words)} {vectors.shape[1]}"] if header else []
     lines += [f"{w} " + " ".join(repr(float(v)) for v in row) for w, row in rows]
     return (end.join(lines) + end).encode()
 
 
-def binary(words=WORDS, vectors=VECTORS, line_feed=b"\n"):
+def binary(
+    words: list[str] = WORDS, vectors: NDArray[np.float32] = VECTORS, line_feed: bytes = b"\n"
+) -> bytes:
     rows = zip(words, vectors, strict=True)
     body = b"".join(w.encode() + b" " + v.astype("<f4").tobytes() + line_feed for w, v in rows)
     return b"%d %d\n" % vectors.shape + body
 
 
-def zipped(**members):
+def zipped(**members: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -47,13 +61,13 @@ def zipped(**members):
     return buffer.getvalue()
 
 
-def same(lexicon):
+def same(lexicon: Lexicon) -> bool:
     return lexicon.words == tuple(WORDS) and np.array_equal(lexicon.vectors, VECTORS)
 
 
 @pytest.fixture
-def write(tmp_path):
-    def writer(content, name="file.txt"):
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def writer(content: bytes, name: str = "file.txt") -> Path:
         path = tmp_path / name
         path.write_bytes(content)
         return path
@@ -80,7 +94,9 @@ def write(tmp_path):
         (zipped(**{"a/": b"", "a/one.bin": binary(), "__MACOSX/x": b"?"}), "word2vec binary"),
     ],
 )
-def test_formats_are_told_from_the_content(content, kind, write):
+def test_formats_are_told_from_the_content(
+    content: bytes, kind: str, write: Callable[..., Path]
+) -> None:
     lexicon, report = read_lexicon(write(content, "any.name"))
     assert same(lexicon)
     assert (report.format, report.rows, report.dropped.total) == (kind, 5, 0)
@@ -89,7 +105,9 @@ def test_formats_are_told_from_the_content(content, kind, write):
 
 @pytest.mark.parametrize("content", [text(), text(header=True), binary(), gzipped(text())])
 @pytest.mark.parametrize("limit", [2, 4, 5, 99])
-def test_a_limit_takes_the_first_rows(content, limit, write):
+def test_a_limit_takes_the_first_rows(
+    content: bytes, limit: int, write: Callable[..., Path]
+) -> None:
     lexicon, _ = read_lexicon(write(content), limit=limit)
     assert lexicon.words == tuple(WORDS[:limit])
     assert np.array_equal(lexicon.vectors, VECTORS[:limit])
@@ -97,11 +115,13 @@ def test_a_limit_takes_the_first_rows(content, limit, write):
 
 @pytest.mark.parametrize("size", [1, 7, 64, 200])
 @pytest.mark.parametrize("content", [text(), text(header=True), binary(), binary(line_feed=b"")])
-def test_the_size_of_the_blocks_does_not_matter(content, size, write, monkeypatch):
+def test_the_size_of_the_blocks_does_not_matter(
+    content: bytes, size: int, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The format is told from the first block, so that one is never this small.
     first = stream_module.ByteSource.peek
 
-    def peek(self):
+    def peek(self: ByteSource) -> bytes:
         monkeypatch.setattr(stream_module, "BLOCK_BYTES", 100)
         block = first(self)
         monkeypatch.setattr(stream_module, "BLOCK_BYTES", size)
@@ -111,28 +131,28 @@ def test_the_size_of_the_blocks_does_not_matter(content, size, write, monkeypatc
     assert same(read_lexicon(write(content))[0])
 
 
-def test_a_random_table_survives_every_format(rng, write):
+def test_a_random_table_survives_every_format(rng: MakeRng, write: Callable[..., Path]) -> None:
     words = [f"w{i}" for i in range(300)]
     vectors = rng().standard_normal((300, 20)).astype(np.float32)
     for content in (text(words, vectors), binary(words, vectors)):
         assert np.array_equal(read_lexicon(write(content))[0].vectors, vectors)
 
 
-def test_progress_ends_at_the_size_of_the_file(write):
+def test_progress_ends_at_the_size_of_the_file(write: Callable[..., Path]) -> None:
     seen = []
     path = write(gzipped(text()))
     read_lexicon(path, progress=lambda *step: seen.append(step))
     assert seen[-1] == ("reading", path.stat().st_size, path.stat().st_size)
 
 
-def test_tokens_with_spaces_and_a_word_that_is_a_number(write):
+def test_tokens_with_spaces_and_a_word_that_is_a_number(write: Callable[..., Path]) -> None:
     lines = b"the 1 2 3\n. . . 4 5 6\nto name@x.org 7 8 9\n12 1 1 2\n5 3 2 1\n"
     lexicon, _ = read_lexicon(write(lines))
     assert lexicon.words == ("the", ". . .", "to name@x.org", "12", "5")
     assert lexicon.vectors[1].tolist() == [4, 5, 6]
 
 
-def test_a_first_line_of_two_numbers_may_be_a_word(write):
+def test_a_first_line_of_two_numbers_may_be_a_word(write: Callable[..., Path]) -> None:
     lexicon, report = read_lexicon(write(b"7 8\na 1\nb 2\n"))
     assert lexicon.words == ("7", "a", "b")
     assert "without header" in report.format
@@ -141,7 +161,9 @@ def test_a_first_line_of_two_numbers_may_be_a_word(write):
     assert report.format == "text with header"
 
 
-def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
+def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(
+    write: Callable[..., Path],
+) -> None:
     lines = b"a 1 2\nb 3 4\na 5 6\nc 1 2\n 7 8\n\xff\xfe 9 9\nd 0 1\n"
     lexicon, report = read_lexicon(write(lines))
     assert lexicon.words == ("a", "b", "d")
@@ -194,14 +216,18 @@ def test_repeated_empty_and_undecodable_words_are_dropped_and_counted(write):
         (b"9999999 3\n\x00" + bytes(60), "promises 9,999,999 rows"),
     ],
 )
-def test_a_bad_file_gives_one_clear_sentence(content, message, write):
+def test_a_bad_file_gives_one_clear_sentence(
+    content: bytes, message: str, write: Callable[..., Path]
+) -> None:
     with pytest.raises(LexiconError, match=message) as caught:
         read_lexicon(write(content))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
-def test_the_line_number_is_right_across_blocks(write, monkeypatch):
+def test_the_line_number_is_right_across_blocks(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream_module, "BLOCK_BYTES", 50)
     lines = [f"w{i} 1 2 {i}" for i in range(100)]
     lines[76] = "w76 1 2"
@@ -209,19 +235,21 @@ def test_the_line_number_is_right_across_blocks(write, monkeypatch):
         read_lexicon(write("\n".join(lines).encode()))
 
 
-def test_a_short_and_a_long_line_do_not_make_up_for_each_other(write):
+def test_a_short_and_a_long_line_do_not_make_up_for_each_other(write: Callable[..., Path]) -> None:
     with pytest.raises(LexiconError, match="line 2 has 2 numbers"):
         read_lexicon(write(b"a 1 2 3\nb 1 2\nc 1 2 3 4\n"))
 
 
-def test_more_words_than_allowed_ask_for_a_limit(write, monkeypatch):
+def test_more_words_than_allowed_ask_for_a_limit(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(text_module, "MAX_VOCABULARY", 3)
     with pytest.raises(LexiconError, match="more than 3 words: use a limit"):
         read_lexicon(write(text()))
     assert len(read_lexicon(write(text()), limit=3)[0]) == 3
 
 
-def test_a_member_of_an_archive_can_be_named(write):
+def test_a_member_of_an_archive_can_be_named(write: Callable[..., Path]) -> None:
     path = write(zipped(**{"a.txt": text(), "b.txt": text(WORDS[::-1])}), "two.zip")
     assert read_lexicon(f"{path}::b.txt")[0].words == tuple(WORDS[::-1])
     with pytest.raises(LexiconError, match=r"no member 'c\.txt'"):
@@ -234,7 +262,7 @@ def test_a_member_of_an_archive_can_be_named(write):
         read_lexicon(path.parent)
 
 
-def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path: Path) -> None:
     """To open a pipe that nobody fills is to wait for ever; /dev/zero never ends."""
     pipe = tmp_path / "pipe.vec"
     os.mkfifo(pipe)
@@ -244,7 +272,7 @@ def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
                 read(path)
 
 
-def npy(array):
+def npy(array: NDArray[Any]) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
@@ -252,7 +280,9 @@ def npy(array):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("name", ["v.vocab.txt", "v.words.txt", "v.txt", "words.txt"])
-def test_npy_with_a_vocabulary_beside_it(dtype, name, write):
+def test_npy_with_a_vocabulary_beside_it(
+    dtype: type[Any], name: str, write: Callable[..., Path]
+) -> None:
     path = write(npy(VECTORS.astype(dtype)), "v.npy")
     write("\n".join(WORDS).encode() + b"\n", name)
     lexicon, report = read_lexicon(path)
@@ -263,13 +293,13 @@ def test_npy_with_a_vocabulary_beside_it(dtype, name, write):
 
 
 @pytest.mark.parametrize("kind", ["U", "S"])
-def test_npz_with_its_words(kind, tmp_path):
+def test_npz_with_its_words(kind: str, tmp_path: Path) -> None:
     words = np.array([w.encode() for w in WORDS]) if kind == "S" else np.array(WORDS)
     np.savez(tmp_path / "v.npz", vectors=VECTORS, words=words)
     assert same(read_lexicon(tmp_path / "v.npz")[0])
 
 
-def test_bad_arrays(write, tmp_path):
+def test_bad_arrays(write: Callable[..., Path], tmp_path: Path) -> None:
     path = write(npy(VECTORS), "v.npy")
     with pytest.raises(LexiconError, match="needs a vocabulary beside it"):
         read_lexicon(path)
@@ -304,7 +334,9 @@ def test_bad_arrays(write, tmp_path):
         read_lexicon(tmp_path / "w.npz")
 
 
-def test_rows_dropped_from_a_large_file_are_the_right_ones(rng, write):
+def test_rows_dropped_from_a_large_file_are_the_right_ones(
+    rng: MakeRng, write: Callable[..., Path]
+) -> None:
     # More rows than the block in which kept rows are moved to the front.
     words = [f"w{i}" for i in rng().integers(0, 9000, 12_000)]
     vectors = rng(1).integers(0, 40, (12_000, 3)).astype(np.float32)
@@ -322,7 +354,7 @@ def test_rows_dropped_from_a_large_file_are_the_right_ones(rng, write):
     assert len(kept) > 4096
 
 
-def test_the_real_glove_files(data_dir):
+def test_the_real_glove_files(data_dir: Path) -> None:
     lexicon, report = read_lexicon(data_dir / "glove840b_33860x300.npy")
     assert (len(lexicon), lexicon.dimension) == (33_860, 300)
     assert report.dropped.total == 0

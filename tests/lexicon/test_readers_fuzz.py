@@ -8,6 +8,7 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,7 +237,7 @@ def test_damage_under_a_right_digest_is_refused(name: str, stored: Path) -> None
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
-    arrays = {"a": np.arange(6).reshape(2, 3), "b": np.ones(3, np.float32)}
+    arrays: dict[str, Any] = {"a": np.arange(6).reshape(2, 3), "b": np.ones(3, np.float32)}
     assert cache.keep("f" * 64, "extent", cache.Kept(arrays, {"x": 1}))
     assert cache.recall("f" * 64, "extent") is not None
     (path,) = tmp_path.rglob("extent.bin")

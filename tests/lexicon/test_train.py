@@ -4,6 +4,8 @@ import dataclasses
 import json
 import math
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +16,13 @@ from dpcore.lexicon.packages import installed
 from dpcore.lexicon.train import encoder, packages, vocabulary
 from dpcore.lexicon.train.plan import TrainingPlan
 from dpcore.lexicon.train.run import train
+from dpcore.lexicon.train.sources import Source
+from tests.fixtures import MakeRng
 from tests.lexicon.train.toy import toy_source
 
 
 @pytest.fixture
-def texts(tmp_path, rng):
+def texts(tmp_path: Path, rng: MakeRng) -> tuple[Path, tuple[Source, Source]]:
     """A folder with a toy text and a toy dictionary, and the sources that read it."""
     draw = rng()
     words = [
@@ -33,7 +37,7 @@ def texts(tmp_path, rng):
     return tmp_path, (toy_source(), dictionary)
 
 
-def small_plan(**changes):
+def small_plan(**changes: Any) -> TrainingPlan:
     plan = TrainingPlan(
         name="toy",
         selection=vocabulary.Selection(words=15),
@@ -46,9 +50,11 @@ def small_plan(**changes):
     return dataclasses.replace(plan, **changes)
 
 
-def test_a_run_is_complete_scaled_and_the_same_twice(texts):
+def test_a_run_is_complete_scaled_and_the_same_twice(
+    texts: tuple[Path, tuple[Source, Source]],
+) -> None:
     folder, sources = texts
-    stages = Counter()
+    stages: Counter[str] = Counter()
     manifest = train(
         small_plan(),
         folder,
@@ -77,14 +83,16 @@ def test_a_run_is_complete_scaled_and_the_same_twice(texts):
     } - {"reading texts"}  # a text this short is read between two reports
 
 
-def test_an_absent_text_is_named(texts):
+def test_an_absent_text_is_named(texts: tuple[Path, tuple[Source, Source]]) -> None:
     folder, sources = texts
     (folder / "toy.parquet").unlink()
     with pytest.raises(LexiconError, match=r"the training text toy\.parquet"):
         train(small_plan(), folder, folder / "a", sources=sources)
 
 
-def test_a_missing_package_is_named_with_the_command(texts, monkeypatch):
+def test_a_missing_package_is_named_with_the_command(
+    texts: tuple[Path, tuple[Source, Source]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, sources = texts
     monkeypatch.setattr(encoder, "PACKAGE", "no_such_package")
     with pytest.raises(
@@ -94,7 +102,7 @@ def test_a_missing_package_is_named_with_the_command(texts, monkeypatch):
     assert not (folder / "a").exists()
 
 
-def test_versions_hold_what_is_installed():
+def test_versions_hold_what_is_installed() -> None:
     assert installed(packages.RECORDED)["numpy"] == np.__version__
 
 
@@ -110,6 +118,6 @@ def test_versions_hold_what_is_installed():
         ({"encoder": False, "dimensions": 301}, "at most svd_dimensions"),
     ],
 )
-def test_a_plan_out_of_range_is_refused(changes, message):
+def test_a_plan_out_of_range_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         TrainingPlan(**changes)

@@ -6,18 +6,23 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density.radius import noise_radii
 from dpcore.measure.maps import maps
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
 from dpcore.measure.mass import mass_on_map
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Law
 from dpcore.mechanisms.registry import create
 from dpcore.noise.radial import radii, radius_cdf
 from tests.chance import FALSE_ALARM, deviation
+from tests.fixtures import MakeRng
 
 
 @pytest.mark.parametrize("name", ["tem", "madlib"])
-def test_mass_on_a_map_and_beside_it_is_the_whole_law(middle, rng, name):
+def test_mass_on_a_map_and_beside_it_is_the_whole_law(
+    middle: Lexicon, rng: MakeRng, name: str
+) -> None:
     shown = maps.local_map(middle, [3, 9], 25, "pca")
     law = create(name, middle).law(3, [0.5, 4.0], rng=rng())
     mass = mass_on_map(law, shown)
@@ -33,7 +38,7 @@ def test_mass_on_a_map_and_beside_it_is_the_whole_law(middle, rng, name):
     assert np.array_equal(part.on[0], mass.on[1])
 
 
-def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small):
+def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small: Lexicon) -> None:
     shown = maps.local_map(small, [0], 10, "pca")
     absent = int(np.setdiff1d(np.arange(60), shown.words)[-1])
     outputs = np.array(sorted([0, absent]))
@@ -43,7 +48,7 @@ def test_a_tiny_mass_beside_the_map_is_not_lost_to_rounding(small):
     assert mass.on[0, shown.place(0)] == 1.0
 
 
-def test_the_mass_table_holds_what_can_be_seen(middle):
+def test_the_mass_table_holds_what_can_be_seen(middle: Lexicon) -> None:
     shown = maps.local_map(middle, [3, 9], 25, "pca")
     tem = create("tem", middle)
     masses = [mass_on_map(tem.law(word, [2.0, 3.0]), shown) for word in (3, 9)]
@@ -54,11 +59,11 @@ def test_the_mass_table_holds_what_can_be_seen(middle):
         seen = mass.on[1] >= SMALLEST_MASS
         assert rows["mass"].sum() == pytest.approx(mass.on[1][seen].sum())
         for row in rows.itertuples():
-            place = shown.place(int(row.word[1:]))
+            place = shown.place(int(str(row.word)[1:]))
             assert (row.x, row.y) == tuple(shown.points[place])
 
 
-def test_the_distance_table_is_sorted_by_true_distance(middle):
+def test_the_distance_table_is_sorted_by_true_distance(middle: Lexicon) -> None:
     table = distance_table(middle, [3, 9], 12)
     assert table["source"].tolist() == ["a"] * 12 + ["b"] * 12
     vectors = middle.vectors.astype(np.float64)
@@ -67,15 +72,20 @@ def test_the_distance_table_is_sorted_by_true_distance(middle):
         assert rows["distance"].is_monotonic_increasing
         assert set(rows["word"]) == {f"w{word}"}
         for row in rows.itertuples():
-            true = np.linalg.norm(vectors[word] - vectors[int(row.neighbour[1:])])
+            true = np.linalg.norm(vectors[word] - vectors[int(str(row.neighbour)[1:])])
             assert row.distance == pytest.approx(true)
 
 
 @pytest.mark.parametrize("name", ["madlib", "mahalanobis", "vickrey"])
-def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(middle, rng, name):
+def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(
+    middle: Lexicon, rng: MakeRng, name: str
+) -> None:
     """Fresh draws of the noise; all three shares hold at once but for a chance of 10⁻⁶."""
     mechanism = create(name, middle)
-    (radius,) = noise_radii(mechanism, [5.0])
+    assert isinstance(mechanism, RadialMechanism)
+    lengths = noise_radii(mechanism, [5.0])
+    assert lengths is not None
+    (radius,) = lengths
     draw, count = rng(), 20_000
     stretch = np.linalg.norm(mechanism.directions(draw, count), axis=1)
     length = stretch * radii(draw, mechanism.family, count, 25) / 5.0
@@ -89,17 +99,19 @@ def test_the_noise_is_shorter_than_its_quantiles_as_often_as_said(middle, rng, n
         assert abs(seen - share) <= slack
 
 
-def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small):
+def test_quantiles_of_round_noise_are_those_of_the_gamma_law(small: Lexicon) -> None:
     from scipy.stats import gamma
 
-    (radius,) = noise_radii(create("madlib", small), [2.0])
+    lengths = noise_radii(create("madlib", small), [2.0])
+    assert lengths is not None
+    (radius,) = lengths
     assert (radius.low, radius.median, radius.high) == pytest.approx(
         [gamma.ppf(share, 4) / 2.0 for share in (0.05, 0.5, 0.95)], rel=1e-9
     )
 
 
 @pytest.mark.parametrize("name", ["madlib", "mahalanobis"])
-def test_the_noise_at_many_epsilons_is_that_at_each(small, name):
+def test_the_noise_at_many_epsilons_is_that_at_each(small: Lexicon, name: str) -> None:
     mechanism = create(name, small)
     grid = [0.5, 2.0, 30.0]
     assert noise_radii(mechanism, grid) == [
@@ -107,7 +119,7 @@ def test_the_noise_at_many_epsilons_is_that_at_each(small, name):
     ]
 
 
-def test_mechanisms_that_move_no_vector_of_the_lexicon_have_no_radius(small):
+def test_mechanisms_that_move_no_vector_of_the_lexicon_have_no_radius(small: Lexicon) -> None:
     for name in ("tem", "random-projection"):
         assert noise_radii(create(name, small), [1.0]) is None
     with pytest.raises(EpsilonError):

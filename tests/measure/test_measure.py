@@ -1,9 +1,12 @@
 """The three ways of measuring agree with each other, and with laws known by hand."""
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
@@ -16,6 +19,7 @@ from dpcore.measure.reaching import output_mass
 from dpcore.measure.words import named, sample
 from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.radial import radii
 from dpcore.noise.streams import generator
@@ -29,12 +33,12 @@ RUNS = 1000
 POINTS = np.array([-3.0, -2.5, -1.0, 0.0, 0.2, 1.7, 4.0])
 
 
-def epsilons_of(mechanism, count=4):
+def epsilons_of(mechanism: Mechanism, count: int = 4) -> NDArray[np.float64]:
     allowed = mechanism.admissible
     return np.geomspace(max(1.1 * allowed.low, 0.5), min(300.0, 0.9 * allowed.high), count)
 
 
-def line_law(word, epsilons):
+def line_law(word: int, epsilons: Iterable[float]) -> NDArray[np.float64]:
     """Madlib on a line: a Laplace variable of scale 1/ε falls between two midpoints."""
     edges = np.concatenate(([-np.inf], (POINTS[1:] + POINTS[:-1]) / 2, [np.inf]))
     return np.stack(
@@ -42,13 +46,13 @@ def line_law(word, epsilons):
     )
 
 
-def assert_share(share, law, runs, tests):
+def assert_share(share: float, law: float, runs: int, tests: int) -> None:
     """A share of `runs` independent runs fits a probability; one of `tests` such checks."""
     count = round(share * runs)
     assert stats.binomtest(count, runs, min(max(law, 0.0), 1.0)).pvalue >= FALSE_ALARM / tests
 
 
-def assert_sw(estimate, law, runs, tests):
+def assert_sw(estimate: float, law: NDArray[np.float64], runs: int, tests: int) -> None:
     """Sw fits a law. Its indicators are negatively associated, so Bernstein's bound holds."""
     missed = np.exp(runs * np.log1p(-np.minimum(law, 1 - 1e-16)))
     variance = (missed * (1 - missed)).sum()
@@ -57,7 +61,7 @@ def assert_sw(estimate, law, runs, tests):
     assert abs(estimate - expected_distinct(law, runs)) <= slack
 
 
-def test_all_estimates_fit_the_law_on_a_line():
+def test_all_estimates_fit_the_law_on_a_line() -> None:
     lexicon = lexicons.line(*POINTS)
     madlib = create("madlib", lexicon)
     chosen = named(lexicon, lexicon.words)
@@ -76,14 +80,14 @@ def test_all_estimates_fit_the_law_on_a_line():
             slack = deviation(RUNS, along.nw_error[word, e] ** 2 * RUNS, FALSE_ALARM / tests)
             assert abs(along.nw[word, e] - law[e, word]) <= slack
         # One run changes the share of agreeing pairs by at most 2/R: McDiarmid's bound.
-        slack = math.sqrt(2 * math.log(2 * tests / FALSE_ALARM) / RUNS)
+        bound = math.sqrt(2 * math.log(2 * tests / FALSE_ALARM) / RUNS)
         for estimate in (protocol, along):
             agreement = 1 / estimate.effective[word]
-            assert (abs(agreement - np.square(law).sum(axis=1)) <= slack).all()
+            assert (abs(agreement - np.square(law).sum(axis=1)) <= bound).all()
 
 
 @pytest.mark.parametrize("key", EXACT)
-def test_exact_and_protocol_agree(key, small):
+def test_exact_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
     chosen = named(small, small.words[:6])
     epsilons = epsilons_of(mechanism)
@@ -101,7 +105,7 @@ def test_exact_and_protocol_agree(key, small):
 
 
 @pytest.mark.parametrize("key", ["tem", "truncated-gumbel"])
-def test_exact_figures_are_sums_over_the_law(key):
+def test_exact_figures_are_sums_over_the_law(key: str) -> None:
     vectors = generator(0, "sums").standard_normal((900, 6)).astype(np.float32)
     lexicon = Lexicon("sums", tuple(f"w{i}" for i in range(900)), vectors)
     mechanism = create(key, lexicon)
@@ -119,7 +123,7 @@ def test_exact_figures_are_sums_over_the_law(key):
 
 
 @pytest.mark.parametrize("key", RADIAL)
-def test_directions_and_protocol_agree(key, small):
+def test_directions_and_protocol_agree(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
     chosen = named(small, small.words[:4])
     epsilons = epsilons_of(mechanism)
@@ -137,8 +141,8 @@ def test_directions_and_protocol_agree(key, small):
     assert (a.nw_error <= np.sqrt(a.nw * (1 - a.nw) / (RUNS - 1)) + 1e-12).all()
 
 
-def test_directions_are_those_of_a_search_at_each_epsilon(small):
-    madlib = create("madlib", small)
+def test_directions_are_those_of_a_search_at_each_epsilon(small: Lexicon) -> None:
+    madlib: Any = create("madlib", small)
     bundle = madlib.bundle(generator(3, "x"), 300)
     radius = radii(generator(3, "r"), madlib.family, 300, madlib.dimension)
     scales = np.array([0.01, 0.2, 1.0, 5.0, 400.0])
@@ -156,7 +160,7 @@ def test_directions_are_those_of_a_search_at_each_epsilon(small):
     )
 
 
-def test_the_plug_in_for_sw_is_biased_and_not_used(middle):
+def test_the_plug_in_for_sw_is_biased_and_not_used(middle: Lexicon) -> None:
     madlib = create("madlib", middle)
     effort = Effort(directions=60)
     law = madlib.law(0, [0.01], rng=generator(1), effort=effort)
@@ -165,7 +169,9 @@ def test_the_plug_in_for_sw_is_biased_and_not_used(middle):
     assert plug_in <= law.outputs.size < 0.6 * counted
 
 
-def test_a_figure_does_not_depend_on_what_is_measured_beside_it(middle, monkeypatch):
+def test_a_figure_does_not_depend_on_what_is_measured_beside_it(
+    middle: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vickrey = create("vickrey", middle)
     both = named(middle, ["w3", "w9"])
     epsilons = [3.0, 1.0, 9.0]
@@ -183,7 +189,7 @@ def test_a_figure_does_not_depend_on_what_is_measured_beside_it(middle, monkeypa
     assert kept.nw == pytest.approx(without.nw, abs=1e-12)
 
 
-def test_repetitions_shrink_the_errors(small):
+def test_repetitions_shrink_the_errors(small: Lexicon) -> None:
     madlib = create("madlib", small)
     chosen = sample(small, 5, generator(0))
     once = measure(madlib, chosen, [2.0], runs=400).figures
@@ -193,7 +199,7 @@ def test_repetitions_shrink_the_errors(small):
     assert (often.sw % 1 != 0).any()
 
 
-def test_the_error_of_a_mean_counts_shared_noise(small):
+def test_the_error_of_a_mean_counts_shared_noise(small: Lexicon) -> None:
     madlib = create("madlib", small)
     single = measure(madlib, named(small, ["w5"]), [2.0], runs=400).figures
     assert single.nw_mean_error == pytest.approx(single.nw_error[0])
@@ -206,11 +212,11 @@ def test_the_error_of_a_mean_counts_shared_noise(small):
         stated.append(figures.nw_mean_error[0])
     # 60 means: their variance over the stated one is about chi-square with 59 degrees of freedom.
     ratio = 59 * np.var(means, ddof=1) / np.mean(np.square(stated))
-    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 59)
+    low, high = (float(stats.chi2.ppf(p, 59)) for p in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))
     assert low < ratio < high
 
 
-def test_only_the_methods_of_a_mechanism_are_accepted(small):
+def test_only_the_methods_of_a_mechanism_are_accepted(small: Lexicon) -> None:
     for key in MECHANISMS:
         mechanism = make(key, small)
         allowed = methods_of(mechanism)
@@ -225,9 +231,10 @@ def test_only_the_methods_of_a_mechanism_are_accepted(small):
         choose_method(mechanism, "guess")
 
 
-def test_wrong_arguments_are_refused(small):
+def test_wrong_arguments_are_refused(small: Lexicon) -> None:
     tem, chosen = create("tem", small), named(small, ["w1"])
-    for runs in (0, 1, -3, MAX_RUNS + 1, 10.5):
+    wrong: list[Any] = [0, 1, -3, MAX_RUNS + 1, 10.5]
+    for runs in wrong:
         with pytest.raises(ParameterError, match="runs must be"):
             measure(tem, chosen, [1.0], runs=runs)
     with pytest.raises(ParameterError, match="at least one"):
@@ -244,7 +251,7 @@ def test_wrong_arguments_are_refused(small):
     ("key", "method"),
     [("tem", "exact"), ("madlib", "rao-blackwell"), ("trlaplace", "protocol")],
 )
-def test_progress_reaches_its_total(key, method, small):
+def test_progress_reaches_its_total(key: str, method: str, small: Lexicon) -> None:
     mechanism, chosen = create(key, small), named(small, ["w1", "w2"])
     seen = []
     measure(

@@ -1,11 +1,13 @@
 """Parts of a measurement put together, and reading a target off a measured curve."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
 from dpcore.measure.parts import joined, part_of
 from dpcore.measure.reading import Stretch, stretches
@@ -17,16 +19,16 @@ EPSILONS = [0.5, 2.0, 8.0]
 
 
 @pytest.fixture(scope="module")
-def selection(small):
+def selection(small: Lexicon) -> Selection:
     chosen = np.array([7, 3, 20, 11, 40])
     names = tuple(small.words[i] for i in chosen)
     return Selection(chosen, names, np.array([1.0, 2.0, 0.5, 1.0, 3.0]), "five words")
 
 
 @pytest.mark.parametrize("key", ["tem.v1", "madlib.v1", "trlaplace-corrected.v1"])
-def test_parts_give_what_the_whole_gives(key, small, selection):
+def test_parts_give_what_the_whole_gives(key: str, small: Lexicon, selection: Selection) -> None:
     mechanism = create(key, small)
-    options = {"epsilons": EPSILONS, "runs": 30, "seed": 5}
+    options: dict[str, Any] = {"epsilons": EPSILONS, "runs": 30, "seed": 5}
     whole = measure(mechanism, selection, **options)
     parts = [
         measure(mechanism, part_of(selection, places), **options) for places in ([1, 3], [4, 0, 2])
@@ -48,7 +50,9 @@ def test_parts_give_what_the_whole_gives(key, small, selection):
     assert half.selection.weights.tolist() == [2.0, 1.0]
 
 
-def test_parts_that_do_not_belong_together_are_refused(small, selection):
+def test_parts_that_do_not_belong_together_are_refused(
+    small: Lexicon, selection: Selection
+) -> None:
     mechanism = create("tem.v1", small)
     first = measure(mechanism, part_of(selection, [0]), [1.0, 2.0])
     with pytest.raises(ParameterError, match="at least one part"):
@@ -59,7 +63,7 @@ def test_parts_that_do_not_belong_together_are_refused(small, selection):
             joined([first, part], selection)
 
 
-def curve(small, selection, nw, error):
+def curve(small: Lexicon, selection: Selection, nw: Any, error: Any) -> Any:
     """A measurement whose Nw is the same given curve for every word; intervals of ± 2 errors."""
     mechanism = create("madlib.v1", small)
     measured = measure(mechanism, selection, np.arange(1.0, len(nw) + 1), runs=2)
@@ -77,7 +81,7 @@ def curve(small, selection, nw, error):
     return dataclasses.replace(measured, figures=figures)
 
 
-def test_every_stretch_is_found_with_its_neighbours(small, selection):
+def test_every_stretch_is_found_with_its_neighbours(small: Lexicon, selection: Selection) -> None:
     measured = curve(small, selection, [0.2, 0.4, 0.9, 0.3, 0.5, 0.6], 0.0)
     assert stretches(measured, Target("nw", 0.5)) == (
         Stretch(1.0, 2.0, None, 3.0),
@@ -87,7 +91,9 @@ def test_every_stretch_is_found_with_its_neighbours(small, selection):
     assert stretches(measured, Target("nw", 0.1)) == ()
 
 
-def test_an_estimate_counts_only_with_its_whole_interval_below_the_bound(small, selection):
+def test_an_estimate_counts_only_with_its_whole_interval_below_the_bound(
+    small: Lexicon, selection: Selection
+) -> None:
     measured = curve(small, selection, [0.2, 0.4, 0.45, 0.6], 0.04)
     target = Target("nw", 0.5)
     assert stretches(measured, target) == (Stretch(1.0, 2.0, None, 3.0),)

@@ -55,7 +55,9 @@ def test_what_many_rays_saw_a_little_of_is_known_to_be_small() -> None:
 
 def test_pooled_estimates_are_better_than_each() -> None:
     rng = np.random.default_rng(0)
-    tallies = [Tally.of((rng.random((500, 2)) < 0.1) * 1.0, np.ones(500)) for _ in range(16)]
+    tallies = [
+        Tally.of((rng.random((500, 2)) < 0.1).astype(float), np.ones(500)) for _ in range(16)
+    ]
     pooled = Tally.pooled(tallies)
     assert pooled.value == pytest.approx(np.mean([t.value for t in tallies], axis=0))
     ratio = pooled.error / np.mean([t.error for t in tallies], axis=0)

@@ -1,9 +1,11 @@
 """Nw where it is small: intervals that hold, and what was once said to be 1.39e-74."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.ranking import rank
@@ -27,7 +29,7 @@ WORDS = 20
 @pytest.mark.parametrize(
     ("epsilon", "truth", "error"), [(1.0, 1.05e-4, 0.13e-4), (3.0, 9.8e-4, 0.9e-4)]
 )
-def test_a_word_that_hardly_ever_stays(epsilon, truth, error):
+def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: float) -> None:
     """Madlib, “doctor”; the truth with its standard error is of an independent program."""
     lexicon = load()
     figures = measure(create("madlib", lexicon), named(lexicon, ["doctor"]), [epsilon]).figures
@@ -38,7 +40,7 @@ def test_a_word_that_hardly_ever_stays(epsilon, truth, error):
     assert high <= 6 * low  # the interval says something
 
 
-def lengths(mechanism):
+def lengths(mechanism: Any) -> NDArray[np.float64]:
     """ε of ten magnitudes of the noise, from a thousandth of what matters to far beyond."""
     if not isinstance(mechanism, RadialMechanism):
         grid = mechanism.grid()
@@ -53,7 +55,7 @@ def lengths(mechanism):
 
 
 @pytest.mark.slow
-def test_intervals_hold_at_their_level():
+def test_intervals_hold_at_their_level() -> None:
     """The share of intervals that miss, over words that are measured with noise of their own.
 
     For each word the share of its ε at which the interval and that of a long run lie apart is a
@@ -78,7 +80,7 @@ def test_intervals_hold_at_their_level():
     assert np.mean(apart) <= miss + slack
 
 
-def test_where_nothing_was_seen_the_interval_is_one_sided():
+def test_where_nothing_was_seen_the_interval_is_one_sided() -> None:
     lexicon = lexicons.cloud(200, 12)
     # Not one of 50 counted runs stayed.
     mechanism = create("madlib", lexicon)
@@ -89,7 +91,7 @@ def test_where_nothing_was_seen_the_interval_is_one_sided():
 
 
 @pytest.mark.parametrize("key", ["madlib", "trlaplace", "laplace"])
-def test_one_output_agrees_with_drawn_ones(key):
+def test_one_output_agrees_with_drawn_ones(key: str) -> None:
     """P(output | word) of another word, against draws; Bernstein's bound and the interval."""
     lexicon = lexicons.cloud(30, 4)
     mechanism = make(key, lexicon)

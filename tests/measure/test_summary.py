@@ -1,29 +1,32 @@
 """The distribution over words in a few numbers."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
-from dpcore.measure.deniability import measure
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.deniability import Deniability, measure
 from dpcore.measure.summary import BANDS, summarise, summary_rows
 from dpcore.measure.words import Selection, named
 from dpcore.mechanisms.registry import create
 
 
 @pytest.fixture(scope="module")
-def measured(small):
+def measured(small: Lexicon) -> Deniability:
     return measure(create("tem", small), named(small, small.words[:9]), [0.5, 2.0, 4.0], runs=50)
 
 
-def weighted(measured, weights):
+def weighted(measured: Deniability, weights: NDArray[Any]) -> Deniability:
     old = measured.selection
     chosen = Selection(old.words, old.names, np.asarray(weights, float), old.description)
     return dataclasses.replace(measured, selection=chosen)
 
 
-def test_weights_are_repetitions(measured):
+def test_weights_are_repetitions(measured: Deniability) -> None:
     times = np.array([1, 2, 1, 5, 1, 1, 3, 1, 4])
     for quantity in ("nw", "sw", "effective"):
         s = summarise(weighted(measured, times), quantity)
@@ -35,7 +38,7 @@ def test_weights_are_repetitions(measured):
         assert (s.bands == wanted[1:]).all()
 
 
-def test_the_worst_word_is_the_least_deniable(measured):
+def test_the_worst_word_is_the_least_deniable(measured: Deniability) -> None:
     figures = measured.figures
     nw, sw = summarise(measured, "nw"), summarise(measured, "sw")
     assert (nw.worst == figures.nw.max(axis=0)).all()
@@ -46,7 +49,7 @@ def test_the_worst_word_is_the_least_deniable(measured):
         assert row["worst"] == getattr(figures, row["quantity"])[place, e]
 
 
-def test_it_is_computed_once_and_never_for_another_measurement(measured):
+def test_it_is_computed_once_and_never_for_another_measurement(measured: Deniability) -> None:
     once = summarise(measured, "nw")
     assert summarise(measured, "nw") is once
     with pytest.raises(ValueError, match="read-only"):
@@ -59,7 +62,7 @@ def test_it_is_computed_once_and_never_for_another_measurement(measured):
     assert summarise(halved, "nw").mean == pytest.approx(once.mean / 2)
 
 
-def test_one_word_has_no_deviation_and_infinity_is_none(small):
+def test_one_word_has_no_deviation_and_infinity_is_none(small: Lexicon) -> None:
     madlib = create("madlib", small)
     single = measure(madlib, named(small, ["w2"]), [1e-3], runs=2)
     rows = {row["quantity"]: row for row in summary_rows(single)}
@@ -69,6 +72,6 @@ def test_one_word_has_no_deviation_and_infinity_is_none(small):
     assert single.rows()[0]["effective"] is None
 
 
-def test_an_unknown_quantity_is_refused(measured):
+def test_an_unknown_quantity_is_refused(measured: Deniability) -> None:
     with pytest.raises(ParameterError, match="quantity must be one of nw, sw, effective"):
         summarise(measured, "mean")

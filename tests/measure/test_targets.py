@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.deniability import measure
 from dpcore.measure.epsilon_ranges import Interval, holding, scan
 from dpcore.measure.summary import summarise
@@ -13,7 +14,7 @@ from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import make
 
 
-def test_holding_finds_every_interval_of_a_wavy_curve():
+def test_holding_finds_every_interval_of_a_wavy_curve() -> None:
     grid = np.geomspace(1.0, np.exp(4.0), 60)
     solution = holding(lambda e: np.sin(6 * np.log(e)), lambda v: v <= 0.5, grid)
     rises = np.pi / 36 + np.arange(4) * np.pi / 3
@@ -28,7 +29,7 @@ def test_holding_finds_every_interval_of_a_wavy_curve():
     assert not solution[-1].high_is_crossing
 
 
-def test_holding_at_the_edges():
+def test_holding_at_the_edges() -> None:
     grid = np.array([1.0, 2.0, 3.0])
     assert holding(lambda e: e, lambda v: v > 9, grid) == ()
     assert holding(lambda e: e, lambda v: v > 0, grid) == (Interval(1.0, 3.0, False, False),)
@@ -39,7 +40,7 @@ def test_holding_at_the_edges():
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_scan_stays_inside_the_admissible_range(key, small):
+def test_scan_stays_inside_the_admissible_range(key: str, small: Lexicon) -> None:
     mechanism = make(key, small)
     grid = scan(mechanism)
     assert (np.diff(grid) > 0).all()
@@ -59,7 +60,9 @@ def test_scan_stays_inside_the_admissible_range(key, small):
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["tem", "madlib"])
-def test_a_solution_meets_its_target_and_not_beyond(key, target, small):
+def test_a_solution_meets_its_target_and_not_beyond(
+    key: str, target: Target, small: Lexicon
+) -> None:
     mechanism, chosen = create(key, small), named(small, small.words[:8])
     solution = solve(mechanism, chosen, target, runs=100)
     (part,) = solution.intervals  # the larger ε, the less deniable
@@ -72,7 +75,7 @@ def test_a_solution_meets_its_target_and_not_beyond(key, target, small):
     assert (solution.error == 0) == (key == "tem")
 
 
-def test_nw_of_the_truncated_gumbel_dips(small):
+def test_nw_of_the_truncated_gumbel_dips(small: Lexicon) -> None:
     """Near its lower end Nw falls with ε first, so a low target holds on an inner interval."""
     gumbel, chosen = create("truncated-gumbel", small), named(small, small.words[:8])
     curve = summarise(measure(gumbel, chosen, scan(gumbel)), "nw").mean
@@ -89,7 +92,7 @@ def test_nw_of_the_truncated_gumbel_dips(small):
     assert nowhere.smallest is nowhere.largest is None
 
 
-def test_calibration_gives_equal_nw(small):
+def test_calibration_gives_equal_nw(small: Lexicon) -> None:
     chosen = named(small, small.words[:8])
     tem, madlib = create("tem", small), create("madlib", small)
     (epsilon,) = calibrate(tem, 1.5, madlib, chosen).crossings
@@ -106,6 +109,6 @@ def test_calibration_gives_equal_nw(small):
     [("nw", 1.5, "mean"), ("nw", float("nan"), "mean"), ("sw", 0.5, "mean"),
      ("sw", float("inf"), "mean"), ("entropy", 2, "mean"), ("nw", 0.5, "best")],
 )  # fmt: skip
-def test_a_target_out_of_range_is_refused(quantity, bound, over):
+def test_a_target_out_of_range_is_refused(quantity: str, bound: float, over: str) -> None:
     with pytest.raises(ParameterError):
         Target(quantity, bound, over)

@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,24 +12,25 @@ from dpcore.errors import ParameterError, TextError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density.density import vocabulary_density
 from dpcore.measure.words import Selection, _systematic, corpus, corpus_file, named, reduced, sample
+from tests.fixtures import MakeRng
 
 WORDS = "the doctor of weather terrible is a good friend he said n't do it's".split()
 
 
 @pytest.fixture(scope="module")
-def english():
+def english() -> Lexicon:
     rows = np.random.default_rng(0).standard_normal((len(WORDS), 3))
     return Lexicon("english", tuple(WORDS), rows.astype(np.float32))
 
 
-def test_named_words_keep_their_order_and_stand_once(english):
+def test_named_words_keep_their_order_and_stand_once(english: Lexicon) -> None:
     selection = named(english, [" weather", "doctor", "weather ", ""])
     assert selection.names == ("weather", "doctor")
     assert [english.words[i] for i in selection.words] == ["weather", "doctor"]
     assert selection.weights.tolist() == [1.0, 1.0]
 
 
-def test_unknown_words_are_all_named(english):
+def test_unknown_words_are_all_named(english: Lexicon) -> None:
     with pytest.raises(UnknownWordError, match="did you mean 'doctor'"):
         named(english, ["doctr", "weather"])
     with pytest.raises(UnknownWordError, match=r"'x1', 'x2', 'x3', 'x4', 'x5' and 2 more are not"):
@@ -38,7 +41,7 @@ def test_unknown_words_are_all_named(english):
 
 
 @pytest.mark.parametrize("by", ["frequency", "density"])
-def test_a_sample_has_one_word_from_each_stratum(middle, by, rng):
+def test_a_sample_has_one_word_from_each_stratum(middle: Lexicon, by: str, rng: MakeRng) -> None:
     order = np.arange(700)
     if by == "density":
         order = np.argsort(vocabulary_density(middle, 1).nearest, kind="stable")
@@ -56,7 +59,7 @@ def test_a_sample_has_one_word_from_each_stratum(middle, by, rng):
     )
 
 
-def test_the_weighted_mean_of_a_sample_is_unbiased(small, rng):
+def test_the_weighted_mean_of_a_sample_is_unbiased(small: Lexicon, rng: MakeRng) -> None:
     """The mean of 4,000 samples of 7 of 60 words; 5 standard errors have probability 6e-7."""
     values = np.linspace(0, 1, 60) ** 3
     means = []
@@ -67,12 +70,14 @@ def test_the_weighted_mean_of_a_sample_is_unbiased(small, rng):
 
 
 @pytest.mark.parametrize("count", [0, -5, 61])
-def test_a_sample_of_an_impossible_size_is_refused(small, rng, count):
+def test_a_sample_of_an_impossible_size_is_refused(
+    small: Lexicon, rng: MakeRng, count: int
+) -> None:
     with pytest.raises(ParameterError, match="a sample has 1 to 60 words"):
         sample(small, count, rng())
 
 
-def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english):
+def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english: Lexicon) -> None:
     text = "The doctor said: the weather is terrible, Qwertz! He said don't. Qwertz?"
     selection = corpus(english, text)
     counts = dict(zip(selection.names, selection.weights.tolist(), strict=True))
@@ -81,7 +86,7 @@ def test_a_corpus_counts_the_tokens_that_a_mechanism_fills(english):
     assert (selection.tokens, selection.unknown) == (13, 2)
 
 
-def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path):
+def test_a_corpus_file_that_cannot_be_measured_is_refused(english: Lexicon, tmp_path: Path) -> None:
     files = {
         "latin1": ("die Straße".encode("latin-1"), "not UTF-8"),
         "utf16": ("weather".encode("utf-16"), "UTF-16"),
@@ -101,14 +106,14 @@ def test_a_corpus_file_that_cannot_be_measured_is_refused(english, tmp_path):
     assert set(corpus_file(english, tmp_path / "good").names) == {"good", "weather"}
 
 
-def weighted(weights):
+def weighted(weights: Sequence[float]) -> Selection:
     k = len(weights)
     names = tuple(f"w{i}" for i in range(k))
     return Selection(np.arange(k), names, np.array(weights, dtype=float), "tokens of a corpus")
 
 
 @pytest.mark.parametrize(
-    ("weights", "count"),
+    ("given", "count"),
     [
         ([5, 1, 1, 1, 1, 1], 3),
         ([1, 9, 2, 40, 3, 1, 7], 4),
@@ -118,9 +123,9 @@ def weighted(weights):
         ([4, 4, 4, 1], 3),
     ],
 )
-def test_a_word_is_kept_in_proportion_to_its_weight(weights, count):
+def test_a_word_is_kept_in_proportion_to_its_weight(given: list[int], count: int) -> None:
     """Exact: the draw is constant between the points u at which a word's share ends."""
-    weights = np.array(weights, dtype=float)
+    weights = np.array(given, dtype=float)
     total = np.zeros(weights.size)
     grid = np.linspace(0, 1, 5041)[:-1] + 0.5 / 5040  # 5040 is divided by every denominator here
     for u in grid:
@@ -133,7 +138,7 @@ def test_a_word_is_kept_in_proportion_to_its_weight(weights, count):
     assert total == pytest.approx(weights, abs=2 * weights.sum() / grid.size)
 
 
-def test_heavy_words_are_kept_for_certain_with_their_weight():
+def test_heavy_words_are_kept_for_certain_with_their_weight() -> None:
     for u in (0.0, 0.3, 0.999):
         places, new = _systematic(np.array([1, 9, 2, 40, 3, 1, 7], dtype=float), 4, u)
         kept = dict(zip(places.tolist(), new.tolist(), strict=True))
@@ -141,7 +146,7 @@ def test_heavy_words_are_kept_for_certain_with_their_weight():
         assert sum(kept.values()) == pytest.approx(63.0)
 
 
-def test_a_corpus_is_reduced_reproducibly_and_says_so(rng):
+def test_a_corpus_is_reduced_reproducibly_and_says_so(rng: MakeRng) -> None:
     whole = weighted([1, 9, 2, 40, 3, 1, 7])
     small = reduced(whole, 4, rng(1))
     assert small.words.tolist() == reduced(whole, 4, rng(1)).words.tolist()
@@ -152,7 +157,7 @@ def test_a_corpus_is_reduced_reproducibly_and_says_so(rng):
         reduced(whole, 0, rng(1))
 
 
-def test_a_text_beyond_the_limit_of_its_caller_is_refused(english):
+def test_a_text_beyond_the_limit_of_its_caller_is_refused(english: Lexicon) -> None:
     assert len(corpus(english, "good weather", max_characters=12)) == 2
     with pytest.raises(TextError, match="at most 11 are allowed"):
         corpus(english, "good weather", max_characters=11)

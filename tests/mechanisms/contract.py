@@ -1,9 +1,14 @@
 """What the contract tests share: every mechanism, on one small lexicon, at an ε that matters."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.law import Effort
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms import lexicons
 
@@ -14,13 +19,13 @@ DIRECTIONS = 3000
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 
 
-def make(key, lexicon=SMALL, **settings):
+def make(key: str, lexicon: Lexicon = SMALL, **settings: Any) -> Mechanism:
     if key == "random-projection.v1":
         settings = {"dimensions": min(2, lexicon.dimension)} | settings
     return create(key, lexicon, settings)
 
 
-def typical(mechanism) -> float:
+def typical(mechanism: Mechanism) -> float:
     """An ε at which the word sometimes stays: searched for, because the units differ."""
     allowed = mechanism.admissible
     top = min(0.999 * allowed.high, 1e6)
@@ -34,7 +39,9 @@ def typical(mechanism) -> float:
     return float(top)
 
 
-def dense_law(mechanism, word, epsilon, rng):
+def dense_law(
+    mechanism: Mechanism, word: int, epsilon: float, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
     """The law over the vocabulary, and its standard error (0 where it is exact)."""
     law = mechanism.law(word, [epsilon], rng=rng, effort=Effort(directions=DIRECTIONS))
     return law.dense(len(mechanism.lexicon))[0], 0.0 if law.exact else law.error

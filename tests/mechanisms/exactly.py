@@ -1,19 +1,21 @@
 """True losses of crafted vocabularies, in numbers with far more digits than float64."""
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 
 WIDE = np.longdouble
 
 
-def wide_distances(lexicon):
+def wide_distances(lexicon: Lexicon) -> NDArray[np.longdouble]:
     """Euclidean distances of all pairs, longdouble; float32 coordinates are exact in it."""
     rows = lexicon.vectors.astype(WIDE)
     return np.stack([np.sqrt(np.square(rows - row).sum(axis=1)) for row in rows])
 
 
-def largest_loss(logs, apart):
+def largest_loss(logs: NDArray[np.longdouble], apart: NDArray[np.longdouble]) -> np.longdouble:
     """max over pairs and outputs of ln P(y|w) − ln P(y|w′) by distance."""
     worst = WIDE(0)
     for w, row in enumerate(logs):
@@ -23,7 +25,7 @@ def largest_loss(logs, apart):
     return worst
 
 
-def tem_loss(lexicon, eta, cap):
+def tem_loss(lexicon: Lexicon, eta: float, cap: float) -> np.longdouble:
     """ε_eff of weights exp(−min(η·D, c))."""
     apart = wide_distances(lexicon)
     exponents = -np.minimum(WIDE(eta) * apart, WIDE(cap))
@@ -31,7 +33,7 @@ def tem_loss(lexicon, eta, cap):
     return largest_loss(logs, apart)
 
 
-def repaired_loss(lexicon, strength):
+def repaired_loss(lexicon: Lexicon, strength: float) -> np.longdouble:
     """The largest loss of the repaired truncated Gumbel mechanism."""
     apart, n = wide_distances(lexicon), len(lexicon)
     weights, last = candidate_weights(n).astype(WIDE), WIDE(whole_vocabulary_weight(n))

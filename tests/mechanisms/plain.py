@@ -1,5 +1,7 @@
 """Plain twins: what the fast routines must equal, written as the definitions are."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
@@ -31,7 +33,9 @@ def two_nearest_on_ray(
     return int(first), int(second), float(np.sqrt(squares[first])), float(np.sqrt(squares[second]))
 
 
-def line_law(points: FloatArray, origin: float, cdf: object, scale: float = 1.0) -> FloatArray:
+def line_law(
+    points: FloatArray, origin: float, cdf: Callable[[FloatArray], FloatArray], scale: float = 1.0
+) -> FloatArray:
     """P(y) of the nearest of several points on a line to origin + scale·noise, shape (n,)."""
     order = np.argsort(points, kind="stable")
     middles = (points[order][1:] + points[order][:-1]) / 2

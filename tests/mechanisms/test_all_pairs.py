@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from dpcore.lexicon.metric import Metric, distances
+from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.mechanisms import all_pairs
 from dpcore.mechanisms.all_pairs import RELATIVE_ERROR, AllPairs
 from tests.mechanisms import lexicons
@@ -11,7 +12,9 @@ from tests.mechanisms import lexicons
 
 @pytest.mark.parametrize("metric", list(Metric))
 @pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
-def test_tiles_hold_the_exact_distances_once(name, metric, monkeypatch):
+def test_tiles_hold_the_exact_distances_once(
+    name: str, metric: Metric, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(all_pairs, "TILE", 16)
     lexicon = lexicons.cloud(50, 7) if name == "cloud" else lexicons.crafted()[name]
     vectors = lexicon.vectors
@@ -34,12 +37,12 @@ def test_tiles_hold_the_exact_distances_once(name, metric, monkeypatch):
     assert np.all(np.maximum(seen, seen.T) == 1)
 
 
-def test_most_distances_of_a_tile_come_from_the_product(monkeypatch):
+def test_most_distances_of_a_tile_come_from_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the routine would be right and slow."""
     asked = []
-    direct = all_pairs.paired_distances
+    direct = paired_distances
 
-    def counted(left, right):
+    def counted(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
         asked.append(len(left))
         return direct(left, right)
 

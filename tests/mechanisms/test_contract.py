@@ -6,6 +6,7 @@ False-alarm probability of each randomised assertion: 1e-6.
 import json
 import math
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,13 +17,16 @@ from dpcore.lexicon.neighbours import ExactIndex
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import FALSE_ALARM, assert_same_law, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms.contract import SMALL, dense_law, every_mechanism, make
 
 # -- shapes, seeds, batches -----------------------------------------------------------------------
 
 
 @every_mechanism
-def test_sample_gives_one_word_for_each_entry(key, typicals, rng):
+def test_sample_gives_one_word_for_each_entry(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     mechanism = make(key)
     for size in (0, 1, 7, 1300):
         words = rng().integers(0, len(SMALL), size)
@@ -33,7 +37,7 @@ def test_sample_gives_one_word_for_each_entry(key, typicals, rng):
 
 
 @every_mechanism
-def test_paths_have_the_agreed_form(key, rng):
+def test_paths_have_the_agreed_form(key: str, rng: MakeRng) -> None:
     mechanism = make(key)
     for words in (np.array([], np.int64), np.array([4]), np.array([4, 9, 4]), np.full(5, 11)):
         paths = mechanism.paths(rng(), words)
@@ -52,7 +56,7 @@ def test_paths_have_the_agreed_form(key, rng):
 
 
 @every_mechanism
-def test_a_seed_determines_the_output(key, typicals, rng):
+def test_a_seed_determines_the_output(key: str, typicals: dict[str, float], rng: MakeRng) -> None:
     mechanism = make(key)
     words = np.arange(30)
     first = mechanism.sample(rng(), words, typicals[key])
@@ -63,7 +67,7 @@ def test_a_seed_determines_the_output(key, typicals, rng):
 
 
 @every_mechanism
-def test_known_rankings_change_nothing(key, rng):
+def test_known_rankings_change_nothing(key: str, rng: MakeRng) -> None:
     mechanism = make(key)
     words = np.array([3, 17, 3])
     known = rank(SMALL.vectors, SMALL.vectors[words])
@@ -74,7 +78,9 @@ def test_known_rankings_change_nothing(key, rng):
 
 
 @every_mechanism
-def test_equal_words_of_a_batch_get_different_noise(key, typicals, rng):
+def test_equal_words_of_a_batch_get_different_noise(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     """One noise vector for a whole batch would make all 300 outputs equal."""
     mechanism, words = make(key), np.zeros(300, dtype=np.int64)
     law, _ = dense_law(mechanism, 0, typicals[key], rng(1))
@@ -86,7 +92,9 @@ def test_equal_words_of_a_batch_get_different_noise(key, typicals, rng):
 
 
 @every_mechanism
-def test_entries_of_a_batch_are_independent(key, typicals, rng):
+def test_entries_of_a_batch_are_independent(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     """Neighbours agree as often as two independent draws: Σ p², within Bernstein's bound."""
     mechanism, draws = make(key), 20_000
     out = mechanism.sample(rng(), np.zeros(draws, dtype=np.int64), typicals[key])
@@ -100,7 +108,9 @@ def test_entries_of_a_batch_are_independent(key, typicals, rng):
 
 
 @every_mechanism
-def test_the_law_of_an_entry_does_not_depend_on_the_batch(key, typicals, rng):
+def test_the_law_of_an_entry_does_not_depend_on_the_batch(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     mechanism = make(key)
     generator, epsilon, word = rng(), typicals[key], 5
     many = mechanism.sample(generator, np.full(6000, word), epsilon)
@@ -116,7 +126,7 @@ def test_the_law_of_an_entry_does_not_depend_on_the_batch(key, typicals, rng):
 
 @every_mechanism
 @pytest.mark.parametrize("bad", [0, 0.0, -1, math.nan, math.inf, -math.inf, 10**400, "text", None])
-def test_epsilon_must_be_a_finite_positive_number(key, bad, rng):
+def test_epsilon_must_be_a_finite_positive_number(key: str, bad: Any, rng: MakeRng) -> None:
     mechanism = make(key)
     words = np.array([0])
     for call in (
@@ -129,14 +139,14 @@ def test_epsilon_must_be_a_finite_positive_number(key, bad, rng):
 
 
 @every_mechanism
-def test_bad_epsilons_of_a_law_are_refused(key, rng):
+def test_bad_epsilons_of_a_law_are_refused(key: str, rng: MakeRng) -> None:
     for bad in ([0.0], [1.0, math.nan], [math.inf], [-2.0]):
         with pytest.raises(EpsilonError):
             make(key).law(0, bad, rng=rng())
 
 
 @every_mechanism
-def test_the_ends_of_the_range_are_open_and_explained(key):
+def test_the_ends_of_the_range_are_open_and_explained(key: str) -> None:
     mechanism = make(key)
     allowed = mechanism.admissible
     if allowed.low > 0:
@@ -157,21 +167,25 @@ def test_the_ends_of_the_range_are_open_and_explained(key):
 
 
 @every_mechanism
-def test_words_outside_the_vocabulary_are_refused(key, typicals, rng):
+def test_words_outside_the_vocabulary_are_refused(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     for bad in ([-1], [len(SMALL)], [[0, 1]]):
         with pytest.raises(ParameterError, match="word indices"):
             make(key).sample(rng(), np.array(bad), typicals[key])
 
 
 @every_mechanism
-def test_an_approximate_index_is_refused_unless_it_is_post_processing(key, typicals, rng):
+def test_an_approximate_index_is_refused_unless_it_is_post_processing(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     mechanism, words = make(key), np.zeros(4000, dtype=np.int64)
     approximate = ApproximateIndex(SMALL)
     if not mechanism.accepts_approximate_search:
         with pytest.raises(ParameterError, match="approximate"):
             mechanism.sample(rng(), words, typicals[key], index=approximate)
         return
-    own_points = mechanism.targets is not SMALL.vectors
+    own_points = getattr(mechanism, "targets", None) is not SMALL.vectors
     for index in (approximate, ExactIndex(SMALL.vectors)):
         if own_points:
             with pytest.raises(ParameterError, match="its own points"):
@@ -182,7 +196,7 @@ def test_an_approximate_index_is_refused_unless_it_is_post_processing(key, typic
 
 
 @every_mechanism
-def test_settings_survive_a_round_trip_through_json(key):
+def test_settings_survive_a_round_trip_through_json(key: str) -> None:
     mechanism = make(key)
     copied = create(key, SMALL, json.loads(json.dumps(mechanism.settings())))
     assert copied.settings() == mechanism.settings()
@@ -191,7 +205,7 @@ def test_settings_survive_a_round_trip_through_json(key):
 
 
 @every_mechanism
-def test_an_unknown_parameter_is_named_with_the_known_ones(key):
+def test_an_unknown_parameter_is_named_with_the_known_ones(key: str) -> None:
     with pytest.raises(ParameterError) as caught:
         create(key, SMALL, {"no_such": 1})
     for name in ("no_such", *(MECHANISMS[key].parameters() or ["none"])):
@@ -199,7 +213,7 @@ def test_an_unknown_parameter_is_named_with_the_known_ones(key):
 
 
 @every_mechanism
-def test_parameters_are_bounded_and_explained(key):
+def test_parameters_are_bounded_and_explained(key: str) -> None:
     for name, declared in MECHANISMS[key].parameters().items():
         assert declared["help"]
         bad: list[object] = [math.nan] if declared["low"] is not None else []
@@ -212,4 +226,4 @@ def test_parameters_are_bounded_and_explained(key):
         assert bad, f"{name} has neither bounds nor choices"
         for value in bad:
             with pytest.raises(ParameterError, match=name):
-                make(key, **{name: value})
+                make(key, SMALL, **cast("dict[str, Any]", {name: value}))

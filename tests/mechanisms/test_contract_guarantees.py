@@ -2,22 +2,26 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import norm
 
-from dpcore.guarantee import Status
+from dpcore.guarantee import MetricPrivacy, Status
+from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
 from dpcore.mechanisms.additive.rays import Bundle
 from tests.mechanisms import lexicons, plain
 from tests.mechanisms.contract import KEYS, every_mechanism, make
 
 
 @every_mechanism
-def test_guarantee_is_data(key, typicals):
+def test_guarantee_is_data(key: str, typicals: dict[str, float]) -> None:
     mechanism = make(key)
-    for epsilon in (typicals[key], str(typicals[key])):
-        facts = mechanism.guarantee(epsilon).to_dict()
+    numbers: tuple[Any, ...] = (typicals[key], str(typicals[key]))
+    for epsilon in numbers:
+        facts: dict[str, Any] = mechanism.guarantee(epsilon).to_dict()
         assert json.loads(json.dumps(facts, allow_nan=False)) == facts
         assert facts["status"] in set(Status)
         assert facts["epsilon"] > 0
@@ -34,7 +38,7 @@ LINES = {
 BOTH_WAYS = np.array([[1.0], [-1.0]])
 
 
-def _exact_laws(mechanism, epsilon):
+def _exact_laws(mechanism: Any, epsilon: float) -> NDArray[np.float64]:
     """Laws of all words: closed form, or both directions of a line, which are all there are."""
     n = len(mechanism.lexicon)
     if mechanism.exact_law:
@@ -47,7 +51,7 @@ def _exact_laws(mechanism, epsilon):
     return np.stack([law.dense(n)[0] for law in laws])
 
 
-def _distance(mechanism, guarantee, w, v):
+def _distance(mechanism: MultivariateLaplace, guarantee: MetricPrivacy, w: int, v: int) -> float:
     rows = mechanism.lexicon.vectors.astype(np.float64)
     factor = getattr(guarantee, "euclidean_factor", 1.0)
     return factor * float(np.linalg.norm(rows[w] - rows[v]))
@@ -57,10 +61,10 @@ def _distance(mechanism, guarantee, w, v):
 @pytest.mark.parametrize(
     "key", [k for k in KEYS if k not in {"vickrey.v1", "trlaplace.v1", "trlaplace-corrected.v1"}]
 )
-def test_a_proved_guarantee_holds_exactly_on_a_line(key, name):
+def test_a_proved_guarantee_holds_exactly_on_a_line(key: str, name: str) -> None:
     """All pairs of words and all outputs; Vickrey and TrLaplace have files of their own."""
     settings = {"dimensions": 1} if key == "random-projection.v1" else {}
-    mechanism = make(key, LINES[name], **settings)
+    mechanism: Any = make(key, LINES[name], **settings)
     proved = 0
     epsilons = (1e-3, 0.1, 0.7, 2.0, 5.0, 12.0)
     for epsilon in epsilons:
@@ -90,9 +94,9 @@ def test_a_proved_guarantee_holds_exactly_on_a_line(key, name):
 @pytest.mark.parametrize(
     "key", ["madlib.v1", "laplace.v1", "l2-laplace.v1", "gaussian.v1", "gaussian-classical.v1"]
 )
-def test_law_on_a_line_equals_the_distribution_function(key):
+def test_law_on_a_line_equals_the_distribution_function(key: str) -> None:
     """The Rao–Blackwell law over both directions of a line is the exact law."""
-    mechanism = make(
+    mechanism: Any = make(
         key, LINES["near and far"], **({"clip_norm": 4.0005} if "madlib" not in key else {})
     )
     targets = mechanism.targets[:, 0].astype(np.float64)

@@ -4,11 +4,13 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.chance import assert_law, assert_law_near, assert_same_law
+from tests.fixtures import MakeRng
 from tests.mechanisms.contract import DIRECTIONS, SMALL, dense_law, every_mechanism, make
 
 TEM = {"tem.v1", "tem-calibrated.v1"}
@@ -18,7 +20,9 @@ TEM = {"tem.v1", "tem-calibrated.v1"}
 
 @every_mechanism
 @pytest.mark.parametrize("word", [0, 33])
-def test_law_agrees_with_samples_and_with_paths(key, word, typicals, rng):
+def test_law_agrees_with_samples_and_with_paths(
+    key: str, word: int, typicals: dict[str, float], rng: MakeRng
+) -> None:
     mechanism, epsilon, draws = make(key), typicals[key], 20_000
     law, error = dense_law(mechanism, word, epsilon, rng())
     sampled = mechanism.sample(rng(1), np.full(draws, word), epsilon)
@@ -34,7 +38,7 @@ def test_law_agrees_with_samples_and_with_paths(key, word, typicals, rng):
 
 
 @every_mechanism
-def test_law_is_a_distribution_at_every_epsilon(key, rng):
+def test_law_is_a_distribution_at_every_epsilon(key: str, rng: MakeRng) -> None:
     mechanism = make(key)
     allowed = mechanism.admissible
     top = min(0.999 * allowed.high, 1e6)
@@ -55,7 +59,7 @@ def test_law_is_a_distribution_at_every_epsilon(key, rng):
 
 
 @every_mechanism
-def test_a_law_without_a_generator_is_the_same_at_every_call(key):
+def test_a_law_without_a_generator_is_the_same_at_every_call(key: str) -> None:
     mechanism = make(key)
     epsilon = min(2 * mechanism.admissible.low + 0.1, 0.9 * mechanism.admissible.high)
     law = mechanism.law(0, epsilon)
@@ -69,7 +73,7 @@ def test_a_law_without_a_generator_is_the_same_at_every_call(key):
 
 
 @every_mechanism
-def test_without_noise_the_word_stays(key, rng):
+def test_without_noise_the_word_stays(key: str, rng: MakeRng) -> None:
     """ε→∞, or the largest admissible ε. TEM keeps 1 − β of it for ever; β is made small here.
 
     TrLaplace's noise does not vanish at the end of its range: it is left out.
@@ -86,13 +90,15 @@ def test_without_noise_the_word_stays(key, rng):
     epsilon = 1e9 if key != "truncated-gumbel.v1" else 1e200
     np.testing.assert_array_equal(mechanism.sample(rng(), words, epsilon), words)
     if mechanism.paths(rng(), words).high == math.inf:
-        np.testing.assert_array_equal(mechanism.paths(rng(), words).at([1e12])[:, 0], words)
+        np.testing.assert_array_equal(
+            mechanism.paths(rng(), words).at(np.array([1e12]))[:, 0], words
+        )
 
 
 @every_mechanism
-def test_without_privacy_budget_the_word_does_not_matter(key, rng):
+def test_without_privacy_budget_the_word_does_not_matter(key: str, rng: MakeRng) -> None:
     """ε→0: one law for all words; for additive noise that of argmax ⟨u, τ⟩, for TEM uniform."""
-    mechanism = make(key)
+    mechanism: Any = make(key)
     if mechanism.admissible.low > 0:
         return  # defined only above a bound, where the word still matters
     draws = 20_000

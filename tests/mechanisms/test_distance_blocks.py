@@ -1,6 +1,7 @@
 """Blocks of distances against all of them at once."""
 
 import numpy as np
+import pytest
 
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import distance_blocks as module
@@ -8,7 +9,7 @@ from dpcore.mechanisms.distance_blocks import distances_by_word, nearest_words
 from tests.mechanisms import lexicons
 
 
-def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch):
+def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = lexicons.cloud(40, 3).vectors
     words = np.array([3, 3, 0, 39, 3, 7, 7])
     monkeypatch.setattr(module, "_BLOCK_ENTRIES", 3 * 40)
@@ -22,7 +23,7 @@ def test_every_distinct_word_is_computed_once_in_its_order(monkeypatch):
     np.testing.assert_array_equal(rows, distances(vectors, vectors[words]))
 
 
-def test_nearest_words_take_the_lowest_index_of_equal_ones():
+def test_nearest_words_take_the_lowest_index_of_equal_ones() -> None:
     vectors = lexicons.crafted()["lattice"].vectors
     words = np.arange(len(vectors))
     order, distance = nearest_words(vectors, words, 7)

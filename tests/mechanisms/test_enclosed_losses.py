@@ -44,7 +44,7 @@ def _typical(lexicon: Lexicon) -> float:
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_distances_are_off_by_no_more_than_is_said(name):
+def test_distances_are_off_by_no_more_than_is_said(name: str) -> None:
     lexicon = VOCABULARIES[name]
     n = len(lexicon)
     exact = wide_distances(lexicon)
@@ -62,7 +62,7 @@ def test_distances_are_off_by_no_more_than_is_said(name):
 
 
 @pytest.mark.parametrize("name", ["cloud", "parallel", "huge and tiny", "far from zero"])
-def test_angles_are_off_by_no_more_than_is_said(name):
+def test_angles_are_off_by_no_more_than_is_said(name: str) -> None:
     lexicon = VOCABULARIES[name]
     rows = lexicon.vectors.astype(WIDE)
     unit = rows / np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
@@ -75,7 +75,7 @@ def test_angles_are_off_by_no_more_than_is_said(name):
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_the_loss_of_tem_is_enclosed(name):
+def test_the_loss_of_tem_is_enclosed(name: str) -> None:
     lexicon = VOCABULARIES[name]
     cap = log_odds(len(lexicon), 0.001)
     etas = np.array([0.01, 0.5, 2.0, 8.0, 60.0]) / _typical(lexicon)
@@ -91,7 +91,9 @@ def test_the_loss_of_tem_is_enclosed(name):
 
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_the_loss_of_the_repaired_mechanism_is_enclosed(name, bounded, monkeypatch):
+def test_the_loss_of_the_repaired_mechanism_is_enclosed(
+    name: str, bounded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From distances of float32 the result was 4e-6 of the loss too low for words with a twin."""
     lexicon = VOCABULARIES[name]
     if bounded:  # Z between two float32 bounds first, as for a large vocabulary

@@ -5,11 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.mechanisms.path import EpsilonPaths, Piece, in_epsilon
+from tests.fixtures import MakeRng
 
 
-def _plain_output(thresholds, outputs, scale) -> int:
+def _plain_output(thresholds: NDArray[np.float64], outputs: NDArray[np.int64], scale: float) -> int:
     """Walk along the steps of one draw to a noise scale."""
     position = 0
     for threshold in thresholds:
@@ -18,7 +20,9 @@ def _plain_output(thresholds, outputs, scale) -> int:
     return int(outputs[position])
 
 
-def _ragged(rng, rows=60, width=7):
+def _ragged(
+    rng: np.random.Generator, rows: int = 60, width: int = 7
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Random steps in the scale: from none to `width` thresholds a row, padded as is agreed."""
     thresholds = np.full((rows, width), np.inf)
     outputs = np.empty((rows, width + 1), dtype=np.int64)
@@ -31,7 +35,7 @@ def _ragged(rng, rows=60, width=7):
 
 
 @pytest.mark.parametrize("factor", [1.0, 7.5])
-def test_in_epsilon_equals_a_walk_along_the_scale(factor, rng):
+def test_in_epsilon_equals_a_walk_along_the_scale(factor: float, rng: MakeRng) -> None:
     thresholds, outputs = _ragged(rng())
     paths = in_epsilon(np.arange(60), thresholds, outputs, lambda s: factor / s)
     epsilons = np.geomspace(1e-3, 1e4, 201)
@@ -41,7 +45,7 @@ def test_in_epsilon_equals_a_walk_along_the_scale(factor, rng):
         assert words_on[i].tolist() == expected
 
 
-def test_in_epsilon_keeps_the_agreed_form(rng):
+def test_in_epsilon_keeps_the_agreed_form(rng: MakeRng) -> None:
     thresholds, outputs = _ragged(rng())
     paths = in_epsilon(np.arange(60), thresholds, outputs, lambda s: 1 / s)
     count = np.isfinite(thresholds).sum(axis=1)
@@ -54,7 +58,7 @@ def test_in_epsilon_keeps_the_agreed_form(rng):
     assert (paths.low, paths.high, paths.exact) == (0.0, math.inf, True)
 
 
-def test_a_threshold_at_scale_zero_is_a_break_at_infinite_epsilon():
+def test_a_threshold_at_scale_zero_is_a_break_at_infinite_epsilon() -> None:
     """Two words at the same place as the origin: without noise the first, with any the other."""
     paths = in_epsilon(
         np.array([0]), np.array([[0.0, 2.0]]), np.array([[4, 5, 6]]), lambda s: 1 / s
@@ -62,19 +66,19 @@ def test_a_threshold_at_scale_zero_is_a_break_at_infinite_epsilon():
     assert paths.at(np.array([0.1, 1.0, 1e300])).tolist() == [[6, 5, 5]]
 
 
-def test_no_threshold_at_all():
+def test_no_threshold_at_all() -> None:
     paths = in_epsilon(np.array([3]), np.empty((1, 0)), np.array([[8]]), lambda s: 1 / s)
     assert paths.at(np.array([0.1, 10.0])).tolist() == [[8, 8]]
     assert paths.pieces(0) == [Piece(0.0, math.inf, 8)]
 
 
-def test_a_break_belongs_to_the_piece_that_it_starts():
+def test_a_break_belongs_to_the_piece_that_it_starts() -> None:
     paths = EpsilonPaths(np.array([0]), np.array([[1.0, 2.0]]), np.array([[7, 8, 9]]))
     below, above = np.nextafter(2.0, 0), np.nextafter(2.0, 3)
     assert paths.at(np.array([0.5, 1.0, below, 2.0, above])).tolist() == [[7, 8, 8, 9, 9]]
 
 
-def test_pieces_cover_the_range_without_gap_and_agree_with_at(rng):
+def test_pieces_cover_the_range_without_gap_and_agree_with_at(rng: MakeRng) -> None:
     thresholds, outputs = _ragged(rng())
     paths = in_epsilon(np.arange(60), thresholds, outputs, lambda s: 1 / s)
     for i in range(60):
@@ -91,14 +95,14 @@ def test_pieces_cover_the_range_without_gap_and_agree_with_at(rng):
                 assert paths.at(np.array([piece.from_epsilon]))[i, 0] == piece.output
 
 
-def test_pieces_drop_steps_of_no_width_and_merge_equal_neighbours():
+def test_pieces_drop_steps_of_no_width_and_merge_equal_neighbours() -> None:
     paths = EpsilonPaths(
         np.array([0]), np.array([[0.0, 1.0, 1.0, 2.0, np.inf]]), np.array([[1, 2, 3, 4, 4, 4]])
     )
     assert paths.pieces(0) == [Piece(0.0, 1.0, 2), Piece(1.0, math.inf, 4)]
 
 
-def test_join_widens_and_keeps_every_draw(rng):
+def test_join_widens_and_keeps_every_draw(rng: MakeRng) -> None:
     parts = []
     for seed, width in ((0, 2), (1, 7), (2, 4)):
         thresholds, outputs = _ragged(rng(seed), rows=10, width=width)
@@ -109,7 +113,7 @@ def test_join_widens_and_keeps_every_draw(rng):
     assert np.array_equal(joined.at(epsilons), np.concatenate([p.at(epsilons) for p in parts]))
 
 
-def test_a_grid_is_exact_at_its_points_and_says_that_it_is_a_grid():
+def test_a_grid_is_exact_at_its_points_and_says_that_it_is_a_grid() -> None:
     grid = np.array([1.0, 4.0, 9.0])
     paths = EpsilonPaths.of_grid(np.array([0, 1]), grid, np.array([[1, 2, 2], [5, 5, 6]]))
     assert paths.at(grid).tolist() == [[1, 2, 2], [5, 5, 6]]
@@ -118,6 +122,6 @@ def test_a_grid_is_exact_at_its_points_and_says_that_it_is_a_grid():
     assert paths.pieces(0) == [Piece(1.0, 2.0, 1), Piece(2.0, 9.0, 2)]
 
 
-def test_a_grid_of_one_point():
+def test_a_grid_of_one_point() -> None:
     paths = EpsilonPaths.of_grid(np.array([0]), np.array([3.0]), np.array([[4]]))
     assert paths.at(np.array([3.0])).tolist() == [[4]]

@@ -2,16 +2,21 @@
 
 import math
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric
 from dpcore.mechanisms.bulk import tem as bulk_tem
 from dpcore.mechanisms.bulk.documents import OneByOne, bulk
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
+from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.registry import create
 from dpcore.noise import inversion
+from dpcore.noise.inversion import Weights
 from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.streams import document_generator
 from tests.mechanisms import lexicons
@@ -25,56 +30,54 @@ LEXICONS = {
 }
 
 
-def weights_of(mechanism, word, epsilon):
+def weights_of(mechanism: Any, word: int, epsilon: float) -> Weights:
     """The weights that `sample` draws from."""
     ((_, weights),) = mechanism.rows(epsilon)(np.array([word]))
     return weights
 
 
-def log_sampled(weights):
+def log_sampled(weights: Weights) -> list[Decimal]:
     """ln P of every outcome as it is drawn, from the widths of the parts."""
     logs = [log_width(weights, place) for place in range(len(weights.outcomes))]
     whole = sum(log.exp() for log in logs).ln()
-    sampled = [None] * len(logs)
-    for outcome, log in zip(weights.outcomes.tolist(), logs, strict=True):
-        sampled[outcome] = log - whole
-    return sampled
+    sampled = dict(zip(weights.outcomes.tolist(), logs, strict=True))
+    return [sampled[y] - whole for y in range(len(logs))]
 
 
-def arctangent(x):
+def arctangent(x: Decimal) -> Decimal:
     """By halving the angle until its series converges fast."""
     halvings = 0
     while x > Decimal("0.01"):
         x, halvings = x / (1 + (1 + x * x).sqrt()), halvings + 1
     terms = [(-1) ** i * x ** (2 * i + 1) / (2 * i + 1) for i in range(25)]
-    return sum(terms) * 2**halvings
+    return sum(terms, Decimal(0)) * 2**halvings
 
 
-def distance(a, b, metric):
+def distance(left: NDArray[np.float32], right: NDArray[np.float32], metric: str) -> Decimal:
     """In decimal numbers, from the float32 vectors as they are."""
-    a, b = ([Decimal(float(x)) for x in row] for row in (a, b))
+    a, b = ([Decimal(float(x)) for x in row] for row in (left, right))
     if metric == "angular":
-        lengths = [sum(x * x for x in row).sqrt() for row in (a, b)]
+        lengths = [sum((x * x for x in row), Decimal(0)).sqrt() for row in (a, b)]
         a, b = ([x / length for x in row] for row, length in zip((a, b), lengths, strict=True))
-        chord = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)).sqrt()
-        total = sum((x + y) ** 2 for x, y in zip(a, b, strict=True)).sqrt()
+        chord = sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Decimal(0)).sqrt()
+        total = sum(((x + y) ** 2 for x, y in zip(a, b, strict=True)), Decimal(0)).sqrt()
         return 2 * arctangent(chord / total)
     apart = [abs(x - y) for x, y in zip(a, b, strict=True)]
     if metric == "euclidean":
-        return sum(x * x for x in apart).sqrt()
-    return sum(apart) if metric == "manhattan" else max(apart)
+        return sum((x * x for x in apart), Decimal(0)).sqrt()
+    return sum(apart, Decimal(0)) if metric == "manhattan" else max(apart)
 
 
-def log_tem(mechanism, word, epsilon):
+def log_tem(mechanism: TruncatedExponential, word: int, epsilon: float) -> list[Decimal]:
     vectors = mechanism.lexicon.vectors
     half, cap = Decimal(mechanism.nominal(epsilon)) / 2, Decimal(mechanism.cap)
     row = [distance(vectors[word], other, mechanism.metric) for other in vectors]
     logs = [-min(half * d, cap) for d in row]
-    whole = sum(log.exp() for log in logs).ln()
+    whole = sum((log.exp() for log in logs), Decimal(0)).ln()
     return [log - whole for log in logs]
 
 
-def log_repaired(mechanism, word, epsilon):
+def log_repaired(mechanism: TruncatedGumbelRepaired, word: int, epsilon: float) -> list[Decimal]:
     vectors, n = mechanism.lexicon.vectors, len(mechanism.lexicon)
     s = Decimal(mechanism.strength(epsilon))
     logs = [-s * distance(vectors[word], other, "euclidean") for other in vectors]
@@ -85,12 +88,13 @@ def log_repaired(mechanism, word, epsilon):
     for y in order:
         z += logs[y].exp()
         sums.append(z)
-    law, tail = [None] * n, Decimal(0)
+    law: dict[int, Decimal] = {}
+    tail = Decimal(0)
     for k in range(n - 1, -1, -1):
         tail += chances[k] / sums[k]
         law[order[k]] = logs[order[k]] + tail.ln()
-    whole = sum(log.exp() for log in law).ln()
-    return [log - whole for log in law]
+    whole = sum(law[y].exp() for y in range(n)).ln()
+    return [law[y] - whole for y in range(n)]
 
 
 CASES = [
@@ -108,10 +112,10 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "settings", "lexicon", "epsilon"), CASES)
 def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
-    name, settings, lexicon, epsilon
-):
+    name: str, settings: dict[str, float | str], lexicon: str, epsilon: float
+) -> None:
     """Against a plain computation in 60 decimal digits."""
-    mechanism = create(name, LEXICONS[lexicon], settings)
+    mechanism: Any = create(name, LEXICONS[lexicon], settings)
     rounding = mechanism.guarantee(epsilon).rounding
     assert 0 < rounding.relative < 1e-5
     assert rounding.total_variation == 0
@@ -131,9 +135,11 @@ def test_the_drawn_law_is_the_stated_one_within_the_rounding_that_is_named(
         ("tem", {"beta": 5e-324}, 1e4),
     ],
 )
-def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(name, settings, epsilon):
+def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(
+    name: str, settings: dict[str, float], epsilon: float
+) -> None:
     """Every word has units of its own, and the digits in the middle of its part lead to it."""
-    mechanism = create(name, load(), settings)
+    mechanism: Any = create(name, load(), settings)
     weights = weights_of(mechanism, 0, epsilon)
     assert np.all(np.diff(weights.steps.astype(object)) > 0)
     vectors = mechanism.lexicon.vectors.astype(np.float64)
@@ -156,7 +162,9 @@ def test_the_farthest_word_of_the_bundled_lexicon_can_come_out(name, settings, e
 
 @pytest.mark.parametrize("k", [0, 4, 12])
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
-def test_many_documents_are_as_one_by_one_where_first_words_decide_little(monkeypatch, name, k):
+def test_many_documents_are_as_one_by_one_where_first_words_decide_little(
+    monkeypatch: pytest.MonkeyPatch, name: str, k: int
+) -> None:
     for module in (inversion, bulk_tem):
         monkeypatch.setattr(module, "shift", lambda n: k)
     mechanism = create(name, lexicons.cloud(300, 8))
@@ -170,7 +178,7 @@ def test_many_documents_are_as_one_by_one_where_first_words_decide_little(monkey
     assert [rng.random() for rng in rngs[0]] == [rng.random() for rng in rngs[1]]
 
 
-def test_parallel_vectors_are_drawn_alike():
+def test_parallel_vectors_are_drawn_alike() -> None:
     """At the angle 0 another word is as likely as the word itself."""
     mechanism = create("tem", PARALLEL, {"metric": "angular"})
     law = mechanism.law(0, [20.0]).probabilities[0]
@@ -178,6 +186,6 @@ def test_parallel_vectors_are_drawn_alike():
     assert np.array_equal(weights_of(mechanism, 0, 20.0).values[:2], [1.0, 1.0])
 
 
-def test_the_refuted_mechanism_names_no_rounding():
+def test_the_refuted_mechanism_names_no_rounding() -> None:
     mechanism = create("truncated-gumbel", LEXICONS["cloud"])
     assert mechanism.guarantee(2 * mechanism.admissible.low).rounding is None

@@ -2,13 +2,16 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.noise import inversion
 from dpcore.noise.inversion import Digits, Weights, draws, scaled, units
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.noise.scripted import drawn, one, parts, words_of
 
 # Beside ordinary weights: whole units and parts of one, a unit in the last place below 1, a power
@@ -19,15 +22,17 @@ LOGS = [
 ]  # fmt: skip
 
 
-AROUND = [sign * Fraction(1, 2**power) for sign in (1, -1) for power in (62, 64, 66, 130, 500)]
+AROUND: list[Any] = [
+    sign * Fraction(1, 2**power) for sign in (1, -1) for power in (62, 64, 66, 130, 500)
+]
 
 
-def weights(logs=LOGS):
-    logs = np.array(logs)
+def weights(given: list[float] = LOGS) -> Weights:
+    logs = np.array(given)
     return Weights(np.exp(logs), logs.item, 10 * np.arange(logs.size))
 
 
-def plain(places, words):
+def plain(places: list[tuple[Fraction, Fraction, Fraction]], words: list[int]) -> tuple[int, int]:
     """Outcome and words used, by the definition: all digits of x until its place is sure."""
     low, digits = Fraction(0), 0
     for used, word in enumerate(words, start=1):
@@ -42,7 +47,7 @@ def plain(places, words):
     raise AssertionError("more words are needed")
 
 
-def test_the_product_of_two_words_is_that_of_whole_numbers(rng):
+def test_the_product_of_two_words_is_that_of_whole_numbers(rng: MakeRng) -> None:
     ends = np.array([0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 2, 2**64 - 1], dtype=np.uint64)
     words = np.concatenate((ends, rng().integers(2**64, size=200, dtype=np.uint64)))
     for total in words[:60]:
@@ -51,7 +56,7 @@ def test_the_product_of_two_words_is_that_of_whole_numbers(rng):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1_000, 25_000, 400_000])
-def test_the_units_of_any_weights_have_a_sum_in_a_word(n):
+def test_the_units_of_any_weights_have_a_sum_in_a_word(n: int) -> None:
     k = inversion.shift(n)
     assert n * (2**k + 1) < 2**64
     assert 2**k > 2**30  # so that few draws need a second look
@@ -59,16 +64,18 @@ def test_the_units_of_any_weights_have_a_sum_in_a_word(n):
 
 
 @pytest.mark.parametrize("k", [None, 0, 5])
-def test_digits_lead_where_the_definition_leads(monkeypatch, rng, k):
+def test_digits_lead_where_the_definition_leads(
+    monkeypatch: pytest.MonkeyPatch, rng: MakeRng, k: int | None
+) -> None:
     """At, just before and just after every boundary, and anywhere: so every part is w wide."""
     if k is not None:
         monkeypatch.setattr(inversion, "shift", lambda n: k)
     law, after = weights(), rng().integers(2**64, size=12, dtype=np.uint64).tolist()
     places = list(parts(law))
     assert all(begin < edge <= end for begin, edge, end in places)
-    numbers = [Fraction(word, 2**64) for word in after]
+    numbers: list[Any] = [Fraction(word, 2**64) for word in after]
     for begin, edge, end in places:
-        numbers += [x + far for x in (begin, edge, end) for far in (0, *AROUND)]
+        numbers += [x + far for x in (begin, edge, end) for far in (Fraction(0), *AROUND)]
         numbers += [(begin + edge) / 2, (edge + end) / 2]
     for x in numbers:
         if 0 <= x < 1:
@@ -76,7 +83,7 @@ def test_digits_lead_where_the_definition_leads(monkeypatch, rng, k):
             assert drawn(law, words) == plain(places, words)
 
 
-def test_an_outcome_that_no_float_can_weigh_is_reached():
+def test_an_outcome_that_no_float_can_weigh_is_reached() -> None:
     """e^−3500: the digits in the middle of its part lead there, and those beyond do not."""
     law, place = weights(), LOGS.index(-3500.0)
     begin, edge, end = (places := list(parts(law)))[place]
@@ -89,7 +96,7 @@ def test_an_outcome_that_no_float_can_weigh_is_reached():
 
 
 @pytest.mark.parametrize("k", [0, 2, 6, None])
-def test_draws_have_the_law(rng, monkeypatch, k):
+def test_draws_have_the_law(rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: int | None) -> None:
     """Also where nearly every draw is in the last units of its outcome."""
     if k is not None:
         monkeypatch.setattr(inversion, "shift", lambda n: k)
@@ -100,11 +107,13 @@ def test_draws_have_the_law(rng, monkeypatch, k):
 
 
 @pytest.mark.parametrize("k", [0, 3, 9, 40])
-def test_a_batch_is_what_its_draws_give_one_by_one(rng, monkeypatch, k):
+def test_a_batch_is_what_its_draws_give_one_by_one(
+    rng: MakeRng, monkeypatch: pytest.MonkeyPatch, k: int
+) -> None:
     monkeypatch.setattr(inversion, "shift", lambda n: k)
     laws = [weights(), weights([0.0, -0.1, -3.0]), weights([0.0])]
 
-    def rows(entries):
+    def rows(entries: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Weights]]:
         return [
             (members, law)
             for i, law in enumerate(laws)

@@ -3,9 +3,11 @@
 import hashlib
 import hmac
 import os
+import secrets
 import struct
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,19 +20,19 @@ from tests.chance import assert_distribution
 
 
 @pytest.mark.parametrize("seed", [-1, 2**60, 1.5, "7"])
-def test_a_seed_that_a_link_cannot_carry_is_refused(seed):
+def test_a_seed_that_a_link_cannot_carry_is_refused(seed: Any) -> None:
     with pytest.raises(ParameterError, match="a seed is a whole number"):
         generator(seed, "x")
 
 
-def test_streams_differ_by_key_and_repeat_by_seed():
+def test_streams_differ_by_key_and_repeat_by_seed() -> None:
     first = generator(1, "a", 2).random(4)
     assert np.array_equal(first, generator(1, "a", 2).random(4))
     for other in (generator(2, "a", 2), generator(1, "a", 3), generator(1, "a2"), generator(None)):
         assert not np.array_equal(first, other.random(4))
 
 
-def test_the_noise_of_a_document_depends_on_secret_and_id_alone():
+def test_the_noise_of_a_document_depends_on_secret_and_id_alone() -> None:
     secret, other = bytes(32), bytes(31) + b"\1"
     first = document_generator(secret, 5).random(4).tolist()
     assert document_generator(secret, 5).random(4).tolist() == first
@@ -43,7 +45,7 @@ def test_the_noise_of_a_document_depends_on_secret_and_id_alone():
     assert len({tuple(numbers) for numbers in others}) == 4
 
 
-def test_documents_have_independent_noise():
+def test_documents_have_independent_noise() -> None:
     """First numbers of 20,000 documents: uniform, and unrelated from one to the next."""
     pairs = np.array([document_generator(bytes(32), i).random(2) for i in range(20_000)])
     assert_distribution(pairs, "uniform")
@@ -51,12 +53,12 @@ def test_documents_have_independent_noise():
     assert_distribution((pairs[:, 1] - pairs[:, 0]) % 1.0, "uniform")
 
 
-def test_a_short_secret_is_refused():
+def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ParameterError, match="at least 32 bytes"):
         document_generator(b"secret", 1)
 
 
-def quarter_round(x, a, b, c, d):
+def quarter_round(x: list[int], a: int, b: int, c: int, d: int) -> None:
     """RFC 8439, section 2.1."""
     for i, j, k, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
         x[i] = (x[i] + x[j]) & 0xFFFFFFFF
@@ -64,7 +66,7 @@ def quarter_round(x, a, b, c, d):
         x[k] = (x[k] << turn | x[k] >> 32 - turn) & 0xFFFFFFFF
 
 
-def chacha20_block(key, counter):
+def chacha20_block(key: bytes, counter: int) -> bytes:
     """One block of the key stream with nonce 0 (RFC 8439, section 2.3)."""
     start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", key)]
     start += [counter, 0, 0, 0]
@@ -77,7 +79,7 @@ def chacha20_block(key, counter):
     return struct.pack("<16I", *((i + j) & 0xFFFFFFFF for i, j in zip(x, start, strict=True)))
 
 
-def test_the_plain_cipher_gives_the_vectors_of_the_standard():
+def test_the_plain_cipher_gives_the_vectors_of_the_standard() -> None:
     """RFC 8439, appendix A.1, test vectors 1 to 3."""
     vectors = {
         (0, 0): "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
@@ -92,29 +94,34 @@ def test_the_plain_cipher_gives_the_vectors_of_the_standard():
 
 
 @pytest.mark.parametrize("key", [bytes(32), bytes(range(32)), bytes(range(255, 223, -1))])
-def test_a_stream_of_a_release_is_the_key_stream_of_chacha20(key):
+def test_a_stream_of_a_release_is_the_key_stream_of_chacha20(key: bytes) -> None:
     """All 32 bytes of the key are the key: no seed sequence stands before the cipher."""
     expected = b"".join(chacha20_block(key, counter) for counter in range(20))
     numbers = streams._chacha20(key).integers(2**64, size=160, dtype=np.uint64)
     assert numbers.astype("<u8").tobytes() == expected
 
 
-def test_the_noise_of_a_document_is_keyed_by_all_of_its_hash():
+def test_the_noise_of_a_document_is_keyed_by_all_of_its_hash() -> None:
     secret = bytes(range(32))
     key = hmac.digest(secret, b"7", hashlib.sha256)
     numbers = document_generator(secret, 7).integers(2**64, size=8, dtype=np.uint64)
     assert numbers.astype("<u8").tobytes() == chacha20_block(key, 0)
 
 
-def test_a_release_takes_its_key_from_the_operating_system(monkeypatch):
+def test_a_release_takes_its_key_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(streams.secrets, "token_bytes", lambda n: asked.append(n) or bytes(n))
+
+    def token_bytes(size: int) -> bytes:
+        asked.append(size)
+        return bytes(size)
+
+    monkeypatch.setattr(secrets, "token_bytes", token_bytes)
     numbers = generator(None, "anything").integers(2**64, size=8, dtype=np.uint64)
     assert asked == [32]
     assert numbers.astype("<u8").tobytes() == chacha20_block(bytes(32), 0)
 
 
-def test_streams_of_a_release_are_of_the_cipher_and_others_are_not():
+def test_streams_of_a_release_are_of_the_cipher_and_others_are_not() -> None:
     for rng in (generator(None), document_generator(bytes(32), 1)):
         assert isinstance(rng.bit_generator, ChaCha)
         assert rng.bit_generator.state["state"]["rounds"] == 20
@@ -138,6 +145,6 @@ print(generator(None).random(4).tolist())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_forked_processes_do_not_share_a_stream():
+def test_forked_processes_do_not_share_a_stream() -> None:
     run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
     assert len(set(run.stdout.splitlines())) == 3

@@ -11,13 +11,14 @@ from scipy import integrate, stats
 
 from dpcore.noise.truncated_laplace import quantile, shifted_out, uniforms
 from tests.chance import assert_distribution
+from tests.fixtures import MakeRng
 from tests.mechanisms.plain import truncated_laplace_cdf
 
 CASES = [(1.0, 0.5), (2.0, 3.0), (0.0029, 4.0233), (10.0, 80.0)]
 
 
 @pytest.mark.parametrize(("alpha", "cut"), CASES)
-def test_quantile_inverts_the_distribution_function(alpha, cut):
+def test_quantile_inverts_the_distribution_function(alpha: float, cut: float) -> None:
     u = np.linspace(-1, 1, 2001)[1:-1]
     x = quantile(u, alpha, -math.expm1(-alpha * cut))
     assert np.all(np.abs(x) <= cut)
@@ -25,18 +26,18 @@ def test_quantile_inverts_the_distribution_function(alpha, cut):
 
 
 @pytest.mark.parametrize(("alpha", "cut"), CASES)
-def test_draws_have_the_law(alpha, cut, rng):
+def test_draws_have_the_law(alpha: float, cut: float, rng: MakeRng) -> None:
     x = quantile(uniforms(rng(), 20_000, 5), alpha, -math.expm1(-alpha * cut))
     assert_distribution(x, lambda t: truncated_laplace_cdf(t, alpha, cut))
 
 
-def test_a_cut_two_percent_longer_is_noticed(rng):
+def test_a_cut_two_percent_longer_is_noticed(rng: MakeRng) -> None:
     x = quantile(uniforms(rng(), 40_000, 5), 1.0, -math.expm1(-0.51))
     with pytest.raises(AssertionError):
         assert_distribution(x, lambda t: truncated_laplace_cdf(t, 1.0, 0.5))
 
 
-def test_uniforms_are_symmetric_and_fresh(rng):
+def test_uniforms_are_symmetric_and_fresh(rng: MakeRng) -> None:
     u = uniforms(rng(), 50_000, 4)
     assert u.shape == (50_000, 4)
     assert np.abs(u).max() <= 1
@@ -46,7 +47,7 @@ def test_uniforms_are_symmetric_and_fresh(rng):
 
 @pytest.mark.parametrize(("alpha", "cut"), CASES)
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999, 1.0, 1.001, 1.7, 2.0, 3.0])
-def test_mass_outside_equals_an_integral(alpha, cut, share):
+def test_mass_outside_equals_an_integral(alpha: float, cut: float, share: float) -> None:
     shift = share * cut
     # The noise lands outside the moved support [−A + v, A + v] where x < v − A.
     end = min(shift - cut, cut)
@@ -59,7 +60,7 @@ def test_mass_outside_equals_an_integral(alpha, cut, share):
     assert float(shifted_out(np.array(shift), alpha, cut)) == pytest.approx(expected, abs=1e-12)
 
 
-def test_mass_outside_does_not_overflow():
+def test_mass_outside_does_not_overflow() -> None:
     far = shifted_out(np.array([0.0, 1.0, 2000.0, 4000.0]), 1.0, 2000.0)
     assert far[0] == 0
     assert far[1] < 1e-300

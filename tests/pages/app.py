@@ -33,7 +33,7 @@ def unopened(page: str, seconds: float = 120) -> AppTest:
     return test
 
 
-def open_page(page: str, **state: object) -> AppTest:
+def open_page(page: str, **state: Any) -> AppTest:
     """A page of a session that holds some state already."""
     test = unopened(page)
     for name, value in state.items():
@@ -71,12 +71,17 @@ def watched(run: Callable[[], AppTest], before: Screen | None = None) -> tuple[A
             not draw again is gone then, and all else stays.
     """
     messages: list[ForwardMsg] = []
-    parse = local_script_runner.parse_tree_from_messages
+    parse: Any = vars(local_script_runner)["parse_tree_from_messages"]
+
+    def seen(given: list[ForwardMsg]) -> Any:
+        messages.extend(given)
+        return parse(given)
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             local_script_runner,
             "parse_tree_from_messages",
-            lambda given: messages.extend(given) or parse(given),
+            seen,
         )
         test = run()
     assert not test.exception, test.exception

@@ -15,7 +15,7 @@ from tests.mechanisms import lexicons
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
-def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta):
+def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta: float) -> None:
     # It fails with probability δ; else it tells the truth with probability e^ε/(1 + e^ε).
     epsilon, at = 1.5, np.linspace(0.0, 3.0, 31)
     truth = (1 - delta) / (1 + math.exp(-epsilon))
@@ -26,7 +26,7 @@ def test_the_allowed_delta_is_that_of_the_claim_s_own_worst_mechanism(delta):
 
 
 @pytest.mark.parametrize("key", PROFILED)
-def test_only_a_refuted_claim_is_exceeded(key):
+def test_only_a_refuted_claim_is_exceeded(key: str) -> None:
     words, settings = lexicons.cloud(50, 6), AuditSettings()
     table = claimed_profile(key, words, settings)
     assert key in CLAIMS
@@ -44,6 +44,6 @@ def test_only_a_refuted_claim_is_exceeded(key):
     assert (figure.layout.yaxis.type == "log") == (table["claimed_delta"].iloc[0] > 0)
 
 
-def test_a_claim_without_a_profile_is_refused():
+def test_a_claim_without_a_profile_is_refused() -> None:
     with pytest.raises(ParameterError, match="no privacy profile"):
         claimed_profile("madlib", lexicons.cloud(50, 6), AuditSettings())

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import math
 import shlex
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
-from dpcore.mechanisms.gumbel.bounds import log_probability_bounds
+from dpcore.mechanisms.gumbel.bounds import certify, log_probability_bounds
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.poisson import poisson_weights
@@ -32,11 +34,11 @@ SETTINGS = AuditSettings(words=4, draws=2000)
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> dict[str, Verdict]:
     return {one.key: one for one in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
 
 
-def test_every_claim_has_its_known_outcome(table):
+def test_every_claim_has_its_known_outcome(table: dict[str, Verdict]) -> None:
     assert list(table) == list(CLAIMS)
     assert {key for key, one in table.items() if one.outcome is Outcome.REFUTED} == REFUTED
     conditional = {key for key, one in table.items() if one.outcome is Outcome.CONDITIONAL}
@@ -45,7 +47,7 @@ def test_every_claim_has_its_known_outcome(table):
     assert others <= {Outcome.PROVED, Outcome.CHECKED}
 
 
-def test_every_verdict_says_what_a_reader_needs(table):
+def test_every_verdict_says_what_a_reader_needs(table: dict[str, Verdict]) -> None:
     shorts = {kind.short for kind in MECHANISMS.values()}
     for one in table.values():
         assert all((one.title, one.claim, one.source, one.computed, one.numbers, one.repair))
@@ -64,26 +66,28 @@ def test_every_verdict_says_what_a_reader_needs(table):
         (100.0, Outcome.NOT_REFUTED, "Neither contradicts the claim.", False),
     ],
 )
-def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(edge, outcome, said, impossible):
+def test_what_is_said_of_theorem_1_is_true_at_this_epsilon(
+    edge: float, outcome: Outcome, said: str, impossible: bool
+) -> None:
     words = lexicons.cloud(2_000, 6)
     found = verdict("xu-theorem-1", words, dataclasses.replace(SETTINGS, edge=edge))
     assert found.outcome is outcome
     assert said in found.computed
     assert ("cannot hold for all n words" in found.failing_step) == impossible
-    assert (found.numbers["n·exp(−e^(2Δ/b))"] > 1) == impossible
+    assert (float(found.numbers["n·exp(−e^(2Δ/b))"]) > 1) == impossible
 
 
-def test_a_file_keeps_them(table):
+def test_a_file_keeps_them(table: dict[str, Verdict]) -> None:
     for one in table.values():
         assert kept_and_read(one) == one
 
 
-def kept_and_read(one):
+def kept_and_read(one: Verdict) -> Verdict:
     return Verdict.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False)))
 
 
-def test_a_verdict_must_be_able_to_say_why():
-    common = {
+def test_a_verdict_must_be_able_to_say_why() -> None:
+    common: dict[str, Any] = {
         "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
     }  # fmt: skip
     with pytest.raises(ParameterError, match="how far"):
@@ -97,8 +101,8 @@ def test_a_verdict_must_be_able_to_say_why():
         Verdict(outcome=Outcome.PROVED, numbers={"a": math.nan}, **common)
 
 
-def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met():
-    common = {
+def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met() -> None:
+    common: dict[str, Any] = {
         "key": "x", "title": "x", "claim": "x", "source": "x", "computed": "x", "command": "x"
     }  # fmt: skip
     unmet = (Condition("the sky is green", False),)
@@ -114,13 +118,15 @@ def test_a_proof_needs_its_conditions_and_a_condition_is_one_that_is_not_met():
 
 
 @pytest.mark.parametrize("key", ["madlib", "mahalanobis", "vickrey", "random-projection"])
-def test_a_sampler_that_fails_its_tests_refutes_no_proof(key, monkeypatch):
+def test_a_sampler_that_fails_its_tests_refutes_no_proof(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Noise that is a tenth too long: the law keeps its status, and the sampler has its own."""
     words = lexicons.cloud(50, 6)
     right = verdict(key, words, SETTINGS)
     assert (right.outcome, right.law, right.label) == ("proved", "proved", "proved")
     assert right.sampler.agrees
-    radii = samplers.radii
+    radii: Any = vars(samplers)["radii"]
     monkeypatch.setattr(samplers, "radii", lambda *given: 1.1 * radii(*given))
     wrong = verdict(key, words, SETTINGS)
     assert (wrong.outcome, wrong.law) == (Outcome.DISAGREES, Outcome.PROVED)
@@ -135,7 +141,9 @@ def test_a_sampler_that_fails_its_tests_refutes_no_proof(key, monkeypatch):
     assert "of the law: proved" in report.label
 
 
-def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(monkeypatch):
+def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from dpcore.mechanisms.additive.vickrey import Vickrey
 
     monkeypatch.setattr(Vickrey, "sample", lambda self, rng, words, epsilon: words)
@@ -144,7 +152,9 @@ def test_outputs_that_show_more_than_the_claim_are_the_samplers_fault(monkeypatc
     assert found.sampler.failed == ("outputs of two near words",)
 
 
-def test_a_projection_whose_stretch_is_not_computed_is_conditional(monkeypatch):
+def test_a_projection_whose_stretch_is_not_computed_is_conditional(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from dpcore.papers.feyisetan2020 import claims as claims_noise
 
     monkeypatch.setattr(claims_noise, "MAX_AUDIT_WORDS", 20)
@@ -159,7 +169,9 @@ def test_a_projection_whose_stretch_is_not_computed_is_conditional(monkeypatch):
     ("dimension", "root", "outcome"),
     [(6, 0.25, Outcome.CONDITIONAL), (6, 0.9, Outcome.CONDITIONAL), (1, 0.25, "not refuted")],
 )
-def test_one_evaluation_proves_no_inequality(dimension, root, outcome):
+def test_one_evaluation_proves_no_inequality(
+    dimension: int, root: float, outcome: Outcome | str
+) -> None:
     """Theorem 4 is of every ε and δ ≤ e^−d, and of a mechanism that is private for d = 1 only."""
     settings = dataclasses.replace(SETTINGS, epsilon=0.2, delta_root=root)
     found = verdict("huang-theorem-4", lexicons.cloud(20, dimension), settings)
@@ -167,7 +179,7 @@ def test_one_evaluation_proves_no_inequality(dimension, root, outcome):
     assert [one.met for one in found.conditions] == [root < math.exp(-1), dimension == 1]
 
 
-def test_unknown_claims_and_settings_are_refused():
+def test_unknown_claims_and_settings_are_refused() -> None:
     with pytest.raises(ParameterError, match="known are xu-theorem-1"):
         verdict("fermat", lexicons.cloud(10, 2))
     for wrong in (
@@ -178,7 +190,7 @@ def test_unknown_claims_and_settings_are_refused():
             AuditSettings(**wrong)
 
 
-def test_a_command_names_only_what_differs():
+def test_a_command_names_only_what_differs() -> None:
     command = dataclasses.replace(SETTINGS, epsilon=3.0).command(
         "madlib", lexicons.cloud(10, 2), "epsilon", "words", "seed"
     )
@@ -187,7 +199,7 @@ def test_a_command_names_only_what_differs():
 
 
 @pytest.mark.parametrize("name", ["mine", "my words", "a'b; rm -r *"])
-def test_a_command_is_safe_in_a_shell(monkeypatch, name):
+def test_a_command_is_safe_in_a_shell(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(catalogue, "name_of", lambda _: name)
     command = SETTINGS.command("madlib", lexicons.cloud(10, 2))
     assert shlex.split(command)[-2:] == ["--lexicon", name]
@@ -199,7 +211,7 @@ def test_a_command_is_safe_in_a_shell(monkeypatch, name):
 
 
 @pytest.mark.parametrize("b", [0.3, 2.0, 200.0])
-def test_bounds_enclose_the_law(b):
+def test_bounds_enclose_the_law(b: float) -> None:
     distances = np.sort(np.random.default_rng(8).uniform(0.4, 3.0, 25))
     distances = np.concatenate(([0.0], distances))
     weights = poisson_weights(distances.size)
@@ -211,7 +223,7 @@ def test_bounds_enclose_the_law(b):
         assert low - slack <= logs[i] <= high + slack
 
 
-def test_the_crafted_vocabulary_refutes_theorem_1_by_hand():
+def test_the_crafted_vocabulary_refutes_theorem_1_by_hand() -> None:
     """With b ≫ Δ the noise is nearly uniform on [−2, 2], and the m words must all miss.
 
     Where y has noise near −2, each of the m words at 1 must have noise above −1: probability 3/4
@@ -227,7 +239,7 @@ def test_the_crafted_vocabulary_refutes_theorem_1_by_hand():
     assert few.epsilon < claimed
 
 
-def test_the_crafted_rows_are_those_of_points():
+def test_the_crafted_rows_are_those_of_points() -> None:
     m = 6
     points = np.zeros((m + 2, m + 2))
     points[:m, :m] = np.eye(m) / math.sqrt(2)
@@ -239,7 +251,7 @@ def test_the_crafted_rows_are_those_of_points():
     np.testing.assert_allclose(rows[1], apart[m], atol=1e-12)
 
 
-def test_theorem_1_on_real_words(data_dir):
+def test_theorem_1_on_real_words(data_dir: Path) -> None:
     """'hah' tells 'haven' from 'entire' with ε ≥ 126.6 where 63.2 is claimed."""
     from dpcore.lexicon.lexicon import Lexicon
 
@@ -247,7 +259,7 @@ def test_theorem_1_on_real_words(data_dir):
     text = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8")
     words = tuple(text.split("\n")[:5403])
     lexicon = Lexicon("glove", words, vectors.astype(np.float32))
-    mechanism = create("truncated-gumbel", lexicon)
+    mechanism: Any = create("truncated-gumbel", lexicon)
     w, other, output = lexicon.indices(["haven", "entire", "hah"])
     rows = []
     for word in (w, other):
@@ -256,15 +268,15 @@ def test_theorem_1_on_real_words(data_dir):
         row[ranking.order] = ranking.distances
         rows.append(row)
     b = mechanism.noise_scale(63.2)
-    found = claims_gumbel.certify(*rows, output, rows[0][other], b, lexicon.extent.diameter)
+    found = certify(rows[0], rows[1], output, rows[0][other], b, lexicon.extent.diameter)
     assert found.epsilon > 126.3
     audit = audit_mechanism(mechanism, 63.2, words=np.array([w, other]))
     assert audit.losses.epsilon_effective == pytest.approx(126.7, abs=0.2)
     assert audit.losses.epsilon_effective >= found.epsilon - audit.error
 
 
-def test_lemma_1_fails_for_two_candidates(table):
-    numbers = table["xu-lemma-1"].numbers
+def test_lemma_1_fails_for_two_candidates(table: dict[str, Verdict]) -> None:
+    numbers: Any = table["xu-lemma-1"].numbers
     claimed = numbers["claimed share modified, at least"]
     assert numbers["share modified, k = 1"] < claimed
     assert numbers["share modified, k = 2, neighbour at the smallest distance"] < claimed
@@ -275,7 +287,7 @@ def test_lemma_1_fails_for_two_candidates(table):
 # -- figures that are known ------------------------------------------------------------------------
 
 
-def test_deviations_of_theorem_4_at_300_dimensions():
+def test_deviations_of_theorem_4_at_300_dimensions() -> None:
     """Per coordinate and C at δ = 1e-5, ε = 1; the published noise with the same δ: .607."""
     vectors = np.random.default_rng(1).standard_normal((40, 300))
     settings = dataclasses.replace(SETTINGS, delta_root=1e-5 ** (1 / 300), clip_norm=1.0)
@@ -288,24 +300,27 @@ def test_deviations_of_theorem_4_at_300_dimensions():
         assert numbers[name] == pytest.approx(value, abs=6e-3 if value > 1 else 6e-4)
 
 
-def test_adept_is_private_at_the_root_of_n_times_epsilon(table):
-    numbers = table["adept-published"].numbers
+def test_adept_is_private_at_the_root_of_n_times_epsilon(table: dict[str, Verdict]) -> None:
+    numbers: Any = table["adept-published"].numbers
     assert numbers["true epsilon"] == pytest.approx(math.sqrt(32))
     assert numbers["true delta at the claimed epsilon, at least"] > 0.1
     one = verdict("adept-published", lexicons.cloud(10, 2), AuditSettings(latent=1))
     assert one.outcome is Outcome.PROVED
     for key in ("adept-a", "adept-b", "adept-c"):
-        assert table[key].numbers["delta at epsilon, at most"] < 1e-8
-        assert table[key].numbers["delta at 0 (total variation), at least"] > 0.01
+        figures: Any = table[key].numbers
+        assert figures["delta at epsilon, at most"] < 1e-8
+        assert figures["delta at 0 (total variation), at least"] > 0.01
 
 
-def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(table):
+def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(
+    table: dict[str, Verdict],
+) -> None:
     one = verdict(
         "huang-theorem-3", lexicons.line(-1.0, -0.2, 0.5, 1.0), AuditSettings(epsilon=0.2)
     )
     assert one.outcome is Outcome.PROVED
     assert not one.failing_step
-    found = table["huang-theorem-3"].numbers
+    found: Any = table["huang-theorem-3"].numbers
     assert found["true delta of two words' vectors"] > math.exp(found["ln claimed delta"])
     assert found["true delta of two words' vectors"] <= found["true delta"]
 
@@ -313,18 +328,18 @@ def test_huang_theorem_3_is_true_in_one_dimension_and_shows_words_in_more(table)
 @pytest.mark.parametrize(
     ("epsilon", "outcome"), [(0.9, "proved"), (1.1, "proved"), (10.0, "refuted")]
 )
-def test_the_classical_gaussian_is_judged_at_its_epsilon(epsilon, outcome):
+def test_the_classical_gaussian_is_judged_at_its_epsilon(epsilon: float, outcome: str) -> None:
     settings = dataclasses.replace(SETTINGS, epsilon=epsilon, delta=0.01)
     found = verdict("gaussian-classical", lexicons.cloud(20, 3), settings)
     assert str(found.outcome) == outcome
     assert found.conditions[0].met == (outcome == "proved")
     right = verdict("gaussian", lexicons.cloud(20, 3), settings)
-    assert right.numbers["true delta"] <= 0.01 * (1 + 1e-9)
+    assert float(right.numbers["true delta"]) <= 0.01 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
 @pytest.mark.parametrize("delta", [0.01, 0.05])
-def test_pixeldp_by_linear_programming(epsilon, delta):
+def test_pixeldp_by_linear_programming(epsilon: float, delta: float) -> None:
     """The margin is (e^ε − ε)·δ for the slides' factor and 0 for the right one: it is tight."""
     slides = largest_margin(epsilon, delta, 1 + epsilon)
     assert slides.margin == pytest.approx((math.exp(epsilon) - epsilon) * delta, abs=1e-9)
@@ -335,7 +350,7 @@ def test_pixeldp_by_linear_programming(epsilon, delta):
     assert right.margin == pytest.approx(0.0, abs=1e-9)
 
 
-def test_the_counterexample_of_the_slides_at_e_1():
+def test_the_counterexample_of_the_slides_at_e_1() -> None:
     found = largest_margin(1.0, 0.05, 2.0)
     assert found.margin == pytest.approx((math.e - 1) * 0.05, abs=1e-9)
     with pytest.raises(ParameterError, match="delta"):
@@ -343,7 +358,7 @@ def test_the_counterexample_of_the_slides_at_e_1():
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
-def test_any_epsilon_of_the_page_has_a_verdict(epsilon):
+def test_any_epsilon_of_the_page_has_a_verdict(epsilon: float) -> None:
     settings = AuditSettings(epsilon=epsilon, words=2, draws=1000)
     for one in all_verdicts(lexicons.cloud(50, 6), settings):
         if one.key not in REFUTED | {"gaussian-classical"}:
@@ -353,21 +368,23 @@ def test_any_epsilon_of_the_page_has_a_verdict(epsilon):
 @pytest.mark.parametrize("key", ["truncated-gumbel-repaired", "tem-calibrated"])
 @pytest.mark.parametrize("epsilon", [1e-3, 5.0, 1000.0])
 @pytest.mark.parametrize("words", [2, 6])
-def test_certified_claims_on_the_bundled_lexicon_at_the_ends_of_their_settings(key, epsilon, words):
+def test_certified_claims_on_the_bundled_lexicon_at_the_ends_of_their_settings(
+    key: str, epsilon: float, words: int
+) -> None:
     """25,000 words, some of them so far apart that their probabilities underflow at ε = 1000."""
     found = verdict(key, catalogue.load(None), AuditSettings(epsilon=epsilon, words=words))
     assert found.outcome is (
         Outcome.PROVED if (key, epsilon) == ("tem-calibrated", 1000.0) else Outcome.CHECKED
     )
-    true = next(v for name, v in found.numbers.items() if name.startswith("true epsilon"))
-    assert 0 < true <= found.numbers["claimed epsilon"]
+    true = next(float(v) for name, v in found.numbers.items() if name.startswith("true epsilon"))
+    assert 0 < true <= float(found.numbers["claimed epsilon"])
     certified = found.outcome is Outcome.CHECKED
     assert [condition.met for condition in found.conditions] == [True] * certified
     moved = found.numbers["claimed epsilon"] != epsilon
     assert (f"not at {epsilon:.4g}" in found.computed) == moved == (epsilon < 1000)
 
 
-def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch):
+def test_more_words_than_laws_are_held_of_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings_module, "MAX_AUDIT_ENTRIES", 50 * 7)
     words, asked = lexicons.cloud(50, 6), AuditSettings(words=4)
     assert asked.sample(words) == (4, "")

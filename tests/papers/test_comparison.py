@@ -26,7 +26,7 @@ PAPERS = [name for name, study in STUDIES.items() if study.source]
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_figure_is_compared_with_a_reason(name):
+def test_every_figure_is_compared_with_a_reason(name: str) -> None:
     rows = compare(read_recorded(name))
     said = " ".join(row.figure for row in rows)
     wanted = ["Figure 1", "Figure 2"]
@@ -43,12 +43,12 @@ def test_every_figure_is_compared_with_a_reason(name):
     assert len(table) == len(rows)
 
 
-def test_a_study_without_a_paper_has_nothing_to_compare():
+def test_a_study_without_a_paper_has_nothing_to_compare() -> None:
     assert compare(read_recorded("bundled-mechanisms")) == ()
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_our_side_follows_the_record(name):
+def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
     found = read_recorded(name)
     halved = found.table.assign(mean=found.table["mean"] / 2, true_delta=0.123)
@@ -64,13 +64,13 @@ def test_our_side_follows_the_record(name):
 
 
 @pytest.mark.parametrize(("n", "expected"), [(48_210, 18.8), (11_673, 17.1)])
-def test_sw_with_candidates_equally_likely(n, expected):
+def test_sw_with_candidates_equally_likely(n: int, expected: float) -> None:
     law = wide_noise_law(n)
     assert np.isclose(law.sum(), 1.0)
     assert float(expected_distinct(law, 1_000)) == pytest.approx(expected, abs=0.05)
 
 
-def test_the_width_of_published_noise():
+def test_the_width_of_published_noise() -> None:
     # MECHANISMS reference: C = 1, δ^{1/d} = 1/4, ε = 0.1: deviation 2.319464576
     assert comparison_huang.published_deviation(0.1) == pytest.approx(2.319464576, rel=1e-8)
     spread = comparison_huang.deviations()
@@ -78,7 +78,7 @@ def test_the_width_of_published_noise():
     assert spread["gaussian-classical"] > spread["laplace"]
 
 
-def test_reading_a_curve():
+def test_reading_a_curve() -> None:
     found = read_recorded("xu2021-figure-1-snli")
     figures = Figures(found)
     half = figures.crossing("nw", "madlib", 0.5)
@@ -95,7 +95,7 @@ def test_reading_a_curve():
         figures.at("nw", "none", 1.0)
 
 
-def test_reading_trials():
+def test_reading_trials() -> None:
     figures = Figures(read_recorded("huang2024-tables-yelp")).only(lexicon="yelp")
     half = 0.5 * figures.without("nw").mean
     epsilon = figures.reaching("nw", "laplace", half)
@@ -109,12 +109,12 @@ def test_reading_trials():
         figures.at("nw", "none", 1.0)
 
 
-def test_a_reading_says_its_interval_if_it_has_one():
+def test_a_reading_says_its_interval_if_it_has_one() -> None:
     assert str(Reading(0.5, 0.4, 0.6)) == "0.500 (0.400 to 0.600)"
     assert str(Reading(0.5, float("nan"), float("nan"))) == "0.5"
 
 
-def test_printed_values_are_drawn_beside_the_measured_ones():
+def test_printed_values_are_drawn_beside_the_measured_ones() -> None:
     found = read_recorded("huang2024-figure-2-yelp")
     table = drawing(found, STUDIES[found.entry.name].panels[0]).table
     paper = table[table["layer"] == "paper"]
@@ -128,7 +128,7 @@ def test_printed_values_are_drawn_beside_the_measured_ones():
 @pytest.mark.parametrize(
     "file", sorted(PAPERS_FOLDER.glob("*/comparison.toml")), ids=lambda file: file.parent.name
 )
-def test_every_sentence_is_used(file):
+def test_every_sentence_is_used(file: Path) -> None:
     sentences = written(f"{file.parent.name}/{file.name}")
     code = "".join(path.read_text("utf-8") for path in file.parent.glob("*.py"))
     for key, content in sentences.items():
@@ -138,12 +138,12 @@ def test_every_sentence_is_used(file):
             assert f"{{{key}}}" in file.read_text("utf-8")
 
 
-def test_a_gap_that_nothing_fills_is_an_error():
+def test_a_gap_that_nothing_fills_is_an_error() -> None:
     figures = Figures(read_recorded("xu2021-figure-1-snli"))
     with pytest.raises(KeyError, match="near"):
         compared("xu2021", "smallest-distance", figures, paper_near=1.0)
 
 
-def test_a_difference_has_a_real_minus_sign():
+def test_a_difference_has_a_real_minus_sign() -> None:
     assert signed(-0.5) == "−0.5"
     assert signed(0.25) == "+0.25"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ OPTIONS = {
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     toy_corpus.write(tmp_path / "toy.parquet")
     lexicon = toy_corpus.lexicon()
     counted = CountedLexicon(lexicon, np.ones(len(lexicon)), len(lexicon), 0, {})
@@ -49,13 +50,15 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
-def toy(task, arms=ARMS):
+def toy(task: str, arms: tuple[Arm, ...] = ARMS) -> Study:
     plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0, 1), OPTIONS[task], True)
     return Study("A toy", "", plan, "few")
 
 
 @pytest.mark.parametrize("task", OPTIONS)
-def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path):
+def test_an_experiment_is_recorded_with_what_is_true_of_it(
+    task: str, data: Path, tmp_path: Path
+) -> None:
     entry, table = record(toy(task), data, work=tmp_path / "work")
     written = write_recorded(entry, table, tmp_path / "out")
     found = read_recorded("toy", tmp_path / "out")
@@ -78,7 +81,9 @@ def test_an_experiment_is_recorded_with_what_is_true_of_it(task, data, tmp_path)
         assert found.rows("document_auc", label="trlaplace")["value"].tolist() == [1.0]
 
 
-def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
+def test_a_run_that_was_stopped_goes_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     entry, table = record(toy(task), data, work=tmp_path / "work")
     monkeypatch.setattr("dpcore.papers.huang2024.trials.measure_rewriting", None)
@@ -87,7 +92,9 @@ def test_a_run_that_was_stopped_goes_on(data, tmp_path, monkeypatch):
     assert again == dataclasses.replace(entry, date=again.date)
 
 
-def test_the_command_line(data, tmp_path, monkeypatch, capsys):
+def test_the_command_line(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     task = "dpcore.papers.huang2024.trials:measure_rewriting"
     monkeypatch.setitem(studies.EXPERIMENTS, "toy", toy(task, ARMS[:2]))
     run = ["study", "run", "toy", "--data", str(data), "--out", str(tmp_path / "out")]
@@ -102,7 +109,7 @@ def test_the_command_line(data, tmp_path, monkeypatch, capsys):
         assert said in capsys.readouterr().err
 
 
-def test_every_experiment_says_what_it_reads():
+def test_every_experiment_says_what_it_reads() -> None:
     for name, experiment in EXPERIMENTS.items():
         assert study_of(name).name == name
         assert experiment.plan.together or not experiment.rewrites

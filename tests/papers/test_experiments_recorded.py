@@ -4,6 +4,8 @@ import dataclasses
 import json
 import math
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,11 +31,11 @@ ENTRIES = {entry.name: entry for entry in read_manifest(FOLDER)}
 PAPERS = [name for name, experiment in EXPERIMENTS.items() if experiment.source]
 
 
-def _version(text):
+def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
 
-def test_every_experiment_is_recorded_and_nothing_else_lies_there():
+def test_every_experiment_is_recorded_and_nothing_else_lies_there() -> None:
     assert set(ENTRIES) == set(EXPERIMENTS)
     files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
     assert set(files) == {MANIFEST, *(entry.file for entry in ENTRIES.values())}
@@ -41,7 +43,7 @@ def test_every_experiment_is_recorded_and_nothing_else_lies_there():
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_recorded_experiment_is_what_its_definition_says(name):
+def test_a_recorded_experiment_is_what_its_definition_says(name: str) -> None:
     experiment, found = EXPERIMENTS[name], read_recorded(name)
     entry, table = found.entry, found.table
     assert (entry.title, entry.source, entry.sizes) == (
@@ -68,13 +70,13 @@ def test_a_recorded_experiment_is_what_its_definition_says(name):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_data_are_those_that_were_read(name, data_dir):
+def test_the_data_are_those_that_were_read(name: str, data_dir: Path) -> None:
     for file, digest in ENTRIES[name].data.items():
         assert sha256_of_file(data_dir / file) == digest
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_figure_is_compared_with_a_reason(name):
+def test_every_figure_is_compared_with_a_reason(name: str) -> None:
     rows = compare(read_recorded(name))
     assert len(rows) >= 7
     for row in rows:
@@ -85,7 +87,7 @@ def test_every_figure_is_compared_with_a_reason(name):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_our_side_follows_the_record(name):
+def test_our_side_follows_the_record(name: str) -> None:
     """Other recorded numbers give other sentences: none of them is typed."""
     found = read_recorded(name)
     shifted = found.table.assign(value=0.2 + 0.1 * found.table["value"])
@@ -96,7 +98,7 @@ def test_our_side_follows_the_record(name):
         assert (first.paper, first.figure) == (second.paper, second.figure)
 
 
-def test_examples_are_of_our_own_texts_alone():
+def test_examples_are_of_our_own_texts_alone() -> None:
     """Texts of a real corpus are not to be passed on."""
     found = read_recorded("teaching-corpus").examples
     assert set(found["original"]) <= set(teaching_corpus().texts)
@@ -108,19 +110,19 @@ def test_examples_are_of_our_own_texts_alone():
         assert name == "teaching-corpus" or read_recorded(name).examples is None
 
 
-def test_an_experiment_without_a_paper_has_nothing_to_compare():
+def test_an_experiment_without_a_paper_has_nothing_to_compare() -> None:
     found = read_recorded(PAPERS[0])
     entry = dataclasses.replace(found.entry, name="toy")
     assert compare(Recorded(entry, found.table)) == ()
 
 
-def test_the_conclusions_drawn_from_imdb_hold_in_the_record():
+def test_the_conclusions_drawn_from_imdb_hold_in_the_record() -> None:
     """What the reasons of the comparison say in words, as inequalities between means."""
     table = read_recorded("carvalho2021-figure-1").table
     where = {"learner": "tf-idf", "tested_on": "clean"}
     clean = baseline(table, "accuracy", **where)
     assert clean.low > baseline(table, "majority").mean + 0.1
-    found = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
+    found: Any = curves(table, "accuracy", **where).set_index(["curve", "epsilon"])
     assert found.loc[("tem", 4.0), "low"] > found.loc[("madlib", 4.0), "high"]
     assert found.loc[("madlib", 2.0), "high"] < clean.low
     true = table[table["quantity"] == "true_epsilon"]
@@ -128,7 +130,7 @@ def test_the_conclusions_drawn_from_imdb_hold_in_the_record():
     assert np.all(table.loc[table["quantity"] == "document_auc", "value"] > 0.999)
 
 
-def test_a_recorded_cell_comes_out_again(data_dir):
+def test_a_recorded_cell_comes_out_again(data_dir: Path) -> None:
     """The same seed gives the same noise; another machine may break a tie in float32 otherwise.
 
     Another version may read other words out of the texts, and so draw other noise. Then shares of
@@ -154,7 +156,7 @@ def test_a_recorded_cell_comes_out_again(data_dir):
             assert again[quantity, epsilon] == pytest.approx(recorded[epsilon], abs=slack)
 
 
-def test_the_conclusions_drawn_from_yelp_hold_in_the_record():
+def test_the_conclusions_drawn_from_yelp_hold_in_the_record() -> None:
     table = read_recorded("huang2024-tables-yelp").table
     found = curves(table, "rouge1_recall", lexicon="yelp")
     half = 0.5 * baseline(table, "rouge1_recall", lexicon="yelp").mean

@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def tasks() -> dict[str, Exercise]:
     return {key: exercise(key, load()) for key in EXERCISES}
 
 
-def test_every_answer_can_be_guessed(tasks):
+def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
     assert tuple(tasks) == tuple(EXERCISES)
     for key, task in tasks.items():
         assert task.key == key
@@ -44,7 +45,7 @@ def test_every_answer_can_be_guessed(tasks):
             assert task.step <= 2 * task.near
 
 
-def test_names(tasks):
+def test_names(tasks: dict[str, Exercise]) -> None:
     """Two words drawn from a text at random: how often no other text holds both."""
     from dpcore.attack.linking import ordinary_words_of
 
@@ -60,14 +61,14 @@ def test_names(tasks):
     )
 
 
-def test_draw(tasks):
+def test_draw(tasks: dict[str, Exercise]) -> None:
     """Independent draws agree with the answer, which is an estimate over directions itself."""
     lexicon, draws = load(), 4_000
     madlib = create("madlib", lexicon)
     words = np.full(draws, lexicon.index(lesson.DRAW_WORD))
     stays = float((madlib.sample(generator(3), words, lesson.DRAW_EPSILON) == words).mean())
     word = named(lexicon, [lesson.DRAW_WORD])
-    much = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
+    much: dict[str, Any] = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
     found = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
     answer = tasks["draw"].answer / 100
     error = math.hypot(
@@ -77,7 +78,7 @@ def test_draw(tasks):
     assert error < 0.015
 
 
-def test_odds(tasks):
+def test_odds(tasks: dict[str, Exercise]) -> None:
     lexicon = load()
     a, b = (lexicon.vectors[i].astype(float) for i in lexicon.indices(lesson.ODDS_WORDS))
     once = math.exp(lesson.ODDS_EPSILON * math.dist(a, b))
@@ -86,7 +87,7 @@ def test_odds(tasks):
     assert f"{once:.3g}-fold" in task.question
 
 
-def test_crowd(tasks):
+def test_crowd(tasks: dict[str, Exercise]) -> None:
     lexicon, draws = load(), 2_000
     words = np.repeat(lexicon.indices(lesson.CROWD_WORDS), draws)
     out = create("madlib", lexicon).sample(generator(4), words, lesson.CROWD_EPSILON)
@@ -98,7 +99,7 @@ def test_crowd(tasks):
         assert abs(100 * share - said) < 7  # five standard errors of the two estimates
 
 
-def test_price(tasks):
+def test_price(tasks: dict[str, Exercise]) -> None:
     table = read_recorded("teaching-corpus").table
     rows = table[
         (table["quantity"] == "accuracy")
@@ -112,13 +113,13 @@ def test_price(tasks):
     assert tasks["price"].answer == pytest.approx(100 * rows["value"].mean())
 
 
-def test_claim(tasks):
+def test_claim(tasks: dict[str, Exercise]) -> None:
     task = tasks["claim"]
     assert float(task.options[int(task.answer)]) == math.sqrt(lesson.CLAIM_LATENT)
     assert f"{math.exp(16):,.0f}-fold" in task.found
 
 
-def test_proof(tasks):
+def test_proof(tasks: dict[str, Exercise]) -> None:
     """The number that the page Robustness shows when it opens."""
     from dpcore.learn.pixeldp.digits import digits
     from pages.robustness.pictures_work import Bounded, Noise, certified, drawn
@@ -131,7 +132,7 @@ def test_proof(tasks):
 
 
 @pytest.mark.parametrize("draws", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_choose(tasks, draws):
+def test_choose(tasks: dict[str, Exercise], draws: int) -> None:
     """Words drawn and exchanged at the ε that was found: one in ten stays."""
     lexicon = load()
     tem = create("tem", lexicon)
@@ -141,6 +142,6 @@ def test_choose(tasks, draws):
     assert found.pvalue >= FALSE_ALARM
 
 
-def test_an_unknown_exercise_is_refused():
+def test_an_unknown_exercise_is_refused() -> None:
     with pytest.raises(ParameterError, match="known are names, draw"):
         exercise("fun", load())

@@ -1,5 +1,7 @@
 """The studies are what the registry and the vocabularies can measure."""
 
+from typing import Any
+
 import pytest
 
 from dpcore.errors import StudyError
@@ -7,15 +9,17 @@ from dpcore.measure.deniability import Method
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.papers.huang2024.printed import DELTA, EPSILONS, TOTALS, figure_nw
 from dpcore.papers.studies import STUDIES, study_of
+from dpcore.study.definition import Study
+from dpcore.study.plan import Arm
 from dpcore.study.vocabularies import BUNDLED, CORPORA
 
 
-def option(arm, name):
+def option(arm: Arm, name: str) -> Any:
     return dict(arm.options)[name]
 
 
 @pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)
-def test_a_study_is_sound(study):
+def test_a_study_is_sound(study: Study) -> None:
     names = [series.name for series in study.plan.arms]
     assert len(set(names)) == len(names)
     assert len(study.plan.lexicons) == 1
@@ -38,7 +42,7 @@ def test_a_study_is_sound(study):
         assert panel.quantity == "trade" or len(axes) == 1
 
 
-def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_settings():
+def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_settings() -> None:
     """A mechanism that was added since the study was recorded has no place in the record yet."""
     (study,) = (one for one in STUDIES.values() if one.plan.lexicons == (BUNDLED,))
     measured = [resolve(arm.mechanism).key for arm in study.plan.arms]
@@ -47,14 +51,14 @@ def test_the_bundled_lexicon_is_measured_under_the_registry_with_default_setting
     assert not any(arm.settings for arm in study.plan.arms)
 
 
-def test_mechanisms_are_drawn_with_those_whose_epsilon_means_the_same():
+def test_mechanisms_are_drawn_with_those_whose_epsilon_means_the_same() -> None:
     (study,) = (one for one in STUDIES.values() if one.plan.lexicons == (BUNDLED,))
     for quantity in ("nw", "sw"):
         drawn = [c for panel in study.panels if panel.quantity == quantity for c in panel.curves]
         assert drawn == [series.name for series in study.plan.arms]
 
 
-def test_the_paper_s_epsilons_and_delta_are_those_of_trlaplace():
+def test_the_paper_s_epsilons_and_delta_are_those_of_trlaplace() -> None:
     study = study_of("huang2024-figure-2-yelp")
     series = [s for s in study.plan.arms if option(s, "curve") == "trlaplace"]
     assert tuple(e for s in series for e in s.epsilons) == EPSILONS
@@ -68,6 +72,6 @@ def test_the_paper_s_epsilons_and_delta_are_those_of_trlaplace():
     assert figure_nw(study.name, "l2-laplace") == {}
 
 
-def test_an_unknown_study_names_the_known_ones():
+def test_an_unknown_study_names_the_known_ones() -> None:
     with pytest.raises(StudyError, match=r"'other'; there are: xu2021-figure-1-imdb, "):
         study_of("other")

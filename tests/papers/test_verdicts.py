@@ -1,12 +1,16 @@
 """The recorded verdicts are those of the present code, and a file keeps what was found."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from dpcore.audit.settings import AuditSettings
 from dpcore.errors import ParameterError
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.claims import CLAIMS, verdict
 from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
 from dpcore.papers.verdicts import bundled_file, keep, read_recorded
@@ -16,7 +20,7 @@ from tests.shell import result, run, small_vectors
 CHEAP = ("pixeldp-slides", "gaussian", "trlaplace-corrected", "adept-b", "xu-lemma-1")
 
 
-def test_all_claims_are_recorded_on_the_bundled_lexicon():
+def test_all_claims_are_recorded_on_the_bundled_lexicon() -> None:
     found = read_recorded()
     assert [one.key for one in found.verdicts] == list(CLAIMS)
     assert found.fingerprint == load().fingerprint
@@ -26,8 +30,9 @@ def test_all_claims_are_recorded_on_the_bundled_lexicon():
 
 
 @pytest.mark.parametrize("key", CHEAP)
-def test_a_verdict_is_the_recorded_one_when_computed_again(key):
-    recorded, again = read_recorded().of(key).to_dict(), verdict(key, load()).to_dict()
+def test_a_verdict_is_the_recorded_one_when_computed_again(key: str) -> None:
+    recorded: dict[str, Any] = read_recorded().of(key).to_dict()
+    again: dict[str, Any] = verdict(key, load()).to_dict()
     for name in ("settings", "numbers"):
         kept, found = recorded.pop(name), again.pop(name)
         assert list(found) == list(kept)
@@ -37,7 +42,7 @@ def test_a_verdict_is_the_recorded_one_when_computed_again(key):
     assert again == recorded
 
 
-def test_a_file_keeps_a_table(tmp_path):
+def test_a_file_keeps_a_table(tmp_path: Path) -> None:
     words, settings = lexicons.cloud(50, 6), AuditSettings(epsilon=2.0, seed=3)
     found = [verdict("pixeldp", words, settings), verdict("gaussian", words, settings)]
     place = tmp_path / "verdicts.json"
@@ -59,7 +64,9 @@ def test_a_file_keeps_a_table(tmp_path):
         lambda fields: fields["verdicts"].append(1),
     ],
 )
-def test_a_damaged_file_is_refused_with_the_way_out(tmp_path, damage):
+def test_a_damaged_file_is_refused_with_the_way_out(
+    tmp_path: Path, damage: Callable[..., Any]
+) -> None:
     fields = json.loads(bundled_file().read_text(encoding="utf-8"))
     damage(fields)
     place = tmp_path / "verdicts.json"
@@ -73,12 +80,14 @@ def test_a_damaged_file_is_refused_with_the_way_out(tmp_path, damage):
 class _Asked(AuditSettings):
     """Settings that remember which of them a claim says it uses."""
 
-    def options(self, lexicon, *names):
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def options(self: Any, lexicon: Lexicon, *names: Any) -> Any:
         object.__setattr__(self, "names", names)
         return super().options(lexicon, *names)
 
 
-def test_the_settings_beside_a_claim_are_those_of_its_command():
+def test_the_settings_beside_a_claim_are_those_of_its_command() -> None:
     assert list(USES) == list(CLAIMS)
     words = lexicons.cloud(50, 6)
     for key in CLAIMS:
@@ -87,7 +96,7 @@ def test_the_settings_beside_a_claim_are_those_of_its_command():
         assert set(settings.names) == set(USES[key]), key
 
 
-def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost():
+def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost() -> None:
     found = {one.key: one for one in read_recorded().verdicts}
     for one in found.values():
         name, value = headline(one)
@@ -103,7 +112,7 @@ def test_every_recorded_verdict_has_its_headline_and_every_repair_its_cost():
     assert cost(found["madlib"]) is None
 
 
-def test_only_the_whole_table_is_kept(capsys, tmp_path):
+def test_only_the_whole_table_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     vectors = small_vectors(tmp_path / "small.vec")
     place = tmp_path / "out.json"
     options = ["--lexicon", str(vectors), "--file", str(place)]

@@ -1,5 +1,7 @@
 """The results that come with the laboratory: complete, undamaged, and measured again."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from dpcore.papers.studies import STUDIES
 from dpcore.study.provenance import provenance, undefined_sentence
 from dpcore.study.recorded import MANIFEST, bundled_results, read_manifest, read_recorded
 from dpcore.study.recording import Options, choose_words
-from dpcore.study.vocabularies import load_vocabulary
+from dpcore.study.vocabularies import CountedLexicon, load_vocabulary
 from tests.chance import FALSE_ALARM, deviation
 
 MOST_BYTES = 1_500_000
@@ -21,11 +23,11 @@ FOLDER = bundled_results()
 ENTRIES = {entry.name: entry for entry in read_manifest(FOLDER)}
 
 
-def _version(text):
+def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
 
-def test_every_study_is_recorded_and_nothing_else_lies_there():
+def test_every_study_is_recorded_and_nothing_else_lies_there() -> None:
     assert set(ENTRIES) == set(STUDIES)
     files = {path.name: path.stat().st_size for path in FOLDER.iterdir() if path.is_file()}
     assert set(files) == {MANIFEST, *(entry.file for entry in ENTRIES.values())}
@@ -33,7 +35,7 @@ def test_every_study_is_recorded_and_nothing_else_lies_there():
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_recorded_study_is_what_its_definition_says(name):
+def test_a_recorded_study_is_what_its_definition_says(name: str) -> None:
     study, entry = STUDIES[name], ENTRIES[name]
     found = read_recorded(name)
     assert (entry.title, entry.source, entry.runs) == (
@@ -56,7 +58,7 @@ def test_a_recorded_study_is_what_its_definition_says(name):
     assert any(entry.vocabulary["fingerprint"][:16] in line for line in provenance(entry))
 
 
-def test_the_gap_of_the_published_condition_is_recorded_as_undefined():
+def test_the_gap_of_the_published_condition_is_recorded_as_undefined() -> None:
     found = read_recorded("xu2021-figure-1-snli")
     rows = found.table[found.table["status"] == "undefined"]
     low = 2.0 * (1.0 + np.log(7446)) / found.entry.vocabulary["separation"]
@@ -64,7 +66,7 @@ def test_the_gap_of_the_published_condition_is_recorded_as_undefined():
     assert "not defined at" in undefined_sentence(found)
 
 
-def test_exact_means_on_the_bundled_lexicon_come_out_again():
+def test_exact_means_on_the_bundled_lexicon_come_out_again() -> None:
     found = read_recorded("bundled-mechanisms")
     counted = load_vocabulary("bundled", None)
     assert counted.lexicon.fingerprint == found.entry.vocabulary["fingerprint"]
@@ -76,11 +78,11 @@ def test_exact_means_on_the_bundled_lexicon_come_out_again():
 
 
 @pytest.fixture(scope="module")
-def snli(data_dir):
+def snli(data_dir: Path) -> CountedLexicon:
     return load_vocabulary("snli", data_dir)
 
 
-def test_the_vocabulary_of_snli_is_that_of_the_record(snli, data_dir):
+def test_the_vocabulary_of_snli_is_that_of_the_record(snli: CountedLexicon, data_dir: Path) -> None:
     entry = ENTRIES["xu2021-figure-1-snli"]
     assert snli.lexicon.fingerprint == entry.vocabulary["fingerprint"]
     assert snli.lexicon.extent.separation == pytest.approx(entry.vocabulary["separation"])
@@ -88,7 +90,7 @@ def test_the_vocabulary_of_snli_is_that_of_the_record(snli, data_dir):
 
 
 @pytest.mark.parametrize("kind", ["madlib", "truncated-gumbel"])
-def test_words_measured_again_agree_within_their_errors(snli, kind):
+def test_words_measured_again_agree_within_their_errors(snli: CountedLexicon, kind: str) -> None:
     """With other noise: Bernstein's bound on both means of R numbers in [0, 1]."""
     found = read_recorded("xu2021-figure-1-snli")
     table = found.table[(found.table["series"] == f"{kind}, words")]

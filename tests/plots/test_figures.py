@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 import pytest
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.plots import law, strip
 from dpcore.plots.attack import odds
 from dpcore.plots.attack.odds import odds_sentence
@@ -256,15 +256,16 @@ def test_large_letters_are_those_of_axes_and_legends() -> None:
     before = usual.to_plotly_json()
     figure = enlarged(usual)
     assert usual.to_plotly_json() == before  # it may be kept, and shown to others
-    sizes = figure.layout.font.size, figure.layout.legend.font.size
-    sizes += figure.layout.xaxis.tickfont.size, figure.layout.yaxis.title.font.size
+    layout = figure.layout
+    sizes = [layout.font.size, layout.legend.font.size]
+    sizes += [layout.xaxis.tickfont.size, layout.yaxis.title.font.size]
     assert min(sizes) >= 16
     assert all(text.font.size < 16 for text in figure.layout.annotations)  # their room is as it was
     assert figure.layout.height == usual.layout.height
     assert figure.layout.margin == usual.layout.margin
 
 
-def test_words_for_numbers_come_without_the_library_of_charts():
+def test_words_for_numbers_come_without_the_library_of_charts() -> None:
     """The command line writes numbers as the figures do, and must not wait for Plotly."""
     program = (
         "import sys, dpcore.plots.layout, dpcore.plots.captions; print('plotly' in sys.modules)"

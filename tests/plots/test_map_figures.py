@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,11 +70,11 @@ NOISE = pd.DataFrame(
 TITLES = ("madlib at ε = 15",)
 
 
-def traces(figure):
+def traces(figure: Any) -> dict[str, Any]:
     return {trace.name: trace for trace in figure.data if trace.name}
 
 
-def test_the_two_words_differ_in_colour_and_in_marker():
+def test_the_two_words_differ_in_colour_and_in_marker() -> None:
     drawn = traces(map_figure(map_base(POINTS, "umap"), MASS))
     assert COLOURS["a"] != COLOURS["b"]
     assert MARKERS["a"] != MARKERS["b"]
@@ -85,7 +86,7 @@ def test_the_two_words_differ_in_colour_and_in_marker():
         assert mass.color == faint(COLOURS[source])  # what lies below shows through
 
 
-def test_the_axes_are_equal_and_have_no_numbers_and_a_note():
+def test_the_axes_are_equal_and_have_no_numbers_and_a_note() -> None:
     for projection, caption in (
         ("umap", "mean nothing"),
         ("densmap", "denser"),
@@ -100,7 +101,7 @@ def test_the_axes_are_equal_and_have_no_numbers_and_a_note():
             assert end[0] < values.min() < values.max() < end[1]
 
 
-def test_the_area_of_a_marker_is_its_probability():
+def test_the_area_of_a_marker_is_its_probability() -> None:
     figure = map_figure(map_base(POINTS, "umap"), MASS)
     marker = traces(figure)["outputs of “dense” (area: probability)"].marker
     assert marker.sizemode == "area"
@@ -109,7 +110,7 @@ def test_the_area_of_a_marker_is_its_probability():
     assert list(marker.size) == pytest.approx([0.5, 0.02])
 
 
-def test_the_slider_changes_only_the_masses_and_labels():
+def test_the_slider_changes_only_the_masses_and_labels() -> None:
     before = map_figure(map_base(POINTS, "umap"), MASS)
     after = map_figure(map_base(POINTS, "umap"), MASS.assign(mass=MASS["mass"] / 3))
     same = [a == b for a, b in zip(before.data, after.data, strict=True)]
@@ -123,7 +124,7 @@ def test_the_slider_changes_only_the_masses_and_labels():
     assert not [name for name in traces(without) if name.startswith("outputs")]
 
 
-def test_a_click_gives_the_word_and_words_are_no_markup():
+def test_a_click_gives_the_word_and_words_are_no_markup() -> None:
     figure = map_figure(map_base(POINTS, "umap"), MASS)
     shown = [word for trace in figure.data for word in trace.customdata]
     assert "<b>up" not in shown
@@ -134,14 +135,14 @@ def test_a_click_gives_the_word_and_words_are_no_markup():
     assert all(trace.text is None for trace in figure.data)
 
 
-def test_labels_do_not_cover_each_other_and_the_centres_come_first():
+def test_labels_do_not_cover_each_other_and_the_centres_come_first() -> None:
     labels = [note.text for note in map_figure(map_base(POINTS, "umap"), MASS).layout.annotations]
     assert labels[:2] == ["<b>dense</b>", "<b>sparse</b>"]
     assert not any("up" in label for label in labels)  # it lies beside “dense”
     assert len(labels) == 3
 
 
-def test_the_largest_figure_is_small_enough_to_be_sent_at_once():
+def test_the_largest_figure_is_small_enough_to_be_sent_at_once() -> None:
     """All words of the laboratory's own map, and as many outputs as are ever drawn."""
     lexicon = load()
     centres = lexicon.indices(DEFAULT_PAIR).tolist()
@@ -165,12 +166,12 @@ def test_the_largest_figure_is_small_enough_to_be_sent_at_once():
     assert len(distance_strip(distances, TITLES).figure.to_json()) <= 100_000
 
 
-def test_a_background_that_is_too_large_is_cut():
+def test_a_background_that_is_too_large_is_cut() -> None:
     many = pd.concat([POINTS.head(1)] * (MOST_POINTS + 9) + [POINTS.tail(4)], ignore_index=True)
     assert len(map_figure(map_base(many, "umap"), MASS).data[0].customdata) == MOST_POINTS
 
 
-def test_the_caption_gives_what_is_kept_and_what_lies_beside():
+def test_the_caption_gives_what_is_kept_and_what_lies_beside() -> None:
     masses = pd.DataFrame([("dense", 0.778), ("<b>", 0.7551)], columns=["word", "on_map"])
     caption = map_caption("densmap", 122, 25_000, 0.6491, 10, 0.934, masses, "Madlib at ε = 15")
     assert caption == (
@@ -187,7 +188,7 @@ def test_the_caption_gives_what_is_kept_and_what_lies_beside():
     assert caption.endswith("the mass is spread over too many words.")
 
 
-def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism():
+def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism() -> None:
     strip = distance_strip(DISTANCES, TITLES)
     layout = strip.figure.layout
     titles = {note.y: note.text for note in layout.annotations}
@@ -211,13 +212,13 @@ def test_the_strip_has_one_scale_and_a_row_a_word_and_a_mechanism():
     assert list(alone.figure.layout.xaxis.range) == pytest.approx([0, 1.04 * 6])
 
 
-def shares(html):
+def shares(html: str) -> tuple[list[float], float]:
     """Places along the axis in an overlay, and the width of its bar."""
     places = [float(x) for x in re.findall(r"left:calc\([^;]*?([\d.]+) \* \(100%", html)]
     return places, float(re.findall(r"width:calc\(([\d.]+) \*", html)[0])
 
 
-def test_the_noise_is_a_bar_where_the_axis_has_its_length():
+def test_the_noise_is_a_bar_where_the_axis_has_its_length() -> None:
     strip = distance_strip(DISTANCES, TITLES)
     expected = [math.log(length, 60) for length in (18.0, 20.0, 22.0)]
     html = noise_mark(strip, NOISE)
@@ -233,7 +234,7 @@ def test_the_noise_is_a_bar_where_the_axis_has_its_length():
     assert noise_mark(strip, NOISE.head(0)).count("<div") == 1
 
 
-def test_noise_beyond_the_axis_ends_in_an_arrow():
+def test_noise_beyond_the_axis_ends_in_an_arrow() -> None:
     strip = distance_strip(DISTANCES, TITLES)
     over = noise_mark(strip, NOISE.assign(high=80.0))
     assert "border-left-color" in over
@@ -245,7 +246,7 @@ def test_noise_beyond_the_axis_ends_in_an_arrow():
     assert "border-left-color" not in noise_mark(strip, NOISE)
 
 
-def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
+def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn() -> None:
     strip = distance_strip(DISTANCES, TITLES)
     assert distance_caption(strip, NOISE) == (
         "“dense”: the nearest word is “<b>up” at 2.00, the farthest of 2 at 4.00. “sparse”: the "
@@ -256,13 +257,13 @@ def test_the_caption_of_the_strip_gives_the_numbers_that_are_drawn():
     assert "There is no noise on these vectors" in distance_caption(distance_strip(DISTANCES))
 
 
-def test_what_is_put_into_a_map_unchecked_is_what_plotly_would_accept():
+def test_what_is_put_into_a_map_unchecked_is_what_plotly_would_accept() -> None:
     figure = map_figure(map_base(POINTS, "umap"), MASS)
     checked = go.Figure(figure.to_dict())
     assert checked.to_dict() == figure.to_dict()
 
 
-def test_a_mass_that_is_nowhere_large_enough_draws_nothing():
+def test_a_mass_that_is_nowhere_large_enough_draws_nothing() -> None:
     figure = map_figure(map_base(POINTS, "umap"), MASS.head(0))
     assert not [name for name in traces(figure) if name.startswith("outputs")]
     assert [note.text for note in figure.layout.annotations] == ["<b>dense</b>", "<b>sparse</b>"]

@@ -1,6 +1,7 @@
 """The figure of two words: its curves, rings and the verdict of its caption."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ from dpcore.plots.pair import COLUMNS, pair_alt, pair_caption, pair_figure, pair
 EPSILONS = [1.0, 2.0, 4.0]
 
 
-def rows(mechanism: str, first: list[float], second: list[float], error: float) -> list[tuple]:
+def rows(
+    mechanism: str, first: list[float], second: list[float], error: float
+) -> list[tuple[Any, ...]]:
     both = (("near", "<far>", first), ("<far>", "near", second))
     return [
         (mechanism, epsilon, word, other, nw, nw - error, nw + error)

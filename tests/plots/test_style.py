@@ -3,8 +3,9 @@
 import itertools
 import re
 import tomllib
+from typing import Any
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.plots.attack import icons as attack_icons
 from dpcore.plots.style import _STYLES, GLYPHS, INK, SCALES, style_of, tint
@@ -44,7 +45,8 @@ def test_versions_and_short_names_share_a_style() -> None:
 
 
 def test_colours_stand_out_on_both_themes() -> None:
-    for style in (*_STYLES.values(), *SCALES.values()):
+    styles: list[Any] = [*_STYLES.values(), *SCALES.values()]
+    for style in styles:
         for ground in grounds():
             assert contrast(style.colour, ground) >= 3.0, (style, ground)
 

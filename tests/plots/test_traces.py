@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ PIXELS = 200.0
 
 
 @pytest.mark.parametrize("logarithm", [False, True])
-def test_all_stand_at_the_edge_and_none_over_another(logarithm):
-    labels = edge_labels(ENDS, 1.0, logarithm, PIXELS)
+def test_all_stand_at_the_edge_and_none_over_another(logarithm: bool) -> None:
+    labels: Any = edge_labels(ENDS, 1.0, logarithm, PIXELS)
     edge = 500.0 if logarithm else math.log10(500.0)
     assert {label["x"] for label in labels} == {edge}
     heights = [label["y"] * PIXELS + label["yshift"] for label in labels]
@@ -27,8 +28,8 @@ def test_all_stand_at_the_edge_and_none_over_another(logarithm):
     assert min(heights) == pytest.approx(0.2 * PIXELS)  # where nothing is near it stays
 
 
-def test_a_long_name_is_divided_with_its_mark_above():
-    texts = [label["text"] for label in edge_labels(ENDS, 1.0, False, PIXELS)]
+def test_a_long_name_is_divided_with_its_mark_above() -> None:
+    texts = [str(label["text"]) for label in edge_labels(ENDS, 1.0, False, PIXELS)]
     below, above = (next(i for i, t in enumerate(texts) if t.endswith(e)) for e in (
         "repaired", "truncated-gumbel-",
     ))  # fmt: skip
@@ -37,6 +38,6 @@ def test_a_long_name_is_divided_with_its_mark_above():
     assert len(texts) == len(ENDS) + 1
 
 
-def test_the_margin_holds_the_longest_line():
+def test_the_margin_holds_the_longest_line() -> None:
     assert right_margin(ENDS[:1]) < right_margin(ENDS)
     assert right_margin(ENDS) == right_margin([End("truncated-gumbel-", "tem.v1", 1.0, 1.0)])

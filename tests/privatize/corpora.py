@@ -3,10 +3,13 @@
 import csv
 import hashlib
 import json
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
 from dpcore.privatize.files import Columns
@@ -26,7 +29,7 @@ TEXTS = [
 KINDS = ("txt", "csv", "tsv", "jsonl", "parquet")
 
 
-def write(path, texts=TEXTS):
+def write(path: Path, texts: list[str] = TEXTS) -> Path:
     """A corpus of these texts, with labels where the format has columns."""
     rows = [{"id": i, "text": text, "label": f"l{i % 3}"} for i, text in enumerate(texts)]
     if path.suffix == ".parquet":
@@ -45,7 +48,7 @@ def write(path, texts=TEXTS):
     return path
 
 
-def read(path):
+def read(path: Path) -> list[Any]:
     """Rows of a file as dictionaries; text lines have one column."""
     if path.suffix == ".parquet":
         return pq.read_table(path).to_pylist()
@@ -59,8 +62,8 @@ def read(path):
         return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
 
 
-def order(source, out, **changed):
-    fields = {
+def order(source: Path, out: Path, **changed: Any) -> Order:
+    fields: dict[str, Any] = {
         "source": source,
         "out": out,
         "mechanism": TEM,
@@ -75,7 +78,12 @@ def order(source, out, **changed):
 SEVEN = hashlib.sha256(b"experiment, seed 7").digest()
 
 
-def twin(texts=TEXTS, mechanism=TEM, epsilon=EPSILON, secret=SEVEN):
+def twin(
+    texts: list[str] = TEXTS,
+    mechanism: Mechanism = TEM,
+    epsilon: float = EPSILON,
+    secret: bytes = SEVEN,
+) -> list[str]:
     """Document by document, with nothing shared: what a run with this secret must give."""
     rewritten = []
     for number, text in enumerate(texts):

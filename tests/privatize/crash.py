@@ -30,14 +30,17 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dpcore.errors import DpcoreError
 from dpcore.jobs import executors, worker
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import run as privatizing
 from dpcore.privatize.files import format_of
+from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from tests.mechanisms import lexicons
 from tests.privatize.corpora import order, write
@@ -67,12 +70,13 @@ UNCHANGED = {
 class Clock:
     """Counts this process's operations below a folder, and kills before the k-th."""
 
-    def __init__(self, folder, stop, kill):
+    def __init__(self, folder: Path, stop: Any, kill: Any) -> None:
         self.folder, self.stop, self.kill, self.count = str(folder), stop, kill, 0
         sys.addaudithook(self)
-        os.fsync = lambda handle: self.tick()  # it is the process that dies here, not the machine
+        # It is the process that dies here, not the machine.
+        os.fsync = lambda handle: self.tick()  # type: ignore[assignment]
 
-    def __call__(self, event, arguments):
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in WATCHED:
             return
         path = arguments[0] if arguments else None
@@ -84,24 +88,24 @@ class Clock:
             if not os.path.isabs(name) or name.startswith(self.folder):  # noqa: PTH117
                 self.tick()
 
-    def tick(self):
+    def tick(self) -> None:
         self.count += 1
         if self.count == self.stop:
             self.kill()
 
 
-def kill_alone():
+def kill_alone() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def kill_all():
+def kill_all() -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 class Spare:
     """A worker that was forked before it is needed, with the handles of a `Popen`."""
 
-    def __init__(self, others, start):
+    def __init__(self, others: Any, start: Any) -> None:
         requests, self.pipes = os.pipe(), []
         answers = os.pipe()
         self.pid = os.fork()
@@ -122,32 +126,32 @@ class Spare:
         self.stdin = os.fdopen(requests[1], "w", encoding="utf-8")
         self.stdout = os.fdopen(answers[0], encoding="utf-8")
 
-    def kill(self):
+    def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
-    def wait(self):
+    def wait(self) -> None:
         os.waitpid(self.pid, 0)
 
 
-def pool(count, start=lambda number: None):
+def pool(count: int, start: Callable[[int], object] = lambda number: None) -> Any:
     """An executor whose workers are forks; `start` is called in each with its number."""
     if count == 1:
         return executors.of(1)
-    spares = []
+    spares: list[Any] = []
     for number in range(2 * count):  # the second half takes over from those that are killed
         spares.append(Spare(spares, lambda number=number: start(number)))
 
-    def started(self):
+    def started(self: Any) -> Any:
         with self._lock:
             if self._process is None and not self._stopped:
                 self._process = spares.pop(0)
             return self._process
 
-    executors._Worker._started = started
+    executors._Worker._started = started  # type: ignore[method-assign]
     return executors.of(count)
 
 
-def orders(base, kind, folder):
+def orders(base: Path, kind: str, folder: Path) -> dict[str, Order]:
     """The orders, by name, of one output."""
     return {
         name: order(
@@ -161,7 +165,7 @@ def orders(base, kind, folder):
     }
 
 
-def forked(work):
+def forked(work: Callable[[], Any]) -> Any:
     """What `work` returns in a fork of this process, as JSON; None if it was killed."""
     ends = os.pipe()
     pid = os.fork()
@@ -187,7 +191,7 @@ def forked(work):
     return result
 
 
-def published(asked):
+def published(asked: Order) -> list[Any]:
     """The output and the record, as text; the run's id is of no run else."""
     output = asked.out.read_bytes().hex() if asked.out.exists() else ""
     if output and ORDERS == REVEALING:
@@ -199,13 +203,13 @@ def published(asked):
     return [output, record]
 
 
-def tidy(asked):
+def tidy(asked: Order) -> bool:
     return sorted(path.name for path in asked.out.parent.iterdir()) == [
         asked.out.name, asked.record.name,
     ]  # fmt: skip
 
 
-def wrong(asked, expected, before, workers, same):
+def wrong(asked: Order, expected: Any, before: Any, workers: int, same: Any) -> str:
     """Give an order on what a kill has left; what is wrong with what comes of it, if anything."""
     over = asked.out.exists()
     for _ in range(4):
@@ -232,7 +236,9 @@ def wrong(asked, expected, before, workers, same):
     return "refused again and again"
 
 
-def aftermath(base, kind, folder, expected, workers):
+def aftermath(
+    base: Path, kind: str, folder: Path, expected: dict[str, Any], workers: int
+) -> list[str]:
     """All failures of later orders on what a kill has left."""
     failures = []
     left = orders(base, kind, folder)["same"]
@@ -258,21 +264,23 @@ def aftermath(base, kind, folder, expected, workers):
     return failures
 
 
-def disturbed(base, kind, folder, workers, stop, job, kill):
+def disturbed(
+    base: Path, kind: str, folder: Path, workers: int, stop: int, job: Any, kill: Any
+) -> tuple[Any, bool]:
     """A run that is killed at an operation: of this process, or of whoever does a job."""
     hit = mmap.mmap(-1, 1)
 
-    def killed():
+    def killed() -> None:
         hit[0] = 1
         kill()
 
-    def start(number):
+    def start(number: int) -> None:
         if job is None or number >= workers:  # who takes over lives
             return
         perform = worker.perform
         clock = Clock(folder, 0, killed)
 
-        def watched(request, tell=None):
+        def watched(request: dict[str, Any], tell: Any = None) -> Any:
             function = request["function"].rpartition(":")[2]
             if (function, request["payload"]["number"]) == job:
                 clock.count, clock.stop = 0, stop
@@ -282,7 +290,7 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
 
         worker.perform = watched
 
-    def run():
+    def run() -> list[Any]:
         executor = pool(workers, start)
         if job is None:
             Clock(folder, stop, killed)
@@ -295,7 +303,7 @@ def disturbed(base, kind, folder, workers, stop, job, kill):
     return answer, bool(hit[0])
 
 
-def state(folder):
+def state(folder: Path) -> tuple[Any, ...]:
     """What a kill has left: names without what is random in them, modes, and bytes."""
     return tuple(
         sorted(
@@ -309,16 +317,22 @@ def state(folder):
     )
 
 
-def tried(base, kind, workers, expected, spans):
+def tried(
+    base: Path, kind: str, workers: int, expected: dict[str, Any], spans: int
+) -> dict[str, Any]:
     """Every point: how many there are of each kind, the different states, and all failures."""
-    points, failures = {"run": 0, "worker": 0, "worker with all": 0}, []
-    jobs, seen = [None], set()
+    points = {"run": 0, "worker": 0, "worker with all": 0}
+    failures: list[str] = []
+    jobs: list[tuple[str, int] | None] = [None]
+    seen: set[Any] = set()
     if workers > 1:
         jobs += [("compute_laws", 0), *(("rewrite_span", number) for number in range(spans))]
-    for job, kill in [(None, kill_all), *itertools.product(jobs[1:], (kill_alone, kill_all))]:
+    killed: list[Any] = [(None, kill_all)]
+    killed += itertools.product(jobs[1:], (kill_alone, kill_all))
+    for job, kill in killed:
         who = "run" if job is None else "worker" if kill is kill_alone else "worker with all"
         for stop in itertools.count(1):
-            folder = base / f"{who.replace(' ', '-')}-{job and job[1]}-{stop}"
+            folder = base / f"{who.replace(' ', '-')}-{job[1] if job else job}-{stop}"
             folder.mkdir()
             answer, hit = disturbed(base, kind, folder, workers, stop, job, kill)
             if answer is not None and answer != expected["same"]:
@@ -334,7 +348,7 @@ def tried(base, kind, workers, expected, spans):
     return {"points": points, "states": len(seen), "failures": failures}
 
 
-def undisturbed(base, kind):
+def undisturbed(base: Path, kind: str) -> tuple[dict[str, Any], int]:
     """What every order gives when nothing happens, and the number of spans."""
     for name, asked in (("in", "same"), ("other", "input")):
         path = write(base / f"{name}.{kind}", ORDERS[asked][1])
@@ -346,29 +360,29 @@ def undisturbed(base, kind):
     for name in ORDERS:
         folder = base / f"whole-{name}"
         folder.mkdir()
-        asked = orders(base, kind, folder)[name]
-        privatize(asked, span_bytes=SPAN_BYTES)
-        assert tidy(asked)
-        expected[name] = published(asked)
+        whole = orders(base, kind, folder)[name]
+        privatize(whole, span_bytes=SPAN_BYTES)
+        assert tidy(whole)
+        expected[name] = published(whole)
     source = base / f"in.{kind}"
     return expected, len(list(format_of(source).spans(source, SPAN_BYTES)))
 
 
-def main(kind, workers, release=""):
+def main(kind: str, workers: int, release: str = "") -> None:
     numbers = itertools.count()
     if release:
         ORDERS.update(REVEALING)
     else:
-        secrets.token_bytes = lambda size: b"\x07" * size
-    secrets.token_hex = lambda size: f"{next(numbers):0{2 * size}x}"
-    os.fsync = lambda handle: None
+        secrets.token_bytes = lambda size: b"\x07" * size  # type: ignore[assignment, misc]
+    secrets.token_hex = lambda size: f"{next(numbers):0{2 * size}x}"  # type: ignore[assignment, misc]
+    os.fsync = lambda handle: None  # type: ignore[assignment]
     privatizing.SHARED_BYTES = 0  # so that laws are shared as well
     with tempfile.TemporaryDirectory() as name:
         base = Path(name).resolve()
         expected, spans = undisturbed(base, kind)
         assert len({json.dumps(answer) for answer in expected.values()}) == len(ORDERS)
-        print(json.dumps(tried(base, kind, int(workers), expected, spans)))
+        print(json.dumps(tried(base, kind, workers, expected, spans)))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

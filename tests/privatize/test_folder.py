@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from dpcore.errors import StudyError
 from dpcore.lexicon.shipping import open_lexicon
 from dpcore.privatize import span as privatize_span
 from dpcore.privatize.folder import alone_with, resume
+from dpcore.privatize.order import Order
 from dpcore.privatize.run import privatize
 from tests.needs import ROOT
 from tests.privatize.corpora import order, read, twin, write
@@ -24,10 +27,10 @@ class StopError(Exception):
     """Ends a run where it is."""
 
 
-def interrupted(asked, share=0.5, span_bytes=300):
+def interrupted(asked: Order, share: float = 0.5, span_bytes: int = 300) -> Any:
     """A run that is stopped after this share of its spans."""
 
-    def stop(stage, done, total):
+    def stop(stage: str, done: int, total: int) -> None:
         if stage.startswith("rewriting") and done > share * total:
             raise StopError
 
@@ -37,11 +40,11 @@ def interrupted(asked, share=0.5, span_bytes=300):
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(tmp_path: Path) -> Order:
     return order(write(tmp_path / "in.txt"), tmp_path / "out.txt", seed=None)
 
 
-def test_parts_of_another_run_are_never_used(asked):
+def test_parts_of_another_run_are_never_used(asked: Order) -> None:
     """Of a larger ε, under the same names, with their marks: the mistake that this is all about."""
     first = interrupted(dataclasses.replace(asked, epsilon=60.0))
     stolen = {p.name: p.read_bytes() for p in first.piece("spans", 0).parent.iterdir()}
@@ -65,7 +68,7 @@ def test_parts_of_another_run_are_never_used(asked):
     ]
 
 
-def test_a_part_in_the_place_of_another_is_noticed(asked):
+def test_a_part_in_the_place_of_another_is_noticed(asked: Order) -> None:
     run = interrupted(asked)
     first, second = (run.piece("spans", number) for number in (0, 1))
     for path in (first, first.with_suffix(".json")):
@@ -74,7 +77,7 @@ def test_a_part_in_the_place_of_another_is_noticed(asked):
         privatize(asked)
 
 
-def test_every_flipped_bit_is_reported_with_what_to_do(asked):
+def test_every_flipped_bit_is_reported_with_what_to_do(asked: Order) -> None:
     """In each file that decides what is published; what the message says then helps."""
     run = interrupted(asked)
     part = run.piece("spans", 1)
@@ -105,10 +108,12 @@ def test_every_flipped_bit_is_reported_with_what_to_do(asked):
 
 
 @pytest.mark.parametrize("name", ["joined", "record", "complete.json", "state.json"])
-def test_what_waits_to_be_published_is_checked(asked, monkeypatch, name):
+def test_what_waits_to_be_published_is_checked(
+    asked: Order, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """Also after the secret has gone, when no seal can be checked any more."""
 
-    def killed(*paths):
+    def killed(*paths: Any) -> None:
         raise StopError
 
     monkeypatch.setattr("dpcore.privatize.folder.Run.publish", killed)
@@ -131,11 +136,11 @@ def test_what_waits_to_be_published_is_checked(asked, monkeypatch, name):
     assert len(record["run"]) == 16
 
 
-def test_a_second_run_is_refused_while_the_first_is_there(asked):
+def test_a_second_run_is_refused_while_the_first_is_there(asked: Order) -> None:
     """By thread and by process; the first goes on as if nothing had been."""
-    refusals = []
+    refusals: list[str] = []
 
-    def second(stage, done, total):
+    def second(stage: str, done: int, total: int) -> None:
         if stage.startswith("rewriting") and not refusals:
             for epsilon in (2.0, 0.05):
                 with pytest.raises(StudyError, match=r"another run is writing .* wait until") as no:
@@ -149,10 +154,10 @@ def test_a_second_run_is_refused_while_the_first_is_there(asked):
     ]  # fmt: skip
 
 
-def test_only_one_of_many_threads_is_let_in(tmp_path):
+def test_only_one_of_many_threads_is_let_in(tmp_path: Path) -> None:
     out, inside, most, refused = tmp_path / "out.txt", [], [], []
 
-    def enter():
+    def enter() -> None:
         for _ in range(50):
             try:
                 with alone_with(out):
@@ -172,7 +177,7 @@ def test_only_one_of_many_threads_is_let_in(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_runs_that_are_started_together_leave_a_true_record(tmp_path):
+def test_two_runs_that_are_started_together_leave_a_true_record(tmp_path: Path) -> None:
     """Real processes, ε = 60 (the words stay) and 0.05; that 360 words stay there is impossible."""
     vectors, source, out = small_vectors(tmp_path / "v"), tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("".join(f"word{i} weather doctor\n" for i in range(120)), encoding="utf-8")
@@ -204,8 +209,10 @@ def test_two_runs_that_are_started_together_leave_a_true_record(tmp_path):
         out.with_name("out.txt.run.json").unlink()
 
 
-def test_a_folder_without_locks_is_refused_with_what_to_do(asked, monkeypatch):
-    def none(*arguments):
+def test_a_folder_without_locks_is_refused_with_what_to_do(
+    asked: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*arguments: Any) -> None:
         raise OSError(38, os.strerror(38))
 
     monkeypatch.setattr("fcntl.flock", none)

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import stat
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +23,15 @@ from tests.privatize.corpora import KINDS, LEXICON, TEXTS, order, read, twin, wr
 
 
 @pytest.fixture(scope="module")
-def expected():
+def expected() -> list[str]:
     return twin()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("span_bytes", [150, 10**6])
-def test_every_format_and_span_gives_the_same_texts(tmp_path, kind, span_bytes, expected):
+def test_every_format_and_span_gives_the_same_texts(
+    tmp_path: Path, kind: str, span_bytes: int, expected: list[str]
+) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     spans = list(format_of(source).spans(source, span_bytes))
     assert [span.start for span in spans[1:]] == [span.stop for span in spans[:-1]]
@@ -49,7 +53,7 @@ def test_every_format_and_span_gives_the_same_texts(tmp_path, kind, span_bytes, 
     ]  # fmt: skip
 
 
-def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path):
+def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
     outputs = []
     for name, workers, span_bytes in (("a", 1, 10**6), ("b", 2, 300), ("c", 3, 1_000)):
@@ -60,7 +64,9 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path):
     assert outputs[0] == outputs[1] == outputs[2]
 
 
-def test_laws_that_workers_share_change_nothing(tmp_path, monkeypatch, expected):
+def test_laws_that_workers_share_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: list[str]
+) -> None:
     """Computed in parts of 512 words by two workers; here a part is the whole lexicon."""
     monkeypatch.setattr("dpcore.privatize.run.SHARED_BYTES", 0)
     source, out, stages = write(tmp_path / "in.txt"), tmp_path / "out.txt", []
@@ -73,7 +79,7 @@ def test_laws_that_workers_share_change_nothing(tmp_path, monkeypatch, expected)
     assert [row["text"] for row in read(out)] == [text.replace("\n", " ") for text in expected]
 
 
-def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path):
+def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl")
     outputs = []
     for name in ("a", "b"):
@@ -90,7 +96,7 @@ def test_a_release_is_unpredictable_and_says_nothing_of_the_original(tmp_path):
     assert outputs[0] != outputs[1]
 
 
-def test_an_experiment_holds_the_original_and_says_so(tmp_path):
+def test_an_experiment_holds_the_original_and_says_so(tmp_path: Path) -> None:
     for kind in KINDS:
         source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
         record = privatize(order(source, out, seed=None, columns=Columns(original=True)))
@@ -103,13 +109,13 @@ def test_an_experiment_holds_the_original_and_says_so(tmp_path):
             assert [row["original"] for row in read(out)] == TEXTS
 
 
-def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path):
+def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path: Path) -> None:
     """Stopped in the middle, as by Ctrl-C; the finished spans stay, and the secret is the same."""
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
     stages = []
 
-    def stop(stage, done, total):
+    def stop(stage: str, done: int, total: int) -> None:
         stages.append(done)
         if stage.startswith("rewriting") and done > total / 3:
             raise KeyboardInterrupt
@@ -134,18 +140,18 @@ def test_an_interrupted_run_goes_on_with_the_same_noise(tmp_path):
     assert not asked.folder.exists()
 
 
-def test_no_noise_serves_twice(tmp_path):
+def test_no_noise_serves_twice(tmp_path: Path) -> None:
     """An unfinished run is finished as it began, or deleted: never with another ε or text."""
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     asked = order(source, out, seed=None)
 
-    def stop(stage, done, total):
+    def stop(stage: str, done: int, total: int) -> None:
         if stage.startswith("rewriting") and done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         privatize(asked, span_bytes=300, progress=stop)
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "epsilon": {"epsilon": 3.0},
         "mechanism": {"mechanism": create("madlib", LEXICON)},
         "fingerprint": {"mechanism": create("tem", lexicons.cloud(300, 6, seed=1))},
@@ -165,7 +171,7 @@ def test_no_noise_serves_twice(tmp_path):
         privatize(asked)
 
 
-def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path):
+def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path: Path) -> None:
     """Also in the process that remembers the first."""
     source = write(tmp_path / "in.txt")
     asked = order(source, tmp_path / "out.txt", seed=None)
@@ -179,11 +185,13 @@ def test_a_run_that_was_deleted_and_begun_again_has_another_secret(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["txt", "parquet"])
-def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path, monkeypatch, kind, expected):
+def test_a_full_disk_is_one_sentence_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, expected: list[str]
+) -> None:
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     real, left = os.replace, [2]
 
-    def full(first, second, **more):
+    def full(first: Any, second: Any, **more: Any) -> Any:
         left[0] -= str(second).endswith(".part")
         if left[0] < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -201,7 +209,9 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path, monkeypatch, ki
     ]
 
 
-def test_a_worker_with_another_mechanism_refuses(tmp_path, monkeypatch):
+def test_a_worker_with_another_mechanism_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write(tmp_path / "in.txt")
     monkeypatch.setattr(privatize_span, "canary", lambda mechanism, epsilon: [0])
     asked = order(source, tmp_path / "out.txt", seed=11)
@@ -209,10 +219,10 @@ def test_a_worker_with_another_mechanism_refuses(tmp_path, monkeypatch):
         privatize(asked)
 
 
-def test_a_failure_names_no_word(tmp_path, monkeypatch):
+def test_a_failure_names_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path / "in.txt")
 
-    def broken(*given):
+    def broken(*given: Any) -> None:
         raise ValueError("secretword5")
 
     monkeypatch.setattr(privatize_span, "_private", broken)

@@ -13,7 +13,9 @@ from tests.needs import ROOT
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 
 ALWAYS = ("txt", "1")
-CASES = [(kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")]
+CASES: list[tuple[str, ...]] = [
+    (kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")
+]
 CASES.append(("txt", "1", "release"))
 
 
@@ -24,7 +26,9 @@ CASES.append(("txt", "1", "release"))
         for case in CASES
     ],
 )
-def test_no_kill_leaves_a_record_that_is_false(case, capsys):
+def test_no_kill_leaves_a_record_that_is_false(
+    case: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.privatize.crash", *case],
         cwd=ROOT, capture_output=True, text=True, check=False,

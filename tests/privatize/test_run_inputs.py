@@ -1,6 +1,7 @@
 """What may stand in a corpus, and inputs that are refused in one sentence."""
 
 import base64
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from tests.privatize.corpora import KINDS, TEXTS, order, read, twin, write
 
 
-def test_texts_that_are_missing_stay_missing(tmp_path):
+def test_texts_that_are_missing_stay_missing(tmp_path: Path) -> None:
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text('{"text": null}\n{"text": "w1"}\n', encoding="utf-8")
     privatize(order(source, out))
@@ -25,7 +26,7 @@ def test_texts_that_are_missing_stay_missing(tmp_path):
     assert [row["text"] is None for row in read(out)] == [True, False]
 
 
-def test_marks_of_windows_and_blank_lines_are_understood(tmp_path):
+def test_marks_of_windows_and_blank_lines_are_understood(tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_bytes(b'\xef\xbb\xbftext,n\r\n"w1\r\nw2",1\r\n\r\nw3,2\r\n')
     record = privatize(order(source, out, columns=Columns(keep=("n",))), span_bytes=1)
@@ -38,7 +39,7 @@ def test_marks_of_windows_and_blank_lines_are_understood(tmp_path):
     assert [row["text"] for row in read(out)] == twin(["w1", "w2"], epsilon=1e6)
 
 
-def test_parquet_without_rows(tmp_path):
+def test_parquet_without_rows(tmp_path: Path) -> None:
     source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
     empty = pa.table({"text": pa.array([], pa.string()), "n": pa.array([], pa.int64())})
     pq.write_table(empty, source)
@@ -46,7 +47,7 @@ def test_parquet_without_rows(tmp_path):
     assert pq.read_table(out).schema.names == ["text", "n"]
 
 
-def latin(path):
+def latin(path: Path) -> None:
     path.write_bytes(b"w1 w2\n" * 50 + "w3 caf\u00e9\n".encode("latin-1") + b"w4\n")
 
 
@@ -101,7 +102,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_input_is_one_sentence(tmp_path, name):
+def test_a_wrong_input_is_one_sentence(tmp_path: Path, name: str) -> None:
     file, make, changed, message = WRONG[name]
     source = tmp_path / file
     make(source)
@@ -118,14 +119,16 @@ def test_a_wrong_input_is_one_sentence(tmp_path, name):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(tmp_path, workers):
+def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(
+    tmp_path: Path, workers: int
+) -> None:
     """It is seen in the middle of the work, when spans are done: they can never serve again."""
     source, out = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("w1 w2\n" * 40 + "w3 unheard\n", encoding="utf-8")
     asked = order(source, out, treatment=Treatment(UnknownWordPolicy.REJECT))
-    begun = []
+    begun: list[Path] = []
 
-    def look(stage, done, total):
+    def look(stage: str, done: int, total: int) -> None:
         begun.extend(asked.folder.glob("*/spans/*.json"))
 
     with (
@@ -140,13 +143,13 @@ def test_a_word_that_the_policy_refuses_in_the_last_row_leaves_nothing(tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path, kind):
+def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path: Path, kind: str) -> None:
     """With other rows a kept field could be what was private: nothing of such a run may stay."""
     source, out = write(tmp_path / f"in.{kind}"), tmp_path / f"out.{kind}"
     whole = source.read_bytes()
     for stages in (("checking",), ("rewriting in",)):
 
-        def change(stage, done, total, stages=stages):
+        def change(stage: str, done: int, total: int, stages: tuple[str, ...] = stages) -> None:
             if stage.startswith(stages) and 0 < done < total:
                 write(source, ["other w1", *TEXTS])
 
@@ -157,7 +160,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_no_corpus(tmp_path, kind):
     assert privatize(order(source, out))["documents"] == len(TEXTS)
 
 
-def test_a_link_is_read_as_what_its_own_name_says(tmp_path):
+def test_a_link_is_read_as_what_its_own_name_says(tmp_path: Path) -> None:
     """Also by a worker, that opens the file anew: a CSV that was read as lines lost its columns."""
     stored, source, out = tmp_path / "blob.txt", tmp_path / "in.csv", tmp_path / "out.csv"
     write(tmp_path / "whole.csv").rename(stored)
@@ -168,7 +171,7 @@ def test_a_link_is_read_as_what_its_own_name_says(tmp_path):
     assert [row["label"] for row in read(out)] == [f"l{i % 3}" for i in range(len(TEXTS))]
 
 
-def test_a_kept_column_releases_nothing_but_its_values(tmp_path):
+def test_a_kept_column_releases_nothing_but_its_values(tmp_path: Path) -> None:
     """No category that no row has, no note of a field or of the file, however deep it lies."""
     codes = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b", "HIDDEN"]))
     inner = pa.dictionary(pa.int32(), pa.string())
@@ -203,7 +206,9 @@ def test_a_kept_column_releases_nothing_but_its_values(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_format_has_the_same_limit_of_a_document(tmp_path, monkeypatch, kind):
+def test_every_format_has_the_same_limit_of_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     for module in ("files", "text_files"):
         monkeypatch.setattr(f"dpcore.privatize.{module}.MAX_DOCUMENT_BYTES", 400)
     source, out = tmp_path / f"in.{kind}", tmp_path / f"out.{kind}"
@@ -217,7 +222,7 @@ def test_every_format_has_the_same_limit_of_a_document(tmp_path, monkeypatch, ki
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_what_is_there_is_not_overwritten(tmp_path):
+def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     source, out = write(tmp_path / "in.txt"), tmp_path / "out.txt"
     out.write_text("mine", encoding="utf-8")
     with pytest.raises(StudyError, match=r"out\.txt exists already"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dpcore.rewrite.casing import (
@@ -45,7 +47,7 @@ def test_apply(case: Case, word: str, written: str) -> None:
     assert apply(case, word) == written
 
 
-def words_of(text: str, flags: tuple[object, ...]) -> dict[str, object]:
+def words_of(text: str, flags: tuple[object, ...]) -> dict[str, Any]:
     return {
         token.text: flag
         for token, flag in zip(tokenize(text), flags, strict=True)

@@ -1,15 +1,20 @@
 """Many documents: each is what `release` gives with the document's own generator."""
 
+from collections.abc import Sequence
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from randomgen.chacha import ChaCha
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.mechanisms.bulk.documents import bulk
+from dpcore.mechanisms.bulk.documents import Bulk, bulk
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
+from dpcore.rewrite.casing import CasePolicy
 from dpcore.rewrite.documents import encode_all, release_all
-from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import typical
@@ -28,7 +33,12 @@ TEXTS = [
 ]
 
 
-def plain(mechanism, epsilon, ids, treatment=DEFAULT_TREATMENT):
+def plain(
+    mechanism: Mechanism,
+    epsilon: float,
+    ids: Sequence[int | str],
+    treatment: Treatment = DEFAULT_TREATMENT,
+) -> list[str]:
     """The twin: one document after the other."""
     texts = []
     for text, name in zip(TEXTS, ids, strict=True):
@@ -41,7 +51,7 @@ def plain(mechanism, epsilon, ids, treatment=DEFAULT_TREATMENT):
 
 
 @pytest.mark.parametrize("name", [kind.short for kind in MECHANISMS.values()])
-def test_documents_are_what_release_gives(name):
+def test_documents_are_what_release_gives(name: str) -> None:
     mechanism = create(name, LEXICON)
     epsilon = min(typical(mechanism), 0.9 * mechanism.admissible.high)
     documents = encode_all(TEXTS, LEXICON)
@@ -50,30 +60,33 @@ def test_documents_are_what_release_gives(name):
     assert documents.texts(outputs) == plain(mechanism, epsilon, ids)
 
 
-def test_every_document_has_a_cipher_of_its_own():
-    documents, used = encode_all(TEXTS, LEXICON), []
+def test_every_document_has_a_cipher_of_its_own() -> None:
+    documents = encode_all(TEXTS, LEXICON)
+    used: list[Any] = []
 
-    def sampler(rngs, words, offsets):
+    def sampler(rngs: Any, words: Any, offsets: Any) -> Any:
         used.extend(rngs)
         return words
 
-    release_all(documents, create("tem", LEXICON), 1.0, SECRET, sampler=sampler)
+    release_all(documents, create("tem", LEXICON), 1.0, SECRET, sampler=cast("Bulk", sampler))
     assert {type(rng.bit_generator) for rng in used} == {ChaCha}
     keys = {rng.bit_generator.state["state"]["keysetup"].tobytes() for rng in used}
     assert len(keys) == len(used) == len(TEXTS)
 
 
-@pytest.mark.parametrize("policy", ["replace", "mask", "drop"])
-def test_policies_are_kept(policy):
+@pytest.mark.parametrize(
+    "policy", [UnknownWordPolicy.REPLACE, UnknownWordPolicy.MASK, UnknownWordPolicy.DROP]
+)
+def test_policies_are_kept(policy: UnknownWordPolicy) -> None:
     mechanism = create("tem", LEXICON)
-    treatment = Treatment(policy, True, "sentence")
+    treatment = Treatment(policy, True, CasePolicy.SENTENCE)
     documents = encode_all(TEXTS, LEXICON, treatment)
     texts = documents.texts(release_all(documents, mechanism, 3.0, SECRET))
     assert texts == plain(mechanism, 3.0, range(len(TEXTS)), treatment)
     assert "qwertz" not in "".join(texts).lower()
 
 
-def test_batches_and_order_change_nothing():
+def test_batches_and_order_change_nothing() -> None:
     mechanism = create("madlib", LEXICON)
     whole = encode_all(TEXTS, LEXICON)
     ids = [f"row {i}" for i in range(len(TEXTS))]
@@ -89,7 +102,7 @@ def test_batches_and_order_change_nothing():
     assert whole.texts(other) != expected
 
 
-def test_without_texts_there_are_words_alone():
+def test_without_texts_there_are_words_alone() -> None:
     documents = encode_all(TEXTS, LEXICON, for_text=False)
     assert len(documents) == len(TEXTS)
     outputs = release_all(documents, create("tem", LEXICON), 3.0, SECRET)
@@ -99,7 +112,7 @@ def test_without_texts_there_are_words_alone():
     assert not documents.words.flags.writeable
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     documents = encode_all(["w1", "w2"], LEXICON)
     tem = create("tem", LEXICON)
     for ids in (["a", "a"], ["a"], [1, 2, 3]):
@@ -108,9 +121,9 @@ def test_what_is_refused():
     with pytest.raises(ParameterError, match="2 output words are needed, got 1"):
         documents.texts(np.zeros(1, dtype=np.int64))
     with pytest.raises(TextError, match="document 2: word 1 of the text"):
-        encode_all(["w1", "qwertz"], LEXICON, Treatment("reject"))
+        encode_all(["w1", "qwertz"], LEXICON, Treatment(UnknownWordPolicy.REJECT))
 
 
-def test_no_documents():
+def test_no_documents() -> None:
     documents = encode_all([], LEXICON)
     assert documents.texts(release_all(documents, create("tem", LEXICON), 1.0, SECRET)) == []

@@ -5,6 +5,7 @@ import pytest
 
 from dpcore.errors import TextError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
@@ -16,12 +17,12 @@ TEXT = "The weather in Xyzzyville was terrible, we stayed home!"
 
 
 @pytest.fixture(scope="module")
-def lexicon():
+def lexicon() -> Lexicon:
     vectors = np.random.default_rng(3).standard_normal((len(WORDS) + 400, 12)).astype(np.float32)
     return Lexicon("toy", (*WORDS, *(f"w{i}" for i in range(400))), vectors)
 
 
-def middle(mechanism):
+def middle(mechanism: Mechanism) -> float:
     """An admissible ε: in the middle of the range on a log scale."""
     allowed = mechanism.admissible
     low, high = max(allowed.low * 1.5, 0.5), min(allowed.high * 0.5, 1e4)
@@ -29,7 +30,7 @@ def middle(mechanism):
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon, key):
+def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon: Lexicon, key: str) -> None:
     mechanism, sentence = create(key, lexicon), prepare(TEXT, lexicon)
     first = middle(mechanism)
     alone = draw(sentence, mechanism, 5, epsilons=np.array([first])).at(first)
@@ -42,7 +43,7 @@ def test_looking_at_one_epsilon_or_at_many_is_the_same_draw(lexicon, key):
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_a_released_text_holds_no_unknown_word(lexicon, key):
+def test_a_released_text_holds_no_unknown_word(lexicon: Lexicon, key: str) -> None:
     mechanism = create(key, lexicon)
     sentence = prepare(TEXT, lexicon)
     for number in range(20):
@@ -52,7 +53,7 @@ def test_a_released_text_holds_no_unknown_word(lexicon, key):
         assert rewritten.text == "".join(t.before + t.output for t in rewritten.tokens)
 
 
-def test_roles_and_changes_are_said_token_by_token(lexicon):
+def test_roles_and_changes_are_said_token_by_token(lexicon: Lexicon) -> None:
     sentence = prepare(TEXT, lexicon)
     rewritten = sentence.write(sentence.inputs(1))
     unknown = rewritten.tokens[3]
@@ -65,7 +66,7 @@ def test_roles_and_changes_are_said_token_by_token(lexicon):
     assert rewritten.text.startswith("The weather in ")
 
 
-def test_a_dropped_word_stays_in_the_list_of_tokens(lexicon):
+def test_a_dropped_word_stays_in_the_list_of_tokens(lexicon: Lexicon) -> None:
     sentence = prepare(TEXT, lexicon, Treatment(UnknownWordPolicy.DROP))
     rewritten = sentence.write(sentence.inputs(1))
     assert [t.input for t in rewritten.tokens] == [t.text for t in sentence.tokens]
@@ -73,7 +74,7 @@ def test_a_dropped_word_stays_in_the_list_of_tokens(lexicon):
     assert rewritten.text == "The weather in was terrible, we stayed home!"
 
 
-def test_the_stand_in_of_an_unknown_word_is_uniform(lexicon):
+def test_the_stand_in_of_an_unknown_word_is_uniform(lexicon: Lexicon) -> None:
     sentence = prepare("Xyzzyville", lexicon)
     draws = 20_000
     words = np.array([sentence.inputs(7, number)[0] for number in range(draws)])
@@ -85,7 +86,7 @@ def test_the_stand_in_of_an_unknown_word_is_uniform(lexicon):
     assert chi2.sf(statistic, len(lexicon) - 1) > 1e-6  # false alarm 1e-6
 
 
-def test_a_long_text_is_drawn_in_segments_with_different_noise(lexicon):
+def test_a_long_text_is_drawn_in_segments_with_different_noise(lexicon: Lexicon) -> None:
     sentence = prepare(" ".join(["weather"] * (2 * _SEGMENT + 3)), lexicon)
     mechanism = create("madlib", lexicon)
     drawn = draw(sentence, mechanism, 0)
@@ -94,7 +95,7 @@ def test_a_long_text_is_drawn_in_segments_with_different_noise(lexicon):
     assert not np.array_equal(outputs[:_SEGMENT], outputs[_SEGMENT : 2 * _SEGMENT])
 
 
-def test_many_draws_agree_with_the_law(lexicon):
+def test_many_draws_agree_with_the_law(lexicon: Lexicon) -> None:
     sentence = prepare("weather", lexicon)
     mechanism = create("tem", lexicon)
     draws, epsilon = 2_000, 2.0
@@ -105,7 +106,7 @@ def test_many_draws_agree_with_the_law(lexicon):
     assert abs(share - stay) < np.sqrt(np.log(2e6) / (2 * draws))
 
 
-def test_a_text_of_marks_alone_comes_back(lexicon):
+def test_a_text_of_marks_alone_comes_back(lexicon: Lexicon) -> None:
     sentence = prepare("?!...", lexicon)
     mechanism = create("madlib", lexicon)
     assert draw(sentence, mechanism, 1).at(2.0).text == "?!..."
@@ -113,6 +114,6 @@ def test_a_text_of_marks_alone_comes_back(lexicon):
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "a\x00b", "x " * 5_000])
-def test_text_that_cannot_be_rewritten_is_refused(lexicon, text):
+def test_text_that_cannot_be_rewritten_is_refused(lexicon: Lexicon, text: str) -> None:
     with pytest.raises(TextError):
         prepare(text, lexicon)

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def unchanged(encoding: Encoding, lexicon: Words, seed: int = 0) -> str:
     return assemble(encoding, [lexicon.words[word] for word in encoding.draw(rng)])
 
 
-def rewritten(text: str, lexicon: Words = SMALL, **options: object) -> str:
+def rewritten(text: str, lexicon: Words = SMALL, **options: Any) -> str:
     return unchanged(encode(tokenize(text), lexicon, Treatment(**options)), lexicon)
 
 
@@ -160,14 +161,13 @@ def test_a_vocabulary_that_holds_a_word_with_its_symbol_has_it_as_a_word() -> No
 
 
 def test_drop() -> None:
-    drop = {"unknown_words": UnknownWordPolicy.DROP}
-    assert rewritten("Zorblax met anna, Quux, and the\nZorblax cat (Zorblax).", **drop) == (
-        "met anna,, and the\ncat ()."
-    )
-    assert rewritten("cat Zorblax(anna)", **drop) == "cat (anna)"
-    assert rewritten("Zorblax", **drop) == ""
+    drop = UnknownWordPolicy.DROP
+    text = "Zorblax met anna, Quux, and the\nZorblax cat (Zorblax)."
+    assert rewritten(text, unknown_words=drop) == "met anna,, and the\ncat ()."
+    assert rewritten("cat Zorblax(anna)", unknown_words=drop) == "cat (anna)"
+    assert rewritten("Zorblax", unknown_words=drop) == ""
     # With the first word left out, the next begins the sentence.
-    assert rewritten("zorblax met", case=CasePolicy.SENTENCE, **drop) == "Met"
+    assert rewritten("zorblax met", case=CasePolicy.SENTENCE, unknown_words=drop) == "Met"
 
 
 def test_reject_names_places_and_no_word() -> None:

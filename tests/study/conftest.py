@@ -1,11 +1,15 @@
 """What the tests of studies share: a small vocabulary, a tiny study."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
-from dpcore.lexicon.progress import silent
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.study import recording
 from dpcore.study.definition import Choice, Panel, Study, grid, series, words_plan
+from dpcore.study.recording import Options
 from dpcore.study.vocabularies import CountedLexicon
 from tests.mechanisms import lexicons
 
@@ -53,10 +57,15 @@ def vocabulary() -> CountedLexicon:
 
 
 @pytest.fixture(scope="session")
-def record_tiny(tiny, vocabulary):
+def record_tiny(tiny: Study, vocabulary: CountedLexicon) -> Callable[..., Any]:
     """Record the tiny study, or a change of it, on the small vocabulary."""
 
-    def record(options=None, progress=silent, study=tiny, **more):
+    def record(
+        options: Options | None = None,
+        progress: Progress = silent,
+        study: Study = tiny,
+        **more: Any,
+    ) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(recording, "load_vocabulary", lambda *_: vocabulary)
             return recording.record(study, None, options, progress, **more)

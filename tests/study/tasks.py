@@ -4,14 +4,19 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from dpcore.errors import TextError
+from dpcore.study.plan import Cell
+from dpcore.study.rows import Row
+from dpcore.study.sources import Sources
 
 KINDS = ("pid", "threads", "noise")
 
 
-def measure(cell, sources):
+def measure(cell: Cell, sources: Sources) -> list[Row]:
     """One row a cell: noise of the cell, and what its worker is."""
     from dpcore.jobs.worker import THREADS
 
@@ -19,7 +24,7 @@ def measure(cell, sources):
     time.sleep(pause)
     if cell.option("refuse") == cell.label:
         raise TextError("nothing to read here")
-    row = {"noise": float(cell.generator("noise").random()), "shared": int(
+    row: dict[str, Any] = {"noise": float(cell.generator("noise").random()), "shared": int(
         cell.shared_generator("split").integers(1 << 40)
     )}  # fmt: skip
     if cell.mechanism:
@@ -30,24 +35,24 @@ def measure(cell, sources):
     return [row]
 
 
-def square(payload):
+def square(payload: dict[str, Any]) -> dict[str, Any]:
     """The square of a number, and who computed it."""
     return {"square": payload["x"] ** 2, "pid": os.getpid()}
 
 
-def tell_of_it(payload, tell):
+def tell_of_it(payload: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     """The square of a number, and word of both halves of the way."""
     for half in (1, 2):
         tell({"of": payload["x"], "half": half})
     return {"square": payload["x"] ** 2}
 
 
-def fail(payload):
+def fail(payload: dict[str, Any]) -> None:
     """What no worker expects."""
     raise KeyError(payload["x"])
 
 
-def die_once(payload):
+def die_once(payload: dict[str, Any]) -> dict[str, Any]:
     """Kill the worker the first time that a file is not there."""
     mark = Path(payload["mark"])
     if payload["x"] == payload["at"] and not mark.exists():
@@ -56,18 +61,18 @@ def die_once(payload):
     return square(payload)
 
 
-def die(payload):
+def die(payload: dict[str, Any]) -> None:
     """Kill every worker that takes this job."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def print_much(payload):
+def print_much(payload: dict[str, Any]) -> dict[str, Any]:
     """A library that prints does not spoil the answer."""
     print(json.dumps({"result": "nonsense"}), flush=True)
     return {"x": payload["x"]}
 
 
-def wait(payload):
+def wait(payload: dict[str, Any]) -> dict[str, Any]:
     """Say who waits, and wait for a long time."""
     Path(payload["mark"]).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(600)

@@ -1,6 +1,7 @@
 """The recorded auto-encoders: what the comparison says in words, as inequalities."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +18,12 @@ NAMES = [name for name, one in EXPERIMENTS.items() if one.plan.task == NETWORK_T
 CLEAN = [name for name in NAMES if "-noise-" not in name]
 
 
-def lexicon_of(name):
+def lexicon_of(name: str) -> str:
     return EXPERIMENTS[name].plan.lexicons[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_larger_epsilon_keeps_no_fewer_words(name):
+def test_a_larger_epsilon_keeps_no_fewer_words(name: str) -> None:
     table, plan = read_recorded(name).table, EXPERIMENTS[name].plan
     assert set(table["variant"]) >= {"proved", "refuted"}
     for lexicon in plan.lexicons:
@@ -34,7 +35,7 @@ def test_a_larger_epsilon_keeps_no_fewer_words(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nobody_passes_the_bound_on_every_decoder(name):
+def test_nobody_passes_the_bound_on_every_decoder(name: str) -> None:
     """By chance alone at most: a bound is for the mean, and a cell has 500 places or more."""
     table = read_recorded(name).table
     keys = ["label", "epsilon", "lexicon", "seed"]
@@ -50,7 +51,7 @@ def test_nobody_passes_the_bound_on_every_decoder(name):
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing(name):
+def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing(name: str) -> None:
     table, lexicon = read_recorded(name).table, lexicon_of(name)
     where = {"lexicon": lexicon, "learner": NETWORK}
     whole = baseline(table, "rouge1_recall", lexicon=lexicon, learner=NEAREST).mean
@@ -63,21 +64,21 @@ def test_without_noise_the_sentence_comes_back_and_with_the_papers_noise_nothing
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_the_law_of_trlaplace_gives_words_away(name):
+def test_the_law_of_trlaplace_gives_words_away(name: str) -> None:
     table = read_recorded(name).table
     words = dict(EXPERIMENTS[name].plan.options)["vocabulary"]
-    found = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
+    found: Any = curves(table, "nw_likeliest", lexicon=lexicon_of(name), learner=LIKELIEST)
     found = found.set_index(["curve", "epsilon"])["mean"]
     assert found["trlaplace", 0.05] > 20 * math.exp(0.05) / words
     assert found["laplace", 0.05] < found["trlaplace", 0.05] / 4
-    near = curves(table, "nw", lexicon=lexicon_of(name), learner=NEAREST)
+    near: Any = curves(table, "nw", lexicon=lexicon_of(name), learner=NEAREST)
     near = near.set_index(["curve", "epsilon"])["mean"]
     for epsilon in EQUAL:  # at equal true privacy Gaussian noise keeps more
         assert near[equal_label(epsilon), epsilon] > 4 * near["trlaplace", epsilon]
 
 
 @pytest.mark.parametrize("corpus", NOISELESS)
-def test_the_papers_trlaplace_is_its_row_without_noise(corpus):
+def test_the_papers_trlaplace_is_its_row_without_noise(corpus: str) -> None:
     for quantity, least in (("rouge1_recall", 0.01), ("loss", 0.2)):
         values = printed(corpus, quantity, "trlaplace")
         assert tuple(values) == EPSILONS

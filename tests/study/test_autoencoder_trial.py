@@ -1,5 +1,9 @@
 """What an auto-encoder writes of a toy corpus: limits, who saw what, and one network for all."""
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from dpcore.errors import TextError
@@ -17,6 +21,7 @@ from dpcore.study.autoencoder_trial import (
     sentences_of,
 )
 from dpcore.study.plan import Arm, Plan
+from dpcore.study.rows import Row
 from dpcore.study.sources import gather
 from tests import needs
 from tests.study import toy_corpus
@@ -32,15 +37,15 @@ OPTIONS = (
 
 
 @pytest.fixture(autouse=True)
-def _forget():
+def _forget() -> Iterator[None]:
     yield
     autoencoder_trial._material.cache_clear()
     autoencoder_trial._trained.cache_clear()
 
 
 @pytest.fixture
-def rows_of(tmp_path):
-    def rows(*arms, **options):
+def rows_of(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    def rows(*arms: Any, **options: Any) -> list[dict[str, Any]]:
         every = tuple((dict(OPTIONS) | options).items())
         task = huang2024.NETWORK_TASK
         plan = Plan("toy", task, arms, ("toy",), ("toy.parquet",), (0,), every, together=True)
@@ -51,7 +56,7 @@ def rows_of(tmp_path):
     return rows
 
 
-def value(rows, quantity, learner, epsilon=None):
+def value(rows: list[Row], quantity: str, learner: str, epsilon: float | None = None) -> float:
     found = [
         row["value"]
         for row in rows
@@ -61,13 +66,13 @@ def value(rows, quantity, learner, epsilon=None):
     return found[0]
 
 
-def test_sentences_are_cut_and_stand_once():
+def test_sentences_are_cut_and_stand_once() -> None:
     texts = ["one two three. four five! six", "four five!", "a b c d e", "3.5 is no end? it is not"]
     assert sentences_of(texts, 2, 4) == ["one two three.", "four five!", "3.5 is no end?",
                                          "it is not"]  # fmt: skip
 
 
-def test_without_noise_and_without_anything(rows_of):
+def test_without_noise_and_without_anything(rows_of: Callable[..., list[dict[str, Any]]]) -> None:
     rows = rows_of(Arm(""))
     known = value(rows, "nw", NEAREST)
     assert 0.7 < known < 1.0  # each text has two words that the toy lexicon lacks
@@ -78,7 +83,9 @@ def test_without_noise_and_without_anything(rows_of):
     assert not any(row["quantity"] == "cpu_seconds" for row in rows)
 
 
-def test_little_noise_is_none_and_much_noise_is_much(rows_of):
+def test_little_noise_is_none_and_much_noise_is_much(
+    rows_of: Callable[..., list[dict[str, Any]]],
+) -> None:
     rows = rows_of(Arm(""), Arm("laplace", (1e-9, 1e12), CLIP))
     for quantity in ("nw", "rouge1", "bleu"):
         for learner in (NETWORK, NEAREST):
@@ -90,17 +97,21 @@ def test_little_noise_is_none_and_much_noise_is_much(rows_of):
     assert value(rows, "nw_bound", ANY, 1e-9) == pytest.approx(guess, abs=1e-4)
 
 
-def test_the_cut_of_trlaplace_is_used_by_one_who_knows_it(rows_of):
+def test_the_cut_of_trlaplace_is_used_by_one_who_knows_it(
+    rows_of: Callable[..., list[dict[str, Any]]],
+) -> None:
     rows = rows_of(Arm("trlaplace", (0.05,), CLIP))
     assert value(rows, "nw_bound", ANY, 0.05) == 1.0  # no bound: its support moves with the word
     assert value(rows, "nw_likeliest", LIKELIEST, 0.05) > 0.0
 
 
-def test_one_network_serves_every_arm(rows_of, monkeypatch):
+def test_one_network_serves_every_arm(
+    rows_of: Callable[..., list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     trained = []
     real = autoencoder_training.train
 
-    def counted(*arguments, **more):
+    def counted(*arguments: Any, **more: Any) -> Any:
         trained.append(more["noise"])
         return real(*arguments, **more)
 
@@ -115,12 +126,14 @@ def test_one_network_serves_every_arm(rows_of, monkeypatch):
     assert value(found, "cpu_seconds", NETWORK, 50.0) > 0
 
 
-def test_a_sentence_that_is_public_is_not_tested(rows_of):
+def test_a_sentence_that_is_public_is_not_tested(
+    rows_of: Callable[..., list[dict[str, Any]]],
+) -> None:
     with pytest.raises(TextError, match="no sentence"):
         rows_of(Arm(""), splits=("train", "train"))
 
 
-def test_the_plans_are_the_papers():
+def test_the_plans_are_the_papers() -> None:
     plan = huang2024.NETWORKS[0].plan
     arms = [arm for arm in plan.arms if arm.name.startswith("trlaplace") and "corr" not in arm.name]
     assert sorted(e for arm in arms for e in arm.epsilons) == list(EPSILONS)

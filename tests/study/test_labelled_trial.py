@@ -8,11 +8,19 @@ import pytest
 from dpcore.learn.bags import bags_of
 from dpcore.learn.labelled import LabelledTexts
 from dpcore.mechanisms.registry import create
-from dpcore.study.labelled_trial import ATTACKS, Wanted, halves, labelled_trial, read_material
+from dpcore.study.labelled_trial import (
+    ATTACKS,
+    Material,
+    Wanted,
+    halves,
+    labelled_trial,
+    read_material,
+)
 from dpcore.study.membership_trial import STRONGER
 from dpcore.study.reading_corpora import labelled_rows
-from dpcore.study.rows import COLUMNS, PRIVATE, Prepared
+from dpcore.study.rows import COLUMNS, PRIVATE, Prepared, Row
 from dpcore.study.utility import baseline, trial
+from tests.fixtures import MakeRng
 from tests.study import toy_corpus
 
 NAMES = ("averaged", "tf-idf")
@@ -24,22 +32,22 @@ def lexicon() -> Any:
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory):
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelledTexts, LabelledTexts]:
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
-    return tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
+    return labelled_rows(path, "train", 200, rng), labelled_rows(path, "test", 200, rng)
 
 
 @pytest.fixture(scope="module")
-def material(parts, lexicon):
-    reversed_names = tuple(
+def material(parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any) -> Material:
+    first, second = (
         LabelledTexts.of(part.texts, [1 - label for label in part.labels.tolist()])
         for part in parts
     )
-    return read_material({"mine": parts, "turned": reversed_names}, lexicon)
+    return read_material({"mine": parts, "turned": (first, second)}, lexicon)
 
 
-def values(rows, quantity, **where):
+def values(rows: list[Row], quantity: str, **where: Any) -> dict[Any, Any]:
     return {
         (row["epsilon"], row.get("data", ""), row["learner"], row["tested_on"]): row["value"]
         for row in rows
@@ -47,11 +55,15 @@ def values(rows, quantity, **where):
     }
 
 
-def test_it_agrees_with_a_trial_of_one_labelling(material, parts, lexicon):
+def test_it_agrees_with_a_trial_of_one_labelling(
+    material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
+) -> None:
     mechanism = create("madlib", lexicon)
     found = list(labelled_trial(material, mechanism, (1.0, 9.0), 3, Wanted(NAMES)))
-    prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
-    plain = [row | {"data": "mine"} for row in trial(*prepared, mechanism, (1.0, 9.0), NAMES, 3)]
+    first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
+    plain = [
+        row | {"data": "mine"} for row in trial(first, second, mechanism, (1.0, 9.0), NAMES, 3)
+    ]
     mine = values(found, "accuracy", data="mine")
     assert mine == values(plain, "accuracy")
     kept = {row["epsilon"]: row["value"] for row in found if row["quantity"] == "nw"}
@@ -62,17 +74,19 @@ def test_it_agrees_with_a_trial_of_one_labelling(material, parts, lexicon):
         assert turned[epsilon, "turned", learner, where] == pytest.approx(share, abs=0.02)
 
 
-def test_the_baseline_is_the_plain_one(material, parts, lexicon):
+def test_the_baseline_is_the_plain_one(
+    material: Material, parts: tuple[LabelledTexts, LabelledTexts], lexicon: Any
+) -> None:
     found = list(labelled_trial(material, None, (), 3, Wanted(NAMES, compared=5)))
-    prepared = [Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts]
-    plain = [row | {"data": "mine"} for row in baseline(*prepared, lexicon, NAMES, 3)]
+    first, second = (Prepared(bags_of(part.texts, lexicon), part.labels) for part in parts)
+    plain = [row | {"data": "mine"} for row in baseline(first, second, lexicon, NAMES, 3)]
     for quantity in ("accuracy", "majority"):
         assert values(found, quantity, data="mine") == values(plain, quantity)
     assert {row["quantity"] for row in found} >= {"rouge1", "bleu", "matching", "nw"}
     assert all(row["epsilon"] is None and set(row) <= set(COLUMNS) for row in found)
 
 
-def test_membership_is_inferred_where_it_is_wanted(material, lexicon):
+def test_membership_is_inferred_where_it_is_wanted(material: Material, lexicon: Any) -> None:
     mechanism = create("madlib", lexicon)
     wanted = Wanted(NAMES, attacked=("tf-idf",))
     clean = list(labelled_trial(material, None, (), 0, wanted))
@@ -90,10 +104,10 @@ def test_membership_is_inferred_where_it_is_wanted(material, lexicon):
     assert sum(row["quantity"] == "accuracy" for row in clean) == 4  # those of quarters left out
 
 
-def test_every_classifier_can_be_watched(material, lexicon):
+def test_every_classifier_can_be_watched(material: Material, lexicon: Any) -> None:
     seen = []
 
-    def watch(name, learner, epsilon, model, tests):
+    def watch(name: str, learner: str, epsilon: float | None, model: Any, tests: Any) -> None:
         seen.append((name, learner, epsilon, model.accuracy(tests, material.labels[name][1])))
 
     mechanism = create("tem", lexicon)
@@ -102,7 +116,7 @@ def test_every_classifier_can_be_watched(material, lexicon):
     assert {(e, n, name, PRIVATE): share for n, name, e, share in seen} == shares
 
 
-def test_halves_divide_every_class(rng):
+def test_halves_divide_every_class(rng: MakeRng) -> None:
     labels = np.array([0] * 7 + [1] * 4 + [2] * 6)
     first, second = halves(labels, rng())
     assert sorted([*first.tolist(), *second.tolist()]) == list(range(17))

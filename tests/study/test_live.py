@@ -1,6 +1,9 @@
 """Live runs: the texts, the jobs, their rows and examples, and the command line."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +24,7 @@ from tests.study import toy_corpus
 
 
 @pytest.fixture
-def texts(tmp_path, monkeypatch):
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabelledTexts]:
     """120 texts of made-up words, and their lexicon in place of any of the catalogue."""
     found = pd.read_parquet(toy_corpus.write(tmp_path / "toy.parquet"))
     found = found[found["split"] == "train"]
@@ -36,7 +39,7 @@ def texts(tmp_path, monkeypatch):
 ARMS = (Arm("madlib", (0.5, 50.0)), Arm("laplace", (1.0,), (("clip_norm", 2.0),)))
 
 
-def test_jobs_are_trial_by_trial_with_the_baseline_first(texts):
+def test_jobs_are_trial_by_trial_with_the_baseline_first(texts: LabelledTexts) -> None:
     jobs = Live(texts, "colour", ARMS, seeds=2).jobs()
     cells = [(job["cell"]["mechanism"], job["cell"]["seed"]) for job in jobs]
     assert cells == [("", 0), ("madlib", 0), ("laplace", 0), ("", 1), ("madlib", 1), ("laplace", 1)]
@@ -44,7 +47,7 @@ def test_jobs_are_trial_by_trial_with_the_baseline_first(texts):
     assert json.loads(json.dumps(jobs)) == json.loads(json.dumps(jobs, allow_nan=False))
 
 
-def test_a_job_gives_rows_and_of_the_first_trial_examples(texts):
+def test_a_job_gives_rows_and_of_the_first_trial_examples(texts: LabelledTexts) -> None:
     jobs = [json.loads(json.dumps(job)) for job in Live(texts, "colour", ARMS, seeds=2).jobs()]
     results = [perform(job) for job in jobs]
     rows = [row for result in results for row in result["rows"]]
@@ -62,18 +65,18 @@ def test_a_job_gives_rows_and_of_the_first_trial_examples(texts):
         assert one["original"] in texts.texts
         assert one["true"] != one["guessed"]
         assert "unheard" not in one["private"]  # a word outside the vocabulary
-    told = []
+    told: list[Any] = []
     assert perform(jobs[1], told.append) == results[1]
     assert {one["stage"] for one in told} == {WORDS, VALUES}
     assert all(0 <= one["done"] <= one["total"] for one in told)
 
 
-def test_membership_is_left_out_on_demand(texts):
+def test_membership_is_left_out_on_demand(texts: LabelledTexts) -> None:
     rows = perform(Live(texts, "colour", ARMS, attack=False).jobs()[0])["rows"]
     assert not {row["quantity"] for row in rows} & {"auc", "roc", "tpr"}
 
 
-def test_too_much_or_nothing_is_refused(texts):
+def test_too_much_or_nothing_is_refused(texts: LabelledTexts) -> None:
     for arms, more, said in (
         ((), {}, "at least one mechanism"),
         (ARMS, {"seeds": LIVE_SEEDS + 1}, f"1 to {LIVE_SEEDS} trials"),
@@ -84,7 +87,7 @@ def test_too_much_or_nothing_is_refused(texts):
             Live(texts, "colour", arms, **more)
 
 
-def test_texts_of_the_teaching_corpus_take_turns():
+def test_texts_of_the_teaching_corpus_take_turns() -> None:
     found = teaching_texts("topic", 100)
     corpus = teaching_corpus()
     kinds = [corpus.kind[corpus.texts.index(text)] for text in found.texts]
@@ -95,7 +98,7 @@ def test_texts_of_the_teaching_corpus_take_turns():
         teaching_texts("colour")
 
 
-def test_long_texts_are_cut(texts):
+def test_long_texts_are_cut(texts: LabelledTexts) -> None:
     cut = shortened(texts, most=30, words=4)
     assert len(cut) == 30
     assert all(len(text.split()) == 4 for text in cut.texts)
@@ -104,7 +107,9 @@ def test_long_texts_are_cut(texts):
     assert max(len(text.split()) for text in chosen.texts.texts) == 60
 
 
-def test_the_command_line(texts, tmp_path, capsys):
+def test_the_command_line(
+    texts: LabelledTexts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = pd.DataFrame({"words": texts.texts, "kind": texts.labels})
     table.to_csv(tmp_path / "own.csv", index=False)
     run = ["utility", "--file", str(tmp_path / "own.csv"), "--text-column", "words"]

@@ -25,6 +25,10 @@ class Plan:
         return [{"number": number, "cell": cell} for number, cell in enumerate(cells)]
 
 
+PLAN: Any = Plan()
+ROW: Any = 0  # of the first job
+
+
 class Slow:
     """An executor whose jobs are done when the test says so."""
 
@@ -76,12 +80,12 @@ def at_work(run: live_jobs.LiveRun) -> bool:
 
 def test_rows_come_as_they_are_done() -> None:
     slow = Slow()
-    run = live_jobs.start(Plan(), slow)
+    run = live_jobs.start(PLAN, slow)
     begun(run)
     assert (run.finished, run.rows, run.done) == (0, (), False)
     slow.go.release()
     until(lambda: run.finished == 1)
-    assert run.rows == (0,)
+    assert run.rows == (ROW,)
     assert run.progress()[1].startswith("Part 2 of 4 (tem, trial 1): ")
     slow.go.release()
     until(lambda: run.finished == 2)
@@ -96,20 +100,20 @@ def test_rows_come_as_they_are_done() -> None:
 
 def test_a_stop_keeps_what_is_done() -> None:
     slow = Slow()
-    run = live_jobs.start(Plan(), slow)
+    run = live_jobs.start(PLAN, slow)
     slow.go.release()
     until(lambda: run.finished == 1)
     run.stop()
     assert run.wait(PATIENCE)
     assert run.stopped
     assert run.error is None
-    assert run.rows == (0,)
+    assert run.rows == (ROW,)
 
 
 def test_a_refusal_is_said_and_what_is_done_stays() -> None:
     slow = Slow(fails_at=1)
     slow.go.release(2)
-    run = live_jobs.start(Plan(), slow)
+    run = live_jobs.start(PLAN, slow)
     assert run.wait(PATIENCE)
     assert run.error == "the labels teach nothing: choose others"
     assert len(run.rows) == 1
@@ -117,9 +121,9 @@ def test_a_refusal_is_said_and_what_is_done_stays() -> None:
 
 def test_others_wait_their_turn_and_may_give_up() -> None:
     first = [Slow() for _ in range(MAX_LIVE_RUNS)]
-    runs = [live_jobs.start(Plan(), slow) for slow in first]
+    runs = [live_jobs.start(PLAN, slow) for slow in first]
     until(lambda: all(at_work(run) for run in runs))
-    waiting, leaving = live_jobs.start(Plan(), Slow()), live_jobs.start(Plan(), Slow())
+    waiting, leaving = live_jobs.start(PLAN, Slow()), live_jobs.start(PLAN, Slow())
     assert waiting.progress() == (0.0, "Waiting: 1 before you")
     assert leaving.progress() == (0.0, "Waiting: 2 before you")
     leaving.stop()
@@ -133,7 +137,7 @@ def test_others_wait_their_turn_and_may_give_up() -> None:
 
 def test_a_run_that_nobody_holds_ends() -> None:
     slow = Slow()
-    run = live_jobs.start(Plan(), slow)
+    run = live_jobs.start(PLAN, slow)
     begun(run)
     del run
     gc.collect()
@@ -143,7 +147,7 @@ def test_a_run_that_nobody_holds_ends() -> None:
 @pytest.mark.parametrize("stop", [False, True])
 def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker refuses these jobs, which is enough to see that it runs and can be ended."""
-    run = live_jobs.start(Plan())
+    run = live_jobs.start(PLAN)
     if stop:
         run.stop()
     assert run.wait(PATIENCE)
@@ -151,7 +155,7 @@ def test_in_a_real_process(stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.rows == ()
 
 
-def test_it_moves_within_a_part_and_never_back():
+def test_it_moves_within_a_part_and_never_back() -> None:
     course = Course(PARTS, begun=10.0)
     assert course.progress(11.0) == (
         0.0,
@@ -172,7 +176,7 @@ def test_it_moves_within_a_part_and_never_back():
     assert course.progress(40.0)[0] >= shares[-1]
 
 
-def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial():
+def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial() -> None:
     course = Course(PARTS, begun=0.0)
     for end in (1.0, 11.0, 51.0, 52.0):  # 1 s, 10 s, 40 s, and the second baseline
         course.finish_part(end)
@@ -183,7 +187,7 @@ def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial():
     assert course.progress(64.0)[1].endswith("64 s, about 38 s left")
 
 
-def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism():
+def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism() -> None:
     course = Course([("baseline", 0), ("madlib", 0), ("tem", 0)], begun=0.0)
     course.finish_part(1.0)
     assert "left" not in course.progress(1.5)[1]  # of a mechanism nothing is known

@@ -1,5 +1,7 @@
 """A trial of membership inference on toy quarters: an overfitted model is found out."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ TEXTS, WORDS, N = 250, 15, 2_000
 
 
 @pytest.fixture(scope="module")
-def quarters():
+def quarters() -> dict[str, Prepared]:
     """Labels that nothing explains: whoever gets them right has seen them."""
     rng = np.random.default_rng(11)
     return {
@@ -35,7 +37,9 @@ def quarters():
     }
 
 
-def found(quarters, target, shadow, epsilon):
+def found(
+    quarters: dict[str, Prepared], target: Bags, shadow: Bags, epsilon: float | None
+) -> dict[Any, Any]:
     lexicon = lexicons.cloud(N, 4)
     rows = MembershipTrial(quarters, "tf-idf", 0, lexicon).rows(target, shadow, epsilon)
     return {(r["quantity"], r["variant"], r["tested_on"], r["at"]): r for r in rows}
@@ -44,7 +48,7 @@ def found(quarters, target, shadow, epsilon):
 SLACK = np.sqrt(np.log(2 / FALSE_ALARM) / (2 * TEXTS))
 
 
-def test_a_model_that_remembers_gives_its_texts_away(quarters):
+def test_a_model_that_remembers_gives_its_texts_away(quarters: dict[str, Prepared]) -> None:
     clean = quarters["TR1"].bags, quarters["TE2"].bags
     rows = found(quarters, *clean, None)
     assert rows["accuracy on what it learned", "", "clean", None]["value"] > 0.95
@@ -59,36 +63,38 @@ def test_a_model_that_remembers_gives_its_texts_away(quarters):
     assert rows["majority", "", "clean", None]["value"] >= 0.3
 
 
-def test_a_model_of_other_texts_does_not(quarters):
+def test_a_model_of_other_texts_does_not(quarters: dict[str, Prepared]) -> None:
     rng = np.random.default_rng(12)
-    other = [
+    target, shadow = (
         quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
-    ]
-    rows = found(quarters, *other, 1.0)
+    )
+    rows = found(quarters, target, shadow, 1.0)
     for variant in (AS_WRITTEN, STRONGER):
         assert abs(rows["auc", variant, "", None]["value"] - 0.5) < SLACK
     assert ("majority", "", "clean", None) not in rows
     assert rows["accuracy", "", "private", None]["epsilon"] == 1.0
 
 
-def test_what_is_shared_by_all_epsilon_changes_nothing(quarters):
+def test_what_is_shared_by_all_epsilon_changes_nothing(quarters: dict[str, Prepared]) -> None:
     """The plain twin: a trial of its own for each ε, and the attack without what is kept."""
     rng = np.random.default_rng(13)
     lexicon = lexicons.cloud(N, 4)
     trial = MembershipTrial(quarters, "tf-idf", 0, lexicon)
     for epsilon in (1.0, 2.0):
-        texts = [
+        texts: Any = [
             quarters[n].bags.with_words(rng.integers(N, size=TEXTS * WORDS)) for n in ("TR1", "TE2")
         ]
         alone = MembershipTrial(quarters, "tf-idf", 0, lexicon)
-        assert list(trial.rows(*texts, epsilon)) == list(alone.rows(*texts, epsilon))
+        before, after = texts
+        again = list(alone.rows(before, after, epsilon))
+        assert list(trial.rows(before, after, epsilon)) == again
 
-        def model(bags, part):
+        def model(bags: Bags, part: str) -> Any:
             labels = quarters[part].labels
             seeds = generator(0, "learner", "tf-idf", part)
             return train(learner_of("tf-idf"), bags, labels, lexicon.vectors, seeds)
 
-        def answers(of, part):
+        def answers(of: Any, part: str) -> Answers:
             return Answers(of.probabilities(quarters[part].bags), quarters[part].labels)
 
         target, shadow = model(texts[0], "TR1"), model(quarters["TE2"].bags, "TE2")
@@ -98,5 +104,7 @@ def test_what_is_shared_by_all_epsilon_changes_nothing(quarters):
             generator(0, "attack", "tf-idf", AS_WRITTEN),
         )
         scores = attacker.scores((answers(target, "TR1"), answers(target, "TR2")))
-        found = {(r["quantity"], r["variant"]): r["value"] for r in alone.rows(*texts, epsilon)}
+        found = {
+            (r["quantity"], r["variant"]): r["value"] for r in alone.rows(before, after, epsilon)
+        }
         assert found["auc", AS_WRITTEN] == auc(scores)

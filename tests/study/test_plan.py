@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,12 @@ ARMS = (
 )
 
 
-def plan(**changed):
+def plan(**changed: Any) -> Plan:
     fields = {"name": "p", "task": "dpcore.study.x:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"data": ("a", "b"), "options": (("trees", 3), ("cut", "x"))} | changed)
 
 
-def test_cells_are_every_combination_once():
+def test_cells_are_every_combination_once() -> None:
     cells = plan(lexicons=("default", "mine")).cells()
     assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 4
     assert {cell.label for cell in cells} == {"tem", "Madlib", "baseline"}
@@ -30,7 +31,7 @@ def test_cells_are_every_combination_once():
     assert cells[2].option("absent", 4) == 4
 
 
-def test_together_one_cell_has_all_epsilons():
+def test_together_one_cell_has_all_epsilons() -> None:
     cells = plan(together=True).cells()
     assert len(cells) == 2 * 2 * 3
     assert cells[0].epsilons == (1.0, 2.0)
@@ -38,13 +39,13 @@ def test_together_one_cell_has_all_epsilons():
         cells[0].epsilon  # noqa: B018 - reading it is what is refused
 
 
-def test_a_cell_is_the_same_after_json():
+def test_a_cell_is_the_same_after_json() -> None:
     for cell in plan(options=(("sizes", (1, 2, (3,))), ("name", "ä"))).cells():
         assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
         assert Cell.from_json(cell.to_json()) == cell
 
 
-def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone():
+def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone() -> None:
     cells = plan().cells()
     first = [cell.generator("n").random() for cell in cells]
     assert first == [cell.generator("n").random() for cell in cells]
@@ -56,7 +57,7 @@ def test_noise_depends_on_the_cell_and_a_split_on_seed_and_data_alone():
     assert other.generator("n").random() == first[0]
 
 
-WRONG = {
+WRONG: dict[str, dict[str, Any]] = {
     "no arms": {"arms": ()},
     "no seeds": {"seeds": ()},
     "a cell twice": {"data": ("a", "a")},
@@ -69,7 +70,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_plan_is_refused(name):
+def test_a_wrong_plan_is_refused(name: str) -> None:
     with pytest.raises(DpcoreError):
         plan(**WRONG[name])
 
@@ -79,6 +80,6 @@ def test_a_wrong_plan_is_refused(name):
     [("tem", ()), ("tem", (0.0,)), ("tem", (float("nan"),)), ("tem", (1.0, 1.0)),
      (BASELINE, (1.0,)), ("magic", (1.0,))],
 )  # fmt: skip
-def test_a_wrong_arm_is_refused(mechanism, epsilons):
+def test_a_wrong_arm_is_refused(mechanism: str, epsilons: tuple[float, ...]) -> None:
     with pytest.raises(DpcoreError):
         Arm(mechanism, epsilons)

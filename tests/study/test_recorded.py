@@ -2,6 +2,9 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -28,27 +31,27 @@ OWN = {"label": "tem", "mechanism": "tem", "lexicon": "l", "data": "d", "seed": 
 KINDS = ("runs", "experiments")
 
 
-def trials():
+def trials() -> pd.DataFrame:
     return tidy([OWN | row("accuracy", 0.7, epsilon=1.0, learner="a"), OWN | row("bleu", 55.0)])
 
 
 @pytest.fixture(scope="module")
-def words(record_tiny):
+def words(record_tiny: Callable[..., Any]) -> Any:
     return record_tiny()
 
 
 @pytest.fixture(params=KINDS)
-def made(request, words):
+def made(request: pytest.FixtureRequest, words: Any) -> Any:
     return words if request.param == "runs" else (ENTRY, trials())
 
 
 @pytest.fixture
-def folder(tmp_path, made):
-    write_recorded(*made, tmp_path / "out")
+def folder(tmp_path: Path, made: Any) -> Path:
+    write_recorded(made[0], made[1], tmp_path / "out")
     return tmp_path / "out"
 
 
-def test_what_is_written_is_read(folder, made):
+def test_what_is_written_is_read(folder: Path, made: Any) -> None:
     entry, table = made
     found = read_recorded(entry.name, folder)
     pd.testing.assert_frame_equal(found.table, table, check_exact=True, check_dtype=False)
@@ -60,20 +63,20 @@ def test_what_is_written_is_read(folder, made):
     assert files == [MANIFEST, f"{entry.name}.parquet"]
 
 
-def test_rows_are_those_of_a_quantity_with_these_values(tmp_path, words):
+def test_rows_are_those_of_a_quantity_with_these_values(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path / "trials")
     found = read_recorded("toy", tmp_path / "trials")
     assert tuple(found.table.columns) == COLUMNS
     assert found.rows("accuracy", learner="a")["value"].tolist() == [0.7]
     assert found.rows("accuracy", learner="b").empty
     assert found.table["epsilon"].isna().tolist() == [False, True]
-    write_recorded(*words, tmp_path / "words")
+    write_recorded(words[0], words[1], tmp_path / "words")
     measured = read_recorded("tiny", tmp_path / "words")
     assert set(measured.rows("nw")["word"]) == {""}
     assert set(measured.rows("nw", word="w3")["series"]) == {"madlib, words"}
 
 
-def test_a_second_study_joins_and_the_same_one_replaces(folder, made):
+def test_a_second_study_joins_and_the_same_one_replaces(folder: Path, made: Any) -> None:
     entry, table = made
     write_recorded(dataclasses.replace(entry, name="another"), table, folder)
     write_recorded(dataclasses.replace(entry, seconds=7.0), table, folder)
@@ -81,13 +84,13 @@ def test_a_second_study_joins_and_the_same_one_replaces(folder, made):
     assert read_recorded(entry.name, folder).entry.seconds == 7.0
 
 
-def test_one_folder_holds_one_kind(tmp_path, words):
+def test_one_folder_holds_one_kind(tmp_path: Path, words: Any) -> None:
     write_recorded(ENTRY, trials(), tmp_path)
     with pytest.raises(StudyError, match="of another kind"):
-        write_recorded(*words, tmp_path)
+        write_recorded(words[0], words[1], tmp_path)
 
 
-def test_examples_are_kept_beside_the_numbers(tmp_path):
+def test_examples_are_kept_beside_the_numbers(tmp_path: Path) -> None:
     example = {"quantity": EXAMPLE, "epsilon": 1.0, "original": "a", "private": "b"}
     both = tidy([OWN | row("nw", 0.5), OWN | example | {"true": "x", "guessed": "y"}])
     write_recorded(ENTRY, both, tmp_path)
@@ -99,7 +102,7 @@ def test_examples_are_kept_beside_the_numbers(tmp_path):
     assert read_recorded("toy", tmp_path).examples is None
 
 
-def test_a_changed_table_is_refused(folder, made):
+def test_a_changed_table_is_refused(folder: Path, made: Any) -> None:
     name = made[0].name
     path = folder / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -110,7 +113,7 @@ def test_a_changed_table_is_refused(folder, made):
         read_recorded(name, folder)
 
 
-def _edit(folder, change):
+def _edit(folder: Path, change: Callable[..., Any]) -> None:
     path = folder / MANIFEST
     facts = json.loads(path.read_text(encoding="utf-8"))
     change(facts, next(name for name in KINDS if name in facts))
@@ -129,7 +132,7 @@ def _edit(folder, change):
         (lambda m, kind: m.update({kind: {}}), "lists no results"),
     ],
 )
-def test_a_damaged_manifest_is_refused(folder, change, said):
+def test_a_damaged_manifest_is_refused(folder: Path, change: Callable[..., Any], said: str) -> None:
     _edit(folder, change)
     with pytest.raises(StudyError, match=said):
         read_manifest(folder)
@@ -143,7 +146,9 @@ def test_a_damaged_manifest_is_refused(folder, change, said):
         (lambda entry: entry.update(workers="1"), "'workers'.*wrong type"),
     ],
 )
-def test_an_entry_of_an_experiment_has_the_fields_of_one(tmp_path, change, said):
+def test_an_entry_of_an_experiment_has_the_fields_of_one(
+    tmp_path: Path, change: Callable[..., Any], said: str
+) -> None:
     write_recorded(ENTRY, trials(), tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
     with pytest.raises(StudyError, match=said):
@@ -157,14 +162,16 @@ def test_an_entry_of_an_experiment_has_the_fields_of_one(tmp_path, change, said)
         (lambda entry: entry.update(seed="0"), "'seed'.*wrong type"),
     ],
 )
-def test_an_entry_of_words_has_the_fields_of_one(tmp_path, words, change, said):
-    write_recorded(*words, tmp_path)
+def test_an_entry_of_words_has_the_fields_of_one(
+    tmp_path: Path, words: Any, change: Callable[..., Any], said: str
+) -> None:
+    write_recorded(words[0], words[1], tmp_path)
     _edit(tmp_path, lambda m, kind: change(m[kind][0]))
     with pytest.raises(StudyError, match=said):
         read_manifest(tmp_path)
 
 
-def test_what_is_no_manifest_is_refused(tmp_path, folder):
+def test_what_is_no_manifest_is_refused(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StudyError, match="no recorded results"):
         read_manifest(tmp_path / "nowhere")
     (folder / MANIFEST).write_text("{", encoding="utf-8")
@@ -172,7 +179,7 @@ def test_what_is_no_manifest_is_refused(tmp_path, folder):
         read_manifest(folder)
 
 
-def test_an_unknown_study_names_the_recorded_ones(folder, made):
+def test_an_unknown_study_names_the_recorded_ones(folder: Path, made: Any) -> None:
     with pytest.raises(StudyError, match=f"recorded are: {made[0].name}"):
         read_recorded("nothing", folder)
 
@@ -189,7 +196,9 @@ def test_an_unknown_study_names_the_recorded_ones(folder, made):
         (lambda t: t[:0], "needs rows"),
     ],
 )
-def test_a_wrong_table_of_words_is_refused(words, change, said):
+def test_a_wrong_table_of_words_is_refused(
+    words: Any, change: Callable[..., Any], said: str
+) -> None:
     with pytest.raises(StudyError, match=said):
         check_words(change(words[1]), 50)
 
@@ -205,14 +214,14 @@ def test_a_wrong_table_of_words_is_refused(words, change, said):
         (lambda t: t.assign(value=float("nan")), "share outside"),
     ],
 )
-def test_a_wrong_table_of_trials_is_refused(change, said):
+def test_a_wrong_table_of_trials_is_refused(change: Callable[..., Any], said: str) -> None:
     with pytest.raises(StudyError, match=said):
         check_trials(change(trials()))
 
 
-def test_a_folder_that_is_a_file_cannot_be_written(tmp_path, made):
+def test_a_folder_that_is_a_file_cannot_be_written(tmp_path: Path, made: Any) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    for write in (check_writable, lambda folder: write_recorded(*made, folder)):
+    for write in (check_writable, lambda folder: write_recorded(made[0], made[1], folder)):
         with pytest.raises(StudyError, match="cannot write results"):
             write(tmp_path / "file")
     check_writable(tmp_path / "new")

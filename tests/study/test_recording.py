@@ -1,6 +1,9 @@
 """Recording a study: it repeats itself, marks what is undefined, and weighs words as said."""
 
 import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,19 +15,22 @@ from dpcore.measure.summary import summarise
 from dpcore.mechanisms.clipped.truncation import worst_delta
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.study.definition import Choice
+from dpcore.study.definition import Choice, Study
 from dpcore.study.recording import Options, choose_words
 from dpcore.study.tables import MEASURED, UNDEFINED, WORD_COLUMNS, check_words
+from dpcore.study.vocabularies import CountedLexicon
 
 RUNS = 50
 
 
 @pytest.fixture(scope="module")
-def made(record_tiny):
+def made(record_tiny: Callable[..., Any]) -> Any:
     return record_tiny(Options(seed=3))
 
 
-def test_the_same_seed_gives_the_same_table_and_another_does_not(record_tiny, made):
+def test_the_same_seed_gives_the_same_table_and_another_does_not(
+    record_tiny: Callable[..., Any], made: Any
+) -> None:
     again = record_tiny(Options(seed=3))
     pd.testing.assert_frame_equal(made[1], again[1], check_exact=True)
     other = record_tiny(Options(seed=4))[1]
@@ -32,8 +38,8 @@ def test_the_same_seed_gives_the_same_table_and_another_does_not(record_tiny, ma
 
 
 def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
-    tiny, record_tiny, made, tmp_path
-):
+    tiny: Study, record_tiny: Callable[..., Any], made: Any, tmp_path: Path
+) -> None:
     facts, table = record_tiny(Options(seed=3), workers=2, work=tmp_path)
     pd.testing.assert_frame_equal(made[1], table, check_exact=True)
     assert facts.series == made[0].series
@@ -46,7 +52,9 @@ def test_two_processes_and_a_run_that_goes_on_give_the_same_table(
     assert said == [(0, 1), (1, 1)]
 
 
-def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, made):
+def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(
+    tiny: Study, made: Any
+) -> None:
     entry, table = made
     assert tuple(check_words(table, RUNS).columns) == WORD_COLUMNS
     for series in tiny.plan.arms:
@@ -59,7 +67,9 @@ def test_the_table_is_valid_and_has_a_row_for_each_epsilon_and_quantity(tiny, ma
     assert entry.words == 12
 
 
-def test_a_mean_is_that_of_the_measurement(tiny, vocabulary, made):
+def test_a_mean_is_that_of_the_measurement(
+    tiny: Study, vocabulary: CountedLexicon, made: Any
+) -> None:
     mechanism = create("truncated-gumbel", vocabulary.lexicon)
     selection = choose_words(tiny, vocabulary, Options(seed=3))
     found = summarise(measure(mechanism, selection, [1e3], runs=RUNS), "nw")
@@ -73,7 +83,7 @@ def test_a_mean_is_that_of_the_measurement(tiny, vocabulary, made):
     assert row["mean_low"] == row["mean"] == row["mean_high"]
 
 
-def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made):
+def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made: Any) -> None:
     table = made[1]
     rows = table[(table["series"] == "truncated-gumbel") & (table["epsilon"] == 1e-3)]
     assert set(rows["status"]) == {UNDEFINED}
@@ -81,23 +91,25 @@ def test_an_epsilon_that_a_mechanism_does_not_have_is_undefined_not_dropped(made
     assert set(table.loc[table["epsilon"] != 1e-3, "status"]) == {MEASURED}
 
 
-def test_named_words_are_recorded_one_by_one(made):
+def test_named_words_are_recorded_one_by_one(made: Any) -> None:
     rows = made[1][made[1]["series"] == "madlib, words"]
     assert set(rows["word"]) == {"w3", "w7"}
     assert set(rows["words"]) == {1}
 
 
-def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(vocabulary, made):
+def test_the_true_delta_stands_beside_truncated_laplace_noise_alone(
+    vocabulary: CountedLexicon, made: Any
+) -> None:
     table = made[1]
     assert table.loc[table["series"] != "trlaplace", "true_delta"].isna().all()
-    mechanism = create("trlaplace", vocabulary.lexicon, {"clip_norm": 1.0})
+    mechanism: Any = create("trlaplace", vocabulary.lexicon, {"clip_norm": 1.0})
     for epsilon in (0.5, 1.0):
         rows = table[(table["series"] == "trlaplace") & (table["epsilon"] == epsilon)]
         expected = worst_delta(mechanism.truncation(epsilon), 1.0, 12)
         assert set(rows["true_delta"]) == {expected}
 
 
-def test_words_by_tokens_stand_for_all_tokens(tiny, vocabulary):
+def test_words_by_tokens_stand_for_all_tokens(tiny: Study, vocabulary: CountedLexicon) -> None:
     study = dataclasses.replace(tiny, choice=Choice(12, by_tokens=True))
     chosen = choose_words(study, vocabulary, Options(words=40, seed=1))
     assert len(chosen) == 40
@@ -107,22 +119,26 @@ def test_words_by_tokens_stand_for_all_tokens(tiny, vocabulary):
 
 
 @pytest.mark.parametrize("words", [0, -1, 301])
-def test_an_impossible_number_of_words_is_refused(tiny, vocabulary, words):
+def test_an_impossible_number_of_words_is_refused(
+    tiny: Study, vocabulary: CountedLexicon, words: int
+) -> None:
     with pytest.raises(ParameterError, match=r"got (0|-1|301)"):
         choose_words(tiny, vocabulary, Options(words=words))
 
 
-def test_the_command_makes_the_result_again(made):
+def test_the_command_makes_the_result_again(made: Any) -> None:
     assert made[0].command == "python -m dpcore study run tiny --data ../shared/data --seed 3"
 
 
-def test_seeds_are_checked(record_tiny):
+def test_seeds_are_checked(record_tiny: Callable[..., Any]) -> None:
     with pytest.raises(ParameterError, match="seed"):
         record_tiny(Options(seed=-1))
     assert generator(0, "a").random() != generator(1, "a").random()
 
 
-def test_an_experiment_has_no_options_and_no_words_are_chosen(tiny, vocabulary, record_tiny):
+def test_an_experiment_has_no_options_and_no_words_are_chosen(
+    tiny: Study, vocabulary: CountedLexicon, record_tiny: Callable[..., Any]
+) -> None:
     experiment = dataclasses.replace(tiny, choice=None)
     with pytest.raises(StudyError, match="leave out --words and --seed"):
         record_tiny(Options(words=3), study=experiment)

@@ -1,26 +1,33 @@
 """Quality of rewritten text: nothing is lost without noise but what is unknown."""
 
+from collections.abc import Iterable
+from typing import Any, cast
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import TextError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.measure.similarity.encoder import Encoder
 from dpcore.mechanisms.registry import create
 from dpcore.study.rewriting import QUANTITIES, rewriting
+from dpcore.study.rows import Row
 from tests.study import toy_corpus
 
 TEXTS = ["w1 w2, w3 w4 w5!", "W6 w7 w8 w9 w10.", "  ", "…"]
 
 
 @pytest.fixture(scope="module")
-def lexicon():
+def lexicon() -> Lexicon:
     return toy_corpus.lexicon()
 
 
-def values(rows, epsilon=None):
+def values(rows: Iterable[Row], epsilon: float | None = None) -> dict[str, Any]:
     return {one["quantity"]: one["value"] for one in rows if one["epsilon"] == epsilon}
 
 
-def test_without_noise_all_stays(lexicon):
+def test_without_noise_all_stays(lexicon: Lexicon) -> None:
     found = values(rewriting(TEXTS, lexicon, None, (), 0))
     assert found["nw"] == found["rouge1"] == found["rouge1_recall"] == 1.0
     assert found["bleu"] == pytest.approx(100.0)
@@ -28,13 +35,13 @@ def test_without_noise_all_stays(lexicon):
     assert set(found) == set(QUANTITIES) - {"bert_style", "cosine"}
 
 
-def test_unknown_words_are_lost_even_without_noise(lexicon):
+def test_unknown_words_are_lost_even_without_noise(lexicon: Lexicon) -> None:
     found = values(rewriting(["w1 w2 secret w4"], lexicon, None, (), 0))
     assert found["nw"] == 0.75
     assert found["rouge1_recall"] == 0.75
 
 
-def test_more_noise_leaves_less(lexicon):
+def test_more_noise_leaves_less(lexicon: Lexicon) -> None:
     found = list(rewriting(TEXTS * 10, lexicon, create("madlib", lexicon), (0.01, 1e6), 3))
     low, high = values(found, 0.01), values(found, 1e6)
     assert all(low[name] < high[name] for name in low)
@@ -49,20 +56,21 @@ def test_more_noise_leaves_less(lexicon):
 class Letters:
     """An encoder whose pieces are the letters of a text."""
 
-    def pieces(self, texts):
+    def pieces(self, texts: list[str]) -> list[NDArray[np.float32]]:
         table = np.eye(128, dtype=np.float32)
         return [table[[ord(c) for c in text if ord(c) < 128]] for text in texts]
 
 
-def test_an_encoder_adds_its_quantities(lexicon):
-    found = values(rewriting(TEXTS, lexicon, None, (), 0, Letters()))
+def test_an_encoder_adds_its_quantities(lexicon: Lexicon) -> None:
+    found = values(rewriting(TEXTS, lexicon, None, (), 0, cast("Encoder", Letters())))
     assert found["bert_style"] == pytest.approx(1.0)
     assert found["cosine"] == pytest.approx(1.0)
-    noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, Letters()))
+    letters = cast("Encoder", Letters())
+    noisy = list(rewriting(TEXTS, lexicon, create("madlib", lexicon), (0.01,), 0, letters))
     assert values(noisy, 0.01)["cosine"] < 1.0
 
 
-def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon):
+def test_texts_without_words_are_refused_and_unknown_words_match_nothing(lexicon: Lexicon) -> None:
     with pytest.raises(TextError, match="nothing to compare"):
         list(rewriting(["…", " "], lexicon, None, (), 0))
     found = values(rewriting(["secret words only"], lexicon, None, (), 0))

@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -20,28 +21,31 @@ from dpcore.study.rows import row
 from dpcore.study.tables import tidy
 
 
-def record(rows):
+def record(rows: list[dict[str, float | str | None]]) -> Any:
     table = tidy(rows)
     return SimpleNamespace(table=table, rows=lambda q: table[table["quantity"] == q])
 
 
-def placed(label, epsilon, *rows, seed=0):
-    common = {"label": label, "mechanism": label, "lexicon": "l", "data": "d", "seed": seed}
+def placed(
+    label: str, epsilon: float | None, *rows: dict[str, float | str | None], seed: int = 0
+) -> list[dict[str, float | str | None]]:
+    common: dict[str, Any] = {"label": label, "mechanism": label, "lexicon": "l"}
+    common |= {"data": "d", "seed": seed}
     return [one | common | {"epsilon": epsilon} for one in rows]
 
 
-def accuracy(share, learner, tested_on="clean"):
+def accuracy(share: float, learner: str, tested_on: str = "clean") -> dict[str, float | str | None]:
     return row("accuracy", share, learner=learner, tested_on=tested_on, count=10)
 
 
-def attacked(share, learner):
+def attacked(share: float, learner: str) -> dict[str, float | str | None]:
     return row(
         "adversarial accuracy", share, learner=learner, variant="paper's attack",
         low=share - 0.1, high=share + 0.1, count=10,
     )  # fmt: skip
 
 
-RECORD = record(
+RECORD: Any = record(
     [
         *placed("", None, accuracy(0.9, "normal"), accuracy(0.8, "ibp"), row("majority", 0.55)),
         *placed("madlib", 1.0, attacked(0.2, "normal"), attacked(0.6, "ibp")),
@@ -51,7 +55,7 @@ RECORD = record(
 )
 
 
-def test_accuracies_after_an_attack_have_their_intervals():
+def test_accuracies_after_an_attack_have_their_intervals() -> None:
     found = training_curves(RECORD, "madlib", "paper")
     normal = found[found["curve"] == TRAININGS["normal"]]
     assert normal["x"].tolist() == [1.0, 5.0]
@@ -61,7 +65,7 @@ def test_accuracies_after_an_attack_have_their_intervals():
     assert set(found["mechanism"]) == {""}
 
 
-def test_what_knows_no_mechanism_is_drawn_at_every_epsilon():
+def test_what_knows_no_mechanism_is_drawn_at_every_epsilon() -> None:
     found = training_curves(RECORD, "madlib", "clean")
     assert found[found["curve"] == TRAININGS["augmented"]]["mean"].tolist() == [0.7]
     # Only ε at which something was measured with the mechanism: that of augmented training.
@@ -69,24 +73,24 @@ def test_what_knows_no_mechanism_is_drawn_at_every_epsilon():
     assert found[found["curve"] == TRAININGS["normal"]]["mean"].tolist() == [0.9]
 
 
-def test_large_epsilons_are_read_as_logarithms():
+def test_large_epsilons_are_read_as_logarithms() -> None:
     found = training_curves(RECORD, "truncated-gumbel", "paper")
     assert found["x"].tolist() == pytest.approx([4.0])
 
 
-def test_a_constant_answer_is_drawn_from_end_to_end():
+def test_a_constant_answer_is_drawn_from_end_to_end() -> None:
     found = constant_line(RECORD, training_curves(RECORD, "madlib", "paper"))
     assert found["x"].tolist() == [1.0, 5.0]
     assert found["mean"].tolist() == [0.55, 0.55]
     assert set(found["curve"]) == {CONSTANT}
 
 
-def test_nothing_measured_gives_no_row():
+def test_nothing_measured_gives_no_row() -> None:
     for measured in MEASURED:
         assert len(training_curves(RECORD, "tem", measured)) == 0
 
 
-def test_means_over_seeds_and_computed_bounds():
+def test_means_over_seeds_and_computed_bounds() -> None:
     rows = [
         one
         for seed, share in enumerate((0.2, 0.4))
@@ -102,7 +106,7 @@ def test_means_over_seeds_and_computed_bounds():
     assert bounds["low"].isna().all()
 
 
-def test_a_success_above_what_its_claim_allows_refutes_it_if_every_seed_says_so():
+def test_a_success_above_what_its_claim_allows_refutes_it_if_every_seed_says_so() -> None:
     rows = []
     for seed, low in enumerate((0.3, 0.15)):
         for epsilon, bound in ((1.0, 0.1), (2.0, 0.2)):

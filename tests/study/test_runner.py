@@ -6,14 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpcore.errors import LexiconError, StudyError, TextError
 from dpcore.jobs import executors
 from dpcore.study.plan import BASELINE, Arm, Plan
-from dpcore.study.rows import COLUMNS
+from dpcore.study.rows import COLUMNS, Row
 from dpcore.study.runner import collected, run
 from dpcore.study.sources import Sources, gather
 from tests.mechanisms import lexicons
@@ -24,25 +27,25 @@ LEXICON = lexicons.cloud(40, 5)
 SLOWLY = {"options": (("pause", 0.15),)}
 
 
-def plan(**changed):
+def plan(**changed: Any) -> Plan:
     fields = {"name": "p", "task": "tests.study.tasks:measure", "arms": ARMS, "seeds": (0, 1)}
     return Plan(**fields | {"lexicons": ("small",)} | changed)
 
 
-def sources(made, folder, **files):
+def sources(made: Plan, folder: Path, **files: Any) -> Sources:
     return gather(made, folder, lexicons={"small": LEXICON}, files=files)
 
 
-def noise(rows):
+def noise(rows: Iterable[Row]) -> list[Row]:
     return [{k: row[k] for k in (*COLUMNS[:6], "noise", "shared")} for row in rows]
 
 
-def left(made, read, folder):
+def left(made: Plan, read: Sources, folder: Path) -> int:
     """Cells that are still to be done: each gives one row."""
     return len(made.cells()) - len(collected(made, read, folder))
 
 
-def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path):
+def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path: Path) -> None:
     made = plan()
     found = []
     for number, workers in enumerate((1, 2, 3)):
@@ -59,7 +62,7 @@ def test_rows_are_the_same_for_any_number_of_workers_and_order(tmp_path):
     assert len({row["noise"] for row in found[0]}) == len(made.cells())
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     made, said = plan(), []
     read = sources(made, tmp_path)
     first = list(islice(run(made, read, tmp_path), 3))
@@ -74,7 +77,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert left(more, sources(more, tmp_path), tmp_path) == 2
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     made = plan(**SLOWLY)
     program = (
@@ -108,7 +111,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     assert noise(collected(made, read, folder)) == noise(r for d in undisturbed for r in d.rows)
 
 
-def test_a_damaged_cell_is_done_again(tmp_path):
+def test_a_damaged_cell_is_done_again(tmp_path: Path) -> None:
     made = plan()
     read = sources(made, tmp_path)
     whole = noise(row for done in run(made, read, tmp_path) for row in done.rows)
@@ -123,7 +126,7 @@ def test_a_damaged_cell_is_done_again(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path, workers):
+def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path: Path, workers: int) -> None:
     made = plan(options=(("refuse", "baseline"),), seeds=(0,))
     read = sources(made, tmp_path)
     said = "baseline, seed 0: nothing to read here"
@@ -132,7 +135,7 @@ def test_a_refusal_names_the_cell_and_keeps_the_others(tmp_path, workers):
     assert left(made, read, tmp_path) <= 3
 
 
-def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path):
+def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path: Path) -> None:
     data = tmp_path / "data.txt"
     data.write_text("one", encoding="utf-8")
     made = plan(data=("a",), seeds=(3,))
@@ -153,7 +156,7 @@ def test_a_changed_file_or_lexicon_is_refused_by_the_worker(tmp_path):
         other.lexicon("small")
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("", encoding="utf-8")
     with pytest.raises(StudyError, match="cannot write"):

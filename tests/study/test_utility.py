@@ -1,40 +1,43 @@
 """Trials of utility: rows, what the draw shares, and refusals of corpora."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.errors import CorpusError, StudyError
 from dpcore.learn.bags import bags_of
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from dpcore.study.reading_corpora import labelled_rows, plain_rows
-from dpcore.study.rows import CLEAN, COLUMNS, PRIVATE, prepare, row
+from dpcore.study.rows import CLEAN, COLUMNS, PRIVATE, Prepared, prepare, row
 from dpcore.study.utility import baseline, private, trial
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 from tests.study import toy_corpus
 
 NAMES = ("averaged", "tf-idf")
 
 
 @pytest.fixture(scope="module")
-def lexicon():
+def lexicon() -> Lexicon:
     return toy_corpus.lexicon()
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
 
 
 @pytest.fixture(scope="module")
-def parts(path, lexicon):
+def parts(path: Path, lexicon: Lexicon) -> tuple[Prepared, Prepared]:
     rng = np.random.default_rng(1)
-    return tuple(
-        prepare(labelled_rows(path, split, 200, rng), lexicon, 8) for split in ("train", "test")
-    )
+    train = prepare(labelled_rows(path, "train", 200, rng), lexicon, 8)
+    return train, prepare(labelled_rows(path, "test", 200, rng), lexicon, 8)
 
 
-def test_rows_have_the_columns_and_no_others():
+def test_rows_have_the_columns_and_no_others() -> None:
     found = row("auc", np.float64(0.5), learner="averaged")
     assert set(found) <= set(COLUMNS)
     assert found["value"] == 0.5
@@ -43,7 +46,9 @@ def test_rows_have_the_columns_and_no_others():
         row("auc", 0.5, colour="red")
 
 
-def test_the_baseline_learns_and_guesses(parts, lexicon):
+def test_the_baseline_learns_and_guesses(
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
+) -> None:
     found = list(baseline(*parts, lexicon, NAMES, 0))
     values = {(one["quantity"], one["learner"]): one["value"] for one in found}
     assert values["majority", ""] == 0.5
@@ -51,7 +56,9 @@ def test_the_baseline_learns_and_guesses(parts, lexicon):
     assert all(one["tested_on"] == CLEAN and one["epsilon"] is None for one in found)
 
 
-def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(parts, lexicon):
+def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
+) -> None:
     found = list(trial(*parts, create("madlib", lexicon), (1e-6, 1e6), NAMES, 0))
     shares = {
         (one["tested_on"], one["learner"], one["epsilon"]): one["value"]
@@ -70,7 +77,9 @@ def test_a_trial_without_noise_is_the_baseline_and_with_much_is_a_guess(parts, l
     assert {one["tested_on"] for one in found} == {CLEAN, PRIVATE, ""}
 
 
-def test_one_draw_holds_for_a_seed_and_parts_share_it(parts, lexicon):
+def test_one_draw_holds_for_a_seed_and_parts_share_it(
+    parts: tuple[Prepared, Prepared], lexicon: Lexicon
+) -> None:
     mechanism = create("tem", lexicon)
     bags = [part.bags for part in parts]
     first = private(mechanism, bags, (1.0, 3.0), 5)
@@ -82,7 +91,9 @@ def test_one_draw_holds_for_a_seed_and_parts_share_it(parts, lexicon):
     assert first[0][0].offsets.tolist() == bags[0].offsets.tolist()
 
 
-def test_a_corpus_is_read_by_split_without_repetitions(path, tmp_path, rng):
+def test_a_corpus_is_read_by_split_without_repetitions(
+    path: Path, tmp_path: Path, rng: MakeRng
+) -> None:
     found = labelled_rows(path, "train", 50, rng())
     assert len(found) == 50
     assert all("unheard train" in text for text in found.texts)
@@ -100,6 +111,6 @@ def test_a_corpus_is_read_by_split_without_repetitions(path, tmp_path, rng):
         labelled_rows(tmp_path / "few.parquet", "train", 5, rng())
 
 
-def test_bags_are_cut(parts, lexicon):
+def test_bags_are_cut(parts: tuple[Prepared, Prepared], lexicon: Lexicon) -> None:
     assert parts[0].bags.lengths.max() == 8
     assert bags_of(["w1 w2 w3"], lexicon, 2).words.tolist() == [1, 2]

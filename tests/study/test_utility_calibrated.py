@@ -1,5 +1,7 @@
 """Equal privacy: what is joined, which losses are known, and what is said of the others."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -8,7 +10,13 @@ from dpcore.study.rows import COLUMNS, row
 from dpcore.study.utility_calibrated import EQUAL_COLUMNS, LOSS, at_equal, loss_sentence, losses
 
 
-def rows(label, quantity, values, seeds=(0, 1), **more):
+def rows(
+    label: str,
+    quantity: str,
+    values: dict[float, float],
+    seeds: tuple[int, ...] = (0, 1),
+    **more: Any,
+) -> list[dict[str, Any]]:
     return [
         row(quantity, value + 0.01 * seed, epsilon=epsilon, **more)
         | {"label": label, "mechanism": label, "lexicon": "toy", "data": "", "seed": seed}
@@ -18,10 +26,10 @@ def rows(label, quantity, values, seeds=(0, 1), **more):
 
 
 @pytest.fixture(scope="module")
-def table():
-    tested = {"learner": "averaged", "tested_on": "private"}
-    proved = {"seeds": (0,), "variant": str(Status.PROVED)}
-    refuted = proved | {"variant": str(Status.REFUTED)}
+def table() -> pd.DataFrame:
+    tested: dict[str, Any] = {"learner": "averaged", "tested_on": "private"}
+    proved: dict[str, Any] = {"seeds": (0,), "variant": str(Status.PROVED)}
+    refuted: dict[str, Any] = proved | {"variant": str(Status.REFUTED)}
     found = [
         *rows("madlib", "accuracy", {1.0: 0.5, 9.0: 0.8}, **tested),
         *rows("tem", "accuracy", {1.0: 0.6, 2.0: 0.7}, **tested),
@@ -41,7 +49,7 @@ def table():
 ACCURACY = ("accuracy", {"learner": "averaged", "tested_on": "private"})
 
 
-def test_two_quantities_are_joined_at_the_same_epsilon(table):
+def test_two_quantities_are_joined_at_the_same_epsilon(table: pd.DataFrame) -> None:
     found = at_equal(table, ("nw", {}), ACCURACY)
     assert tuple(found.columns) == EQUAL_COLUMNS
     points = {(r.curve, r.epsilon): (r.x, r.mean) for r in found.itertuples()}
@@ -53,8 +61,10 @@ def test_two_quantities_are_joined_at_the_same_epsilon(table):
     assert found["trials"].tolist() == [2, 2, 2]
 
 
-def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(table):
-    known = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
+def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(
+    table: pd.DataFrame,
+) -> None:
+    known: Any = {(r.curve, r.epsilon): r.loss for r in losses(table).itertuples()}
     assert known["madlib", 9.0] == 90.0
     assert known["tem", 1.0] == pytest.approx(6.0)  # 0.6 / 1 of the claimed 10
     assert known["tem", 2.0] == 20.0
@@ -64,7 +74,7 @@ def test_a_computed_loss_goes_before_a_claimed_one_and_a_refuted_claim_is_none(t
     assert set(drawn["curve"]) == {"madlib", "tem", "gaussian"}
 
 
-def test_it_is_said_what_is_unknown_and_what_has_a_delta(table):
+def test_it_is_said_what_is_unknown_and_what_has_a_delta(table: pd.DataFrame) -> None:
     said = loss_sentence(table)
     assert "(the guarantee is refuted): trlaplace." in said
     assert "Together with a δ: gaussian." in said
@@ -72,6 +82,6 @@ def test_it_is_said_what_is_unknown_and_what_has_a_delta(table):
     assert loss_sentence(without) == ""
 
 
-def test_no_measure_of_privacy_gives_no_points(table):
+def test_no_measure_of_privacy_gives_no_points(table: pd.DataFrame) -> None:
     assert not len(at_equal(table, ("auc", {}), ACCURACY))
     assert not len(at_equal(table[table["quantity"] == "accuracy"], (LOSS, {}), ACCURACY))

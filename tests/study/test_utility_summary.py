@@ -11,11 +11,12 @@ from dpcore.study.rows import row
 from dpcore.study.tables import tidy
 from dpcore.study.utility_solve import solve
 from dpcore.study.utility_summary import baseline, curves, frontier, joined, roc_curves
+from tests.fixtures import MakeRng
 
 EPSILONS = (1.0, 10.0, 100.0)
 
 
-def made(shift=0.0, seeds=(0, 1, 2)):
+def made(shift: float = 0.0, seeds: tuple[int, ...] = (0, 1, 2)) -> pd.DataFrame:
     """Loss of 0.3, 0.1 and 0 against a baseline of 0.9, plus ± 0.01 over the seeds."""
     rows = []
     for seed in seeds:
@@ -35,7 +36,7 @@ def made(shift=0.0, seeds=(0, 1, 2)):
     return tidy(rows)
 
 
-def test_curves_and_baselines_have_means_and_intervals():
+def test_curves_and_baselines_have_means_and_intervals() -> None:
     found = curves(made(), "accuracy", learner="a", tested_on="clean")
     assert found["epsilon"].tolist() == list(EPSILONS)
     assert found["mean"].tolist() == pytest.approx([0.6, 0.8, 0.9])
@@ -49,7 +50,7 @@ def test_curves_and_baselines_have_means_and_intervals():
     assert curves(made(), "auc").empty
 
 
-def test_bands_of_shares_stay_within_0_and_1():
+def test_bands_of_shares_stay_within_0_and_1() -> None:
     rows = [
         {"label": "tem", "mechanism": "tem", "seed": seed} | row("nw", value, epsilon=1.0)
         for seed, value in enumerate((0.0, 1.0))
@@ -58,13 +59,13 @@ def test_bands_of_shares_stay_within_0_and_1():
     assert (found["low"], found["high"]) == (0.0, 1.0)
 
 
-def test_dummy_dimensions_are_one_curve():
+def test_dummy_dimensions_are_one_curve() -> None:
     table = made()
     table.loc[table["epsilon"] == 100.0, "label"] = "tem, d′ = 500"
     assert curves(table, "nw")["curve"].tolist() == ["tem"] * 3
 
 
-def test_the_frontier_is_that_of_every_pair(rng):
+def test_the_frontier_is_that_of_every_pair(rng: MakeRng) -> None:
     points = pd.DataFrame(rng().random((200, 2)), columns=["private", "useful"])
     points.loc[7, "useful"] = np.nan
     found = frontier(points, "private", "useful")
@@ -81,13 +82,13 @@ def test_the_frontier_is_that_of_every_pair(rng):
     assert not frontier(equal, "private", "useful")["dominated"].any()
 
 
-def test_two_quantities_side_by_side():
+def test_two_quantities_side_by_side() -> None:
     found = joined(made(), ("nw", {}), ("accuracy", {"learner": "a"}))
     assert found["private"].tolist() == pytest.approx([0.7, 0.9, 1.0])
     assert found["useful"].tolist() == pytest.approx([0.6, 0.8, 0.9])
 
 
-def test_the_smallest_epsilon_by_hand():
+def test_the_smallest_epsilon_by_hand() -> None:
     found = solve(made(), 0.2, learner="a", tested_on="clean")[0]
     # Loss 0.3 at ε = 1 and 0.1 at ε = 10: 0.2 half way in ln ε.
     assert found.epsilon == pytest.approx(math.sqrt(10))
@@ -97,7 +98,7 @@ def test_the_smallest_epsilon_by_hand():
     assert found.sentence == "tem: ε = 3.16 (interval 2.38 to 4.21)"
 
 
-def test_the_ends_of_what_was_measured_are_said():
+def test_the_ends_of_what_was_measured_are_said() -> None:
     always = solve(made(), 0.5, learner="a")[0]
     assert always.epsilon == 1.0
     assert "or less" in always.sentence
@@ -106,14 +107,14 @@ def test_the_ends_of_what_was_measured_are_said():
     assert never.sentence == "tem: not reached up to ε = 100"
 
 
-def test_refusals():
+def test_refusals() -> None:
     with pytest.raises(ParameterError, match="from 0 to 1"):
         solve(made(), float("nan"))
     with pytest.raises(StudyError, match="at least two seeds"):
         solve(made(seeds=(0,)), 0.1)
 
 
-def test_mean_roc_of_picked_curves():
+def test_mean_roc_of_picked_curves() -> None:
     found = roc_curves(made(), [("tem", 10.0), ("baseline", None)])
     assert found["curve"].tolist() == ["tem, ε = 10"]
     assert found[["at", "mean"]].to_numpy()[0] == pytest.approx([0.1, 0.2])

@@ -1,6 +1,7 @@
 """The papers' vocabularies: counted like a plain count, and refused where a file is missing."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,11 +25,11 @@ TEXTS = ["The dog barks.", "A dog; the dog!", "In London a well-known<br />cat 4
 
 
 @pytest.fixture
-def lexicon():
+def lexicon() -> Lexicon:
     return Lexicon("few", WORDS, lexicons.cloud(len(WORDS), 3).vectors)
 
 
-def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon):
+def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon: Lexicon) -> None:
     counts, unknown = count_words((text.replace("<br />", " ") for text in TEXTS), lexicon)
     plain = Counter("the dog barks a dog the dog London a well-known cat".split())
     assert dict(zip(WORDS, counts.tolist(), strict=True)) == {w: plain[w] for w in WORDS}
@@ -36,7 +37,7 @@ def test_tokens_are_counted_as_a_mechanism_reads_them(lexicon):
 
 
 @pytest.fixture
-def folder(tmp_path, lexicon, monkeypatch):
+def folder(tmp_path: Path, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save(tmp_path / "v.npy", lexicon.vectors)
     (tmp_path / "v.vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
     table = {"text": [*TEXTS, TEXTS[0], "cat cat cat"], "split": ["train"] * 4 + ["test"]}
@@ -46,7 +47,9 @@ def folder(tmp_path, lexicon, monkeypatch):
     return tmp_path
 
 
-def test_the_most_frequent_words_in_the_order_of_the_vectors(folder, monkeypatch):
+def test_the_most_frequent_words_in_the_order_of_the_vectors(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = load_vocabulary("toy", folder)
     assert found.lexicon.words == ("the", "dog", "barks", "a")
     assert found.counts.tolist() == [2, 3, 1, 2]  # a repeated text and the test split count not
@@ -56,7 +59,7 @@ def test_the_most_frequent_words_in_the_order_of_the_vectors(folder, monkeypatch
     assert load_vocabulary("toy", folder).lexicon.fingerprint == found.lexicon.fingerprint
 
 
-def test_what_is_missing_is_said(folder, tmp_path):
+def test_what_is_missing_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"does not hold imdb.parquet and glove840b"):
         load_vocabulary("imdb", tmp_path)
     with pytest.raises(StudyError, match=r"give their folder"):
@@ -68,11 +71,11 @@ def test_what_is_missing_is_said(folder, tmp_path):
         load_vocabulary("toy", folder)
 
 
-def test_the_bundled_lexicon_needs_no_folder():
+def test_the_bundled_lexicon_needs_no_folder() -> None:
     assert len(load_vocabulary(BUNDLED, None).lexicon) == 25_000
 
 
-def test_random_vectors_have_the_words_and_the_scale():
+def test_random_vectors_have_the_words_and_the_scale() -> None:
     before = lexicons.cloud(1_500, 40)
     found = random_vectors(before)
     assert found.words == before.words
@@ -87,7 +90,7 @@ def test_random_vectors_have_the_words_and_the_scale():
     assert abs(inner) < 5 / np.sqrt(before.vectors.size)
 
 
-def test_what_is_no_lexicon_is_refused(tmp_path):
+def test_what_is_no_lexicon_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no vocabulary 'x'"):
         load_vocabulary("x", tmp_path)
     with pytest.raises(StudyError, match="with -bundled or -random behind"):

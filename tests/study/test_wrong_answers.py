@@ -1,12 +1,14 @@
 """Examples of wrong answers: right when clean, wrong when private, and what a record keeps."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dpcore.learn.classifiers import learner_of, train
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
+from dpcore.study.labelled_trial import Material, Wanted, labelled_trial, read_material
 from dpcore.study.reading_corpora import labelled_rows
 from dpcore.study.rows import COLUMNS
 from dpcore.study.tables import tidy
@@ -17,15 +19,15 @@ MOST = 3
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory):
+def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     path = toy_corpus.write(tmp_path_factory.mktemp("toy") / "toy.parquet")
     rng = np.random.default_rng(1)
-    parts = tuple(labelled_rows(path, split, 200, rng) for split in ("train", "test"))
+    parts = labelled_rows(path, "train", 200, rng), labelled_rows(path, "test", 200, rng)
     return read_material({"mine": parts}, toy_corpus.lexicon())
 
 
 @pytest.fixture(scope="module")
-def watched(material):
+def watched(material: Material) -> Any:
     found = WrongAnswers(material, "mine", "tf-idf", 0, MOST)
     lexicon = material.training.lexicon
     mechanism, wanted = create("madlib", lexicon), Wanted(("averaged", "tf-idf"))
@@ -33,7 +35,7 @@ def watched(material):
     return found.found
 
 
-def test_a_clean_classifier_gets_the_examples_right(material, watched):
+def test_a_clean_classifier_gets_the_examples_right(material: Material, watched: Any) -> None:
     labels, true = material.labels["mine"]
     vectors = material.training.lexicon.vectors
     rng = generator(0, "learner", "tf-idf")
@@ -48,13 +50,13 @@ def test_a_clean_classifier_gets_the_examples_right(material, watched):
         assert (one["data"], one["learner"]) == ("mine", "tf-idf")
 
 
-def test_they_are_of_one_classifier_and_few(watched):
+def test_they_are_of_one_classifier_and_few(watched: Any) -> None:
     values = [one["epsilon"] for one in watched]
     assert values.count(1e-6) == MOST  # at so much noise many answers are wrong
     assert values.count(1e6) <= MOST
 
 
-def test_a_table_has_the_texts_only_if_there_are_examples(watched):
+def test_a_table_has_the_texts_only_if_there_are_examples(watched: Any) -> None:
     own = {"label": "madlib", "mechanism": "madlib", "lexicon": "toy", "seed": 0}
     table = tidy([own | one for one in watched])
     assert tuple(table.columns) == COLUMNS + TEXTS

@@ -8,15 +8,16 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from tests.attack.genetic_cases import WORDS, bags, case
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 
 
 @pytest.fixture(scope="module")
-def words():
+def words() -> Lexicon:
     vectors = np.random.default_rng(5).standard_normal((WORDS, 4)).astype(np.float32)
     return Lexicon("thirty", tuple(f"w{i}" for i in range(WORDS)), vectors)
 
 
-def test_draws_have_the_law_of_the_mechanism_given_a_change(rng, words):
+def test_draws_have_the_law_of_the_mechanism_given_a_change(rng: MakeRng, words: Lexicon) -> None:
     mechanism = create("tem", words, {})
     document = bags([[4, -1, 9, 4]])
     candidates = from_mechanism(document, mechanism, 2.0, rng())
@@ -30,7 +31,7 @@ def test_draws_have_the_law_of_the_mechanism_given_a_change(rng, words):
     assert "exact law" in candidates.method
 
 
-def test_a_mechanism_without_a_law_is_drawn_from(rng, words):
+def test_a_mechanism_without_a_law_is_drawn_from(rng: MakeRng, words: Lexicon) -> None:
     mechanism = create("madlib", words, {})
     candidates = from_mechanism(bags([[4, 9]]), mechanism, 1.0, rng(), draws=50)
     assert "50 draws" in candidates.method
@@ -39,7 +40,7 @@ def test_a_mechanism_without_a_law_is_drawn_from(rng, words):
     assert set(drawn.tolist()) <= set(draws.tolist()) - {4}
 
 
-def test_draws_stand_for_a_law_where_they_are_asked_for(words):
+def test_draws_stand_for_a_law_where_they_are_asked_for(words: Lexicon) -> None:
     mechanism = create("tem", words, {})
     document = bags([[4, 9]])
     candidates = from_mechanism(document, mechanism, 2.0, np.random.default_rng(0), draws=50)
@@ -60,7 +61,7 @@ def test_draws_stand_for_a_law_where_they_are_asked_for(words):
     assert from_mechanism(document, still, settled, twin_rng, draws=50).places.size == 0
 
 
-def test_only_allowed_substitutes_are_tried(rng, words):
+def test_only_allowed_substitutes_are_tried(rng: MakeRng, words: Lexicon) -> None:
     table = nearest_words(words, range(WORDS), 3)
     candidates = from_mechanism(bags([[4, 9]]), create("tem", words, {}), 2.0, rng(), within=table)
     for entry, word in enumerate((4, 9)):
@@ -68,7 +69,7 @@ def test_only_allowed_substitutes_are_tried(rng, words):
         assert set(drawn.tolist()) <= set(table.of(word).tolist())
 
 
-def test_substitutes_are_equally_likely(rng):
+def test_substitutes_are_equally_likely(rng: MakeRng) -> None:
     _, _, table = case(rng())
     candidates = from_substitutions(bags([[3, 29, -1]]), table)
     assert candidates.places.tolist() == [0]
@@ -78,7 +79,7 @@ def test_substitutes_are_equally_likely(rng):
     assert_law(candidates.draw(rng(1), np.zeros(20_000, dtype=np.int64)), law)
 
 
-def test_bad_arguments_are_refused(rng, words):
+def test_bad_arguments_are_refused(rng: MakeRng, words: Lexicon) -> None:
     mechanism = create("madlib", words, {})
     for draws in (0, 10**9):
         with pytest.raises(ParameterError, match="draws"):

@@ -1,19 +1,26 @@
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
 from dpcore.errors import ParameterError
-from dpcore.learn.classifiers import Learner, train
+from dpcore.learn.bags import Bags
+from dpcore.learn.classifiers import Kind, Learner, train
 from dpcore.learn.linear.certificate import certify_linear, changes_allowed
 from dpcore.learn.linear.linear import LinearModel
 from dpcore.learn.substitutions import Substitutions
 from tests.attack.genetic_cases import WORDS, bags, case
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 
 
-def margin(linear, words, document, label, rival):
+def margin(
+    linear: LinearModel, words: NDArray[np.int64], document: Bags, label: int, rival: int
+) -> float:
     scores = linear.scores(document.with_words(words))[0]
     return scores[label] - scores[rival]
 
@@ -21,7 +28,9 @@ def margin(linear, words, document, label, rival):
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("tries", [1, 3])
-def test_it_never_gets_below_the_exact_certificate(rng, share, classes, tries):
+def test_it_never_gets_below_the_exact_certificate(
+    rng: MakeRng, share: float, classes: int, tries: int
+) -> None:
     """And changes no more words than it may, into nothing that is not allowed."""
     linear, documents, table = case(rng(), classes=classes)
     labels = linear.predict(documents)
@@ -50,7 +59,7 @@ def test_it_never_gets_below_the_exact_certificate(rng, share, classes, tries):
     assert broken <= (~exact.certified).sum()
 
 
-def test_with_time_it_reaches_the_exact_worst_case(rng):
+def test_with_time_it_reaches_the_exact_worst_case(rng: MakeRng) -> None:
     """Two words, two choices each that are both worse than the word: nine texts.
 
     The fittest member is both parents of a child with probability at least 1/P², and the child
@@ -76,7 +85,7 @@ def test_with_time_it_reaches_the_exact_worst_case(rng):
     assert (np.diff([g.probability for g in attacked.generations]) <= 0).all()
 
 
-def test_one_word_is_enough(rng):
+def test_one_word_is_enough(rng: MakeRng) -> None:
     """A text of one word, whose every choice fools: found in the first population."""
     vectors = np.array([[1.0], [-1.0], [-2.0]] * 10, dtype=np.float32)
     linear = LinearModel(np.array([[1.0], [-1.0]]), np.zeros(2), vectors)
@@ -90,7 +99,7 @@ def test_one_word_is_enough(rng):
 
 
 @pytest.mark.parametrize("text", [[-1], [-1, -1], [29], [28, -1]])
-def test_nothing_to_change_is_no_success(rng, text):
+def test_nothing_to_change_is_no_success(rng: MakeRng, text: list[int]) -> None:
     """Unknown words, and words without substitutes."""
     linear, _, table = case(rng())
     document = bags([text])
@@ -104,7 +113,7 @@ def test_nothing_to_change_is_no_success(rng, text):
     assert len(still.generations) == 1
 
 
-def test_a_text_that_is_wrong_already_is_left_alone(rng):
+def test_a_text_that_is_wrong_already_is_left_alone(rng: MakeRng) -> None:
     linear, documents, table = case(rng())
     document = documents.part([0])
     wrong = 1 - int(linear.predict(document)[0])
@@ -113,7 +122,7 @@ def test_a_text_that_is_wrong_already_is_left_alone(rng):
     assert np.array_equal(attacked.words, document.words)
 
 
-def test_it_is_fixed_by_its_generator(rng):
+def test_it_is_fixed_by_its_generator(rng: MakeRng) -> None:
     linear, documents, table = case(rng(), classes=3)
     document = documents.part([2])
     label = int(linear.predict(document)[0])
@@ -124,12 +133,12 @@ def test_it_is_fixed_by_its_generator(rng):
     assert runs[0] == runs[1]
 
 
-def test_any_classifier_with_probabilities_will_do(rng):
+def test_any_classifier_with_probabilities_will_do(rng: MakeRng) -> None:
     generator = rng()
     linear, documents, table = case(generator, documents=40)
     labels = np.arange(40) % 2
     for kind in ("averaged", "tf-idf"):
-        victim = train(Learner(kind), documents, labels, linear.vectors, generator)
+        victim = train(Learner(Kind(kind)), documents, labels, linear.vectors, generator)
         label = int(victim.predict(documents.part([1]))[0])
         attacked = attack(
             victim,
@@ -153,12 +162,12 @@ def test_any_classifier_with_probabilities_will_do(rng):
         ({"share": np.nan}, "share of words"),
     ],
 )
-def test_bad_settings_are_refused(changed, message):
+def test_bad_settings_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Genetic(**changed)
 
 
-def test_a_label_that_is_no_class_is_refused(rng):
+def test_a_label_that_is_no_class_is_refused(rng: MakeRng) -> None:
     linear, documents, table = case(rng())
     for label in (-1, 2):
         with pytest.raises(ParameterError, match="the label must be one of"):

@@ -7,11 +7,12 @@ from dpcore.attack.genetic.trial import adversarial_accuracy, steps
 from dpcore.errors import ParameterError
 from dpcore.learn.linear.certificate import certify_linear
 from tests.attack.genetic_cases import case
+from tests.fixtures import MakeRng
 
 SETTINGS = Genetic(population=10, generations=6, share=1.0)
 
 
-def test_steps_lead_from_the_text_to_the_one_that_fools(rng):
+def test_steps_lead_from_the_text_to_the_one_that_fools(rng: MakeRng) -> None:
     linear, documents, table = case(rng(), documents=20)
     labels = linear.predict(documents)
     fooled = 0
@@ -33,7 +34,7 @@ def test_steps_lead_from_the_text_to_the_one_that_fools(rng):
     assert fooled > 0
 
 
-def test_accuracy_lies_between_the_certificate_and_the_clean_one(rng):
+def test_accuracy_lies_between_the_certificate_and_the_clean_one(rng: MakeRng) -> None:
     linear, documents, table = case(rng(), documents=20)
     labels = rng(1).integers(2, size=20)
     seen = []
@@ -62,7 +63,7 @@ def test_accuracy_lies_between_the_certificate_and_the_clean_one(rng):
     assert part.attacks == accuracy.attacks[:5]
 
 
-def test_labels_are_needed(rng):
+def test_labels_are_needed(rng: MakeRng) -> None:
     linear, documents, table = case(rng())
     for rows, labels in (([0, 1], [0]), ([], [])):
         with pytest.raises(ParameterError, match="needs a label"):

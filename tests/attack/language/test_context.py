@@ -1,9 +1,11 @@
 """The context attacker against the sum over all sentences, and against what was drawn."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.language.context import (
     Place,
@@ -20,13 +22,14 @@ from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 N = 5
 
 
 @pytest.fixture
-def model(rng):
+def model(rng: MakeRng) -> Bigram:
     """A bigram model from random counts, some pairs of which are missing."""
     table = rng().poisson(1.5, (N + 1, N + 1))
     table[rng(1).random((N + 1, N + 1)) < 0.4] = 0
@@ -43,7 +46,7 @@ def model(rng):
     return Bigram.of(counts, 0.75)
 
 
-def brute(model, evidence):
+def brute(model: Any, evidence: list[Any]) -> NDArray[np.float64]:
     """P(w_i | all) by summing over every sentence."""
     rows = np.stack([model.after(w) for w in range(N + 1)])
     beliefs = np.zeros((len(evidence), N))
@@ -69,7 +72,7 @@ def brute(model, evidence):
 
 
 @pytest.mark.parametrize("shape", ["www", "w", "wukw", "uw", "wku", "wbw", "kwwk"])
-def test_it_is_the_sum_over_all_sentences(model, rng, shape) -> None:
+def test_it_is_the_sum_over_all_sentences(model: Bigram, rng: MakeRng, shape: str) -> None:
     kinds = {"u": UNKNOWN, "k": 2, "b": N}
     evidence = [
         rng(i).random(N) ** 4 if kind == "w" else kinds[kind] for i, kind in enumerate(shape)
@@ -81,7 +84,7 @@ def test_it_is_the_sum_over_all_sentences(model, rng, shape) -> None:
             assert np.allclose(beliefs[i], true[i] / true[i].sum(), atol=1e-12)
 
 
-def test_long_texts_neither_over_nor_underflow(model, rng) -> None:
+def test_long_texts_neither_over_nor_underflow(model: Bigram, rng: MakeRng) -> None:
     evidence = [1e-200 * rng(i).random(N) for i in range(400)]
     for row in forward_backward(model, evidence):
         assert row.sum() == pytest.approx(1.0)
@@ -118,7 +121,9 @@ def test_places_of_a_sentence() -> None:
         places_of(sentence, [1])
 
 
-def test_the_whole_attack_on_a_small_lexicon(model, monkeypatch) -> None:
+def test_the_whole_attack_on_a_small_lexicon(
+    model: Bigram, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lexicon = lexicons.cloud(N, 3)
     mechanism = create("tem", lexicon)
     channel = open_channel(mechanism)
@@ -134,7 +139,7 @@ def test_the_whole_attack_on_a_small_lexicon(model, monkeypatch) -> None:
     assert attack.guesses_alone.tolist() == alone.argmax(axis=1).tolist()
 
 
-def test_what_is_refused(model) -> None:
+def test_what_is_refused(model: Bigram) -> None:
     channel = open_channel(create("tem", lexicons.cloud(N, 3)))
     with pytest.raises(ParameterError, match="got 0"):
         context_attack(channel, [Place(UNKNOWN), Place(1, True)], 1.0, model=model)
@@ -143,7 +148,7 @@ def test_what_is_refused(model) -> None:
         context_attack(some, [Place(1)], 1.0, model=model)
 
 
-def test_guesses_from_context_are_right_more_often(model) -> None:
+def test_guesses_from_context_are_right_more_often(model: Bigram) -> None:
     """Over all sentences of two words and all outputs, summed: no drawing."""
     lexicon = lexicons.cloud(N, 3)
     mechanism = create("tem", lexicon)

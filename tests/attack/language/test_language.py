@@ -2,6 +2,8 @@
 
 import itertools
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,17 +23,18 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.train.corpus import tokenise
+from tests.fixtures import MakeRng
 
 WORDS = ("the", "cat", "sat", "on", "mat", "e-mail", "never")
 LEXICON = Lexicon("small", WORDS, np.eye(7, dtype=np.float32))
 TEXT = ["The cat sat on the mat. The zebra sat!", "e-mail the cat", "zebra", "cat cat cat"]
 
 
-def counted(least=1, weight=1):
+def counted(least: int = 1, weight: int = 1) -> Any:
     return count(LEXICON, [([sentences(TEXT)], weight)], CountPlan(1, least))
 
 
-def plain_pairs():
+def plain_pairs() -> list[tuple[int, int]]:
     """Neighbouring words of TEXT by eye; 7 is the boundary, zebra cuts."""
     lines = [
         "the cat sat on the mat",
@@ -47,7 +50,9 @@ def plain_pairs():
     return pairs
 
 
-def plain_probability(pairs, discount, least, first, second):
+def plain_probability(
+    pairs: list[tuple[int, int]], discount: float, least: int, first: int, second: int
+) -> float:
     """Interpolated Kneser–Ney as its definition reads, rare pairs left out."""
     seen = {p: pairs.count(p) for p in set(pairs)}
     before = [len({a for a, b in seen if b == w}) + 0.5 for w in range(8)]
@@ -64,7 +69,7 @@ def plain_probability(pairs, discount, least, first, second):
 
 
 @pytest.mark.parametrize("least", [1, 2])
-def test_it_is_the_plain_twin(least) -> None:
+def test_it_is_the_plain_twin(least: int) -> None:
     model = Bigram.of(counted(least), 0.75)
     pairs = plain_pairs()
     for first in range(UNKNOWN, 8):
@@ -99,7 +104,7 @@ def test_perplexity_is_that_of_the_rows() -> None:
     assert measured["perplexity_unigram"] == pytest.approx(np.exp(np.mean(single)))
 
 
-def test_the_file_gives_back_what_was_written(tmp_path, rng) -> None:
+def test_the_file_gives_back_what_was_written(tmp_path: Path, rng: MakeRng) -> None:
     counts = counted()
     write_counts(tmp_path / FILE, counts)
     again = read_counts(tmp_path / FILE)
@@ -137,7 +142,7 @@ def test_what_ships_is_a_law_that_predicts() -> None:
     assert lexicon.words[int(york[:-1].argmax())] == "york"
 
 
-def test_the_recorded_perplexity_is_true(data_dir) -> None:
+def test_the_recorded_perplexity_is_true(data_dir: Path) -> None:
     lexicon = load()
     compounds = frozenset(word for word in lexicon.words if "-" in word)
     corpus = tokenise([[[text] for text in held_out_sentences(data_dir)]], compounds)

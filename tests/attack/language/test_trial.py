@@ -1,6 +1,7 @@
 """The trial on held-out text: what qualifies, how shares are counted, what is recorded."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 
 NAMES = ("the", "new", "city", "was", "in", "york", "a", "very", "old", "place")
 SMALL = Lexicon(
@@ -50,7 +52,7 @@ def test_without_noise_everyone_is_right_and_with_much_nobody_is_sure() -> None:
     assert again == try_attackers(channel, sentences, 1.0, 0)
 
 
-def test_an_interval_of_a_share_covers(rng) -> None:
+def test_an_interval_of_a_share_covers(rng: MakeRng) -> None:
     """Sentences of unequal length whose words go right together.
 
     Fails with probability below 1e-6 if the true coverage is 94 % (the 95 % are for long texts).
@@ -87,6 +89,6 @@ def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
         assert row["right"] == round(row["share"] * row["tokens"])
 
 
-def test_too_many_sentences_are_refused(data_dir, tmp_path) -> None:
+def test_too_many_sentences_are_refused(data_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"those that qualify\), got 100000"):
         run(load(), data_dir, tmp_path, TrialPlan(sentences=100_000))

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dpcore.learn.adept.words import words_of
 from dpcore.mechanisms.clipped.adept_latent import FORMS, true_epsilon
 
 
-def test_the_bundled_examples_are_whole():
+def test_the_bundled_examples_are_whole() -> None:
     bundled = examples()
     assert len(bundled.texts) == len(bundled.latents) >= 50
     assert np.linalg.norm(bundled.latents, axis=1).max() <= 1.0 + 1e-3
@@ -33,13 +34,14 @@ def test_the_bundled_examples_are_whole():
         assert (rewrite.output == "") <= (rewrite.in_corpus or rewrite.mechanism != "")
         if rewrite.mechanism:
             form = FORMS[rewrite.mechanism]
+            assert rewrite.epsilon is not None
             assert rewrite.true_epsilon == pytest.approx(
                 true_epsilon(form, rewrite.epsilon, dimension)
             )
     assert {rewrite.mechanism for rewrite in bundled.rewrites} == {"", *FORMS}
 
 
-def test_no_utterance_of_the_corpus_is_shipped(data_dir):
+def test_no_utterance_of_the_corpus_is_shipped(data_dir: Path) -> None:
     corpus = pd.read_parquet(data_dir / "atis.parquet")["text"]
     known = {" ".join(words_of(text)) for text in corpus if len(words_of(text)) <= 16}
     bundled = examples()
@@ -49,7 +51,7 @@ def test_no_utterance_of_the_corpus_is_shipped(data_dir):
 
 
 @pytest.mark.parametrize("mechanism", FORMS)
-def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism):
+def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism: str) -> None:
     bundled = examples()
     near, far = (guess(bundled, 7, mechanism, e, 3) for e in (1e9, 1e-9))
     assert near.order[0] == 7
@@ -67,7 +69,7 @@ def test_one_draw_serves_every_epsilon_and_the_posterior_is_a_law(mechanism):
     assert not np.array_equal(middle.probability, other.probability)
 
 
-def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon():
+def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon() -> None:
     bundled, epsilons = examples(), (0.5, 2.0, 8.0)
     for mechanism in FORMS:
         for ranking in success(bundled, mechanism, epsilons, 20, 0):
@@ -77,7 +79,7 @@ def test_the_attack_on_all_of_them_keeps_to_the_bound_of_the_true_epsilon():
     assert published.bayes > 3 * repaired.bayes
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     bundled = examples()
     for place in (-1, len(bundled.texts)):
         with pytest.raises(ParameterError, match="utterances, got number"):
@@ -90,7 +92,7 @@ def test_what_is_refused():
         success(bundled, "adept", (1.0,), 0, 0)
 
 
-def test_damaged_examples_are_refused(tmp_path):
+def test_damaged_examples_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "adept.json"
     whole = json.loads(examples_path().read_text(encoding="utf-8"))
     breaks = (

@@ -5,9 +5,11 @@ False-alarm probability of each randomised assertion: 1e-6.
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.latent.rank import posterior, rank_candidates, success_bound
@@ -17,13 +19,16 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.adept_latent import LatentForm, clip_rows, latent_path, noise_scale
 from dpcore.papers.habernal2021.claims import adept_published
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 
 FORMS = list(LatentForm)
 POINTS = np.array([[-1.0], [0.1], [1.0]])
 LIMIT = stats.norm.isf(0.5e-6)
 
 
-def density(form, z, centres, scale):
+def density(
+    form: LatentForm, z: NDArray[np.float64], centres: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
     """Of the noisy vectors z (k, n) around each centre (m, n), up to one factor: shape (k, m)."""
     difference = z[:, None, :] - centres[None]
     if form is LatentForm.ROUND:
@@ -31,14 +36,23 @@ def density(form, z, centres, scale):
     return stats.laplace(scale=scale).pdf(difference).prod(axis=2)
 
 
-def drawn(rng, form, true, epsilon, norm=1.0, candidates=POINTS):
+def drawn(
+    rng: np.random.Generator,
+    form: LatentForm,
+    true: Any,
+    epsilon: float,
+    norm: float = 1.0,
+    candidates: NDArray[np.float64] = POINTS,
+) -> Any:
     path = latent_path(rng, candidates[true], norm, form)
     return rank_candidates(path.at(epsilon), clip_rows(candidates, norm, form), true, form)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dimension", [1, 3])
-def test_the_posterior_is_bayes_rule_by_enumeration(form, dimension, rng):
+def test_the_posterior_is_bayes_rule_by_enumeration(
+    form: LatentForm, dimension: int, rng: MakeRng
+) -> None:
     centres = clip_rows(rng().standard_normal((7, dimension)), 1.0, form)
     scale = noise_scale(form, 2.0, 1.0, dimension)
     z = rng(1).standard_normal((20, dimension)) * 3
@@ -49,7 +63,7 @@ def test_the_posterior_is_bayes_rule_by_enumeration(form, dimension, rng):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("true", [0, 1, 2])
-def test_the_ranks_have_their_exact_law(form, true, rng):
+def test_the_ranks_have_their_exact_law(form: LatentForm, true: Any, rng: MakeRng) -> None:
     """One coordinate, three candidates: the law of the rank by quadrature over the noisy vector."""
     epsilon, scale = 1.7, noise_scale(form, 1.7, 1.0, 1)
     edges = np.linspace(-40.0, 40.0, 1_600_001)
@@ -64,7 +78,9 @@ def test_the_ranks_have_their_exact_law(form, true, rng):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_two_opposite_utterances_are_told_apart_as_often_as_the_formula_says(form, epsilon, rng):
+def test_two_opposite_utterances_are_told_apart_as_often_as_the_formula_says(
+    form: LatentForm, epsilon: float, rng: MakeRng
+) -> None:
     """±C in one coordinate: success 1 − e^{−ε/2}/2, and the mean posterior agrees with it."""
     pair, count = np.array([[-1.0], [1.0]]), 40_000
     ranking = drawn(rng(), form, np.arange(count) % 2, epsilon, candidates=pair)
@@ -74,7 +90,7 @@ def test_two_opposite_utterances_are_told_apart_as_often_as_the_formula_says(for
     assert exact <= success_bound(epsilon, 2)
 
 
-def test_the_bound_is_attained_by_randomised_response():
+def test_the_bound_is_attained_by_randomised_response() -> None:
     """k-ary randomised response: the truth with e^ε times the probability of each other."""
     for epsilon, m in ((0.5, 2), (3.0, 100)):
         truth = math.exp(epsilon) / (math.exp(epsilon) + m - 1)
@@ -84,7 +100,7 @@ def test_the_bound_is_attained_by_randomised_response():
 
 
 @pytest.mark.parametrize("dimension", [2, 32])
-def test_the_odds_of_the_worst_pair_are_the_true_epsilon_of_the_audit(dimension):
+def test_the_odds_of_the_worst_pair_are_the_true_epsilon_of_the_audit(dimension: int) -> None:
     """Published noise gives √n·ε, to the number that the audit page shows."""
     corner = np.full((1, dimension), 1.0 / math.sqrt(dimension))
     settings = AuditSettings(epsilon=0.7, latent=dimension, clip_norm=1.0)
@@ -100,7 +116,7 @@ def test_the_odds_of_the_worst_pair_are_the_true_epsilon_of_the_audit(dimension)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_chance_under_infinite_noise_and_certainty_without(form, rng):
+def test_chance_under_infinite_noise_and_certainty_without(form: LatentForm, rng: MakeRng) -> None:
     count, size = 4_000, 50
     candidates = clip_rows(rng().standard_normal((size, 8)), 1.0, form)
     true = np.arange(count) % size
@@ -118,7 +134,7 @@ def test_chance_under_infinite_noise_and_certainty_without(form, rng):
     assert certain.interval[1] == 1.0
 
 
-def test_candidates_with_one_vector_share_a_rank_even_far_away(rng):
+def test_candidates_with_one_vector_share_a_rank_even_far_away(rng: MakeRng) -> None:
     """Their posterior is 0 far away, and the ranks still go by distance."""
     candidates = np.array([[0.5], [0.5], [0.5], [-0.5]])
     path = latent_path(rng(), candidates[[0, 1, 3]], 1.0, LatentForm.WIDE)
@@ -131,7 +147,9 @@ def test_candidates_with_one_vector_share_a_rank_even_far_away(rng):
     assert ranks.tolist() == [3.0, 2.0, 1.0]
 
 
-def test_the_attack_is_the_same_for_every_cut_into_blocks(rng, monkeypatch):
+def test_the_attack_is_the_same_for_every_cut_into_blocks(
+    rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     candidates = clip_rows(rng().standard_normal((30, 4)), 1.0, LatentForm.ROUND)
     noisy = latent_path(rng(1), candidates, 1.0, LatentForm.ROUND).at(20.0)
     whole = rank_candidates(noisy, candidates, np.arange(30), LatentForm.ROUND)
@@ -143,7 +161,7 @@ def test_the_attack_is_the_same_for_every_cut_into_blocks(rng, monkeypatch):
     assert (whole.claimed_epsilon, whole.epsilon, whole.candidates) == (20.0, 20.0, 30)
 
 
-def test_what_is_refused(rng):
+def test_what_is_refused(rng: MakeRng) -> None:
     noisy = latent_path(rng(), np.zeros((2, 3)), 1.0).at(1.0)
     with pytest.raises(ParameterError, match="need one n and a candidate"):
         rank_candidates(noisy, np.zeros((4, 2)), [0, 1], LatentForm.ROUND)

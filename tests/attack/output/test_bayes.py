@@ -2,9 +2,11 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.output.bayes import Success, bound, success
@@ -18,20 +20,21 @@ from dpcore.mechanisms.additive.shared import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.plain import laplace_cdf, line_law
 
 EPSILONS = np.array([0.5, 2.0, 8.0])
 
 
-def exact(word, rows):
+def exact(word: int, rows: Any) -> Outputs:
     mass = np.asarray(rows, dtype=np.float64)
     m = mass.shape[1]
     epsilons = np.ones(mass.shape[0])
     return Outputs(word, epsilons, 1, np.zeros(m, int), np.arange(m), mass, True, "given")
 
 
-def drawn(word, outputs):
+def drawn(word: int, outputs: Any) -> Outputs:
     """Draws as rays: one output each."""
     outputs = np.asarray(outputs)
     mass = np.ones((1, outputs.size))
@@ -39,13 +42,13 @@ def drawn(word, outputs):
     return Outputs(word, np.ones(1), outputs.size, rays, outputs, mass, False, "draws")
 
 
-def best_by_brute_force(p, q):
+def best_by_brute_force(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     """The best of all 2^m deterministic attackers."""
     rules = itertools.product((0, 1), repeat=p.size)
     return max(0.5 * (p[np.array(r) == 0].sum() + q[np.array(r) == 1].sum()) for r in rules)
 
 
-def test_an_exact_success_is_that_of_the_best_of_all_attackers(rng) -> None:
+def test_an_exact_success_is_that_of_the_best_of_all_attackers(rng: MakeRng) -> None:
     p, q = rng().dirichlet(np.ones(9), size=(2, 4))
     chance = success(exact(0, p), exact(1, q), np.zeros(9, bool))
     assert chance.exact
@@ -63,7 +66,7 @@ def test_equal_laws_are_a_coin_and_disjoint_ones_a_certainty() -> None:
     assert success(same, other, none).low[0] == pytest.approx(1.0)
 
 
-def test_the_bracket_of_draws_holds_the_truth_on_average(rng) -> None:
+def test_the_bracket_of_draws_holds_the_truth_on_average(rng: MakeRng) -> None:
     """E[low] ≤ S ≤ E[high]; each end is in [0, 1], so empirical Bernstein bounds its mean.
 
     False alarm: 10⁻⁶ for each of the two comparisons.
@@ -73,8 +76,10 @@ def test_the_bracket_of_draws_holds_the_truth_on_average(rng) -> None:
     many, ends = 1200, np.empty((1200, 2))
     random = rng(1)
     for i in range(many):
-        pair = [drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))]
-        chance = success(*pair, random.random(12) < 0.5)
+        first, second = (
+            drawn(w, random.choice(12, size=12, p=law)) for w, law in enumerate((p, q))
+        )
+        chance = success(first, second, random.random(12) < 0.5)
         ends[i] = chance.low[0], chance.high[0]
     slack = deviation(many, ends.var(axis=0))
     assert ends[:, 0].mean() - slack[0] <= truth <= ends[:, 1].mean() + slack[1]
@@ -104,11 +109,11 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
     epsilons = np.array([2.0]) if mechanism.meaning.name == "METRIC" else np.array([12.0])
     values, errors = [], []
     for seed in range(30):
-        outputs = [
+        first, second = (
             _outputs_with_seed(mechanism, word, epsilons, pair, seed, 300) for word in pair.words
-        ]
+        )
         nearer = pair.distances(pair.words[0]) < pair.distances(pair.words[1])
-        chance = success(*outputs, nearer)
+        chance = success(first, second, nearer)
         values.append(chance.low[0])
         errors.append(chance.low_error[0])
     spread = np.var(values, ddof=1)
@@ -116,7 +121,9 @@ def test_standard_errors_cover_the_spread_over_repetitions(key: str) -> None:
     assert spread <= 4 * limit * np.mean(np.square(errors))
 
 
-def _outputs_with_seed(mechanism, word, epsilons, pair, seed, count):
+def _outputs_with_seed(
+    mechanism: Any, word: int, epsilons: NDArray[np.float64], pair: Any, seed: int, count: int
+) -> Outputs:
     """As `outputs_of`, with other directions at every call."""
     shared = SharedDirections(Effort(count))
     bundle = mechanism.bundle(np.random.default_rng([seed, 5]), count)
@@ -198,7 +205,7 @@ def test_the_bound_is_the_corner_of_the_region_of_errors() -> None:
     assert best_by_brute_force(p, q) <= bound(upto, 3.0) + 1e-12
 
 
-def test_draws_and_rows(rng) -> None:
+def test_draws_and_rows(rng: MakeRng) -> None:
     words = lexicons.cloud(40, 4)
     mechanism = create("trlaplace", words)
     pair = Pair.of(words, "w3", "w7")

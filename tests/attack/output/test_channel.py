@@ -1,7 +1,11 @@
 """Likelihoods of one output under all words against the laws themselves, one word after another."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.columns import ExponentialColumns, RepairedColumns
@@ -11,6 +15,7 @@ from dpcore.attack.output.rows import Rows
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_ATTACK_WORDS
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import log_survival_and_density
 from dpcore.noise.poisson import poisson_weights
@@ -25,13 +30,15 @@ CLOSED = [
 ]
 
 
-def admissible(mechanism, epsilons):
+def admissible(mechanism: Mechanism, epsilons: Sequence[float]) -> list[float]:
     low = mechanism.admissible.low
     return [max(epsilon, 1.0001 * low) for epsilon in epsilons]
 
 
 @pytest.mark.parametrize(("name", "settings", "epsilons"), CLOSED)
-def test_a_column_is_that_of_all_laws(name, settings, epsilons) -> None:
+def test_a_column_is_that_of_all_laws(
+    name: str, settings: dict[str, str], epsilons: tuple[float, ...]
+) -> None:
     mechanism = create(name, LEXICON, settings)
     channel = open_channel(mechanism)
     assert isinstance(channel, ExponentialColumns | RepairedColumns)
@@ -49,7 +56,9 @@ def test_a_column_is_that_of_all_laws(name, settings, epsilons) -> None:
 
 
 @pytest.mark.parametrize("name", ["near duplicates", "lattice", "huge and tiny", "collinear"])
-def test_crafted_vocabularies_with_equal_distances(name, monkeypatch) -> None:
+def test_crafted_vocabularies_with_equal_distances(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpcore.attack.output.channel.MAX_ATTACK_PRIOR_WORDS", 3)
     lexicon = lexicons.crafted()[name]
     for short in ("tem", "truncated-gumbel-repaired"):
@@ -67,7 +76,7 @@ def test_crafted_vocabularies_with_equal_distances(name, monkeypatch) -> None:
             assert np.all(gap <= likelihood.errors[known] + 1e-9)
 
 
-def plain_gumbel(d, i, b, bound):
+def plain_gumbel(d: NDArray[np.float64], i: int, b: float, bound: float) -> float:
     """P(u_i) by a fine trapezoid rule: the definition, written down."""
     weights = poisson_weights(d.size)
     t = np.linspace(-bound, bound + d[i], 8_001)
@@ -100,7 +109,7 @@ def test_a_column_of_the_published_gumbel_mechanism() -> None:
 
 
 def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
-    mechanism = create("truncated-gumbel", LEXICON)
+    mechanism: Any = create("truncated-gumbel", LEXICON)
     channel = open_channel(mechanism)
     epsilon = 40.0 * mechanism.admissible.low
     b = mechanism.noise_scale(epsilon)
@@ -115,7 +124,7 @@ def test_far_outputs_of_the_published_gumbel_mechanism_are_integrals() -> None:
 
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel"])
-def test_a_list_of_words_gets_its_exact_laws(name) -> None:
+def test_a_list_of_words_gets_its_exact_laws(name: str) -> None:
     mechanism = create(name, LEXICON)
     epsilon = 30.0 * mechanism.admissible.low or 2.0
     channel = open_channel(mechanism, [7, 300, 7])
@@ -135,7 +144,9 @@ def test_a_list_of_words_gets_its_exact_laws(name) -> None:
     # Beyond ε = 750 probabilities of far words are below the smallest float.
     [("tem", (0.5, 2.0, 0.5)), ("truncated-gumbel-repaired", (10.0, 1000.0, 10.0))],
 )
-def test_lists_and_columns_agree_at_every_epsilon(name, epsilons) -> None:
+def test_lists_and_columns_agree_at_every_epsilon(
+    name: str, epsilons: tuple[float, float, float]
+) -> None:
     mechanism = create(name, LEXICON)
     all_words, some = open_channel(mechanism), open_channel(mechanism, [3, 4, 250])
     a, b = all_words.seen(9), some.seen(9)
@@ -146,7 +157,7 @@ def test_lists_and_columns_agree_at_every_epsilon(name, epsilons) -> None:
         assert not odds.broken
 
 
-def test_what_cannot_be_attacked_is_refused(monkeypatch) -> None:
+def test_what_cannot_be_attacked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="nearest-neighbour attacker"):
         open_channel(create("madlib", LEXICON))
     with pytest.raises(ParameterError, match="1 to 200 words, got 201"):

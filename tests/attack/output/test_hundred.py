@@ -5,9 +5,10 @@ import pytest
 
 from dpcore.attack.output.hundred import of_hundred
 from dpcore.errors import ParameterError
+from tests.fixtures import MakeRng
 
 
-def test_counts_sum_to_the_things_and_keep_within_one(rng) -> None:
+def test_counts_sum_to_the_things_and_keep_within_one(rng: MakeRng) -> None:
     for size in (1, 2, 7, 100, 400):
         shares = rng().dirichlet(np.full(size, 0.3))
         counts = of_hundred(shares)

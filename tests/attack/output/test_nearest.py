@@ -11,6 +11,7 @@ from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 8)
@@ -43,7 +44,7 @@ def test_an_exact_law_gives_an_exact_success() -> None:
         assert chance.value[e] == pytest.approx(true, abs=1e-12)
 
 
-def test_an_estimate_agrees_with_drawn_outputs(rng) -> None:
+def test_an_estimate_agrees_with_drawn_outputs(rng: MakeRng) -> None:
     madlib = create("madlib", LEXICON)
     words = {"w3": 0.5, "w9": 0.25, "w200": 0.25}
     prior = typed(LEXICON, words)
@@ -56,7 +57,7 @@ def test_an_estimate_agrees_with_drawn_outputs(rng) -> None:
     share = float((guesses == secret).mean())
     # 200 directions of values in [0, 1] (Hoeffding) and the draws (Bernstein), half a false alarm.
     allowed = math.sqrt(math.log(4 / FALSE_ALARM) / (2 * 200))
-    allowed += deviation(draws, share * (1 - share), FALSE_ALARM / 2)
+    allowed += float(deviation(draws, share * (1 - share), FALSE_ALARM / 2))
     assert abs(share - chance.value[0]) <= allowed
     assert 0 < chance.error[0] < 0.1
 

@@ -1,9 +1,11 @@
 """What noisy vectors give away, against slow twins, simulation and limits."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.noisy_vector import divergence, information, kept_at_most, likeliest_words
 from dpcore.errors import ParameterError
@@ -16,7 +18,7 @@ CLIP = {"clip_norm": 1.0}
 WORDS = np.arange(50).repeat(4)
 
 
-def density(mechanism, epsilon, z):
+def density(mechanism: Any, epsilon: float, z: NDArray[np.float64]) -> float:
     """ln of the density of a noise vector up to a constant, by the mechanism's own definition."""
     if mechanism.short.startswith("gaussian"):
         return -0.5 * (z @ z) / mechanism.scale(epsilon) ** 2
@@ -34,8 +36,8 @@ def density(mechanism, epsilon, z):
     [("gaussian", 20.0), ("laplace", 30.0), ("l2-laplace", 30.0), ("trlaplace", 0.5),
      ("trlaplace-corrected", 50.0)],
 )  # fmt: skip
-def test_the_likeliest_word_has_the_largest_density(name, epsilon):
-    mechanism = create(name, LEXICON, CLIP)
+def test_the_likeliest_word_has_the_largest_density(name: str, epsilon: float) -> None:
+    mechanism: Any = create(name, LEXICON, CLIP)
     noisy = mechanism.noisy_vectors(generator(0, name), WORDS, epsilon)
     likeliest = likeliest_words(mechanism, noisy, epsilon)
     origins = mechanism.origins.astype(np.float64)
@@ -44,7 +46,7 @@ def test_the_likeliest_word_has_the_largest_density(name, epsilon):
         assert densities[word] == densities.max() > -math.inf
 
 
-def test_the_cut_of_the_published_noise_gives_words_away():
+def test_the_cut_of_the_published_noise_gives_words_away() -> None:
     """At ε = 0.05 a private mechanism allows e^0.05 guesses of 50; the cut allows many more."""
     words = np.tile(np.arange(50), 40)
     kept = {}
@@ -59,23 +61,24 @@ def test_the_cut_of_the_published_noise_gives_words_away():
     assert kept["laplace"] <= 0.06 < kept["trlaplace"]
 
 
-def test_other_noise_is_refused():
+def test_other_noise_is_refused() -> None:
     noisy = np.zeros((1, 12))
     for name in ("madlib", "tem"):
         with pytest.raises(ParameterError, match="Gaussian and Laplace"):
             likeliest_words(create(name, LEXICON), noisy, 1.0)
 
 
-def test_information_of_gaussian_and_laplace_noise():
+def test_information_of_gaussian_and_laplace_noise() -> None:
     """Against the divergence of the worst pair by quadrature, coordinate by coordinate."""
     from scipy.integrate import quad
 
-    gaussian, laplace = (create(name, LEXICON, CLIP) for name in ("gaussian", "laplace"))
+    gaussian: Any = create("gaussian", LEXICON, CLIP)
+    laplace: Any = create("laplace", LEXICON, CLIP)
     sigma = gaussian.scale(3.0)
     assert information(gaussian, 3.0) == pytest.approx(2.0 / sigma**2)
     scale, shift = laplace.scale(3.0), 2.0 / math.sqrt(12)
 
-    def integrand(x):
+    def integrand(x: float) -> float:
         p = math.exp(-abs(x) / scale) / (2 * scale)
         return p * (abs(x - shift) - abs(x)) / scale
 
@@ -89,7 +92,7 @@ def test_information_of_gaussian_and_laplace_noise():
     assert information(create("trlaplace", LEXICON, CLIP), 0.5) == math.inf
 
 
-def test_no_decoder_keeps_more_than_the_bound():
+def test_no_decoder_keeps_more_than_the_bound() -> None:
     """The Bayes decoder of one word, whose guess without the vector is one in 50."""
     words = np.tile(np.arange(50), 40)
     for name, epsilon in (("laplace", 5.0), ("gaussian", 5.0), ("laplace", 60.0)):
@@ -102,7 +105,7 @@ def test_no_decoder_keeps_more_than_the_bound():
 
 
 @pytest.mark.parametrize("guess", [1e-4, 0.1, 0.6])
-def test_the_bound_solves_its_equation(guess):
+def test_the_bound_solves_its_equation(guess: float) -> None:
     assert kept_at_most(0.0, guess) == pytest.approx(guess)
     assert kept_at_most(-math.log(guess), guess) == 1.0
     assert kept_at_most(math.inf, guess) == 1.0
@@ -116,12 +119,12 @@ def test_the_bound_solves_its_equation(guess):
 
 
 @pytest.mark.parametrize(("nats", "guess"), [(-1.0, 0.1), (math.nan, 0.1), (1.0, 0.0), (1.0, 1.1)])
-def test_nonsense_is_refused(nats, guess):
+def test_nonsense_is_refused(nats: float, guess: float) -> None:
     with pytest.raises(ParameterError, match="got"):
         kept_at_most(nats, guess)
 
 
-def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does():
+def test_noise_of_another_sensitivity_tells_what_its_own_worst_difference_does() -> None:
     """ADePT's noise is too small by √d: t = ε/√d in each coordinate; in the L1 norm ε in one."""
     d, epsilon = LEXICON.dimension, 1.5
     t = epsilon / np.sqrt(d)

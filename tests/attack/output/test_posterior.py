@@ -1,9 +1,11 @@
 """Posteriors, odds and success against Bayes' rule written out on a small vocabulary."""
 
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.attack.output.channel import open_channel
@@ -16,8 +18,10 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.lexicon.metric import distances
 from dpcore.measure.counting import effective_number
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.registry import create
 from tests.chance import FALSE_ALARM, assert_law, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(250, 10)
@@ -25,16 +29,16 @@ EPSILON = 2.0
 
 
 @pytest.fixture(scope="module")
-def tem():
-    return create("tem", LEXICON)
+def tem() -> TruncatedExponential:
+    return cast("TruncatedExponential", create("tem", LEXICON))
 
 
 @pytest.fixture(scope="module")
-def laws(tem):
+def laws(tem: TruncatedExponential) -> NDArray[np.float64]:
     return np.stack([tem.law(w, [EPSILON]).probabilities[0] for w in range(len(LEXICON))])
 
 
-def given(rows, words=None):
+def given(rows: Any, words: Any = None) -> Likelihood:
     """A likelihood of output 0 from made-up P(y | w)."""
     with np.errstate(divide="ignore"):
         logs = np.log(np.asarray(rows, dtype=np.float64))
@@ -42,7 +46,9 @@ def given(rows, words=None):
     return Likelihood(0, 1.0, words, logs, np.zeros(logs.size), "given")
 
 
-def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
+def test_a_posterior_is_bayes_rule_written_out(
+    tem: TruncatedExponential, laws: NDArray[np.float64], rng: MakeRng
+) -> None:
     channel = open_channel(tem)
     for prior in (uniform(LEXICON), Prior("typed", rng().dirichlet(np.ones(250)), "")):
         belief = posterior(channel.seen(31).at(EPSILON), prior)
@@ -57,7 +63,9 @@ def test_a_posterior_is_bayes_rule_written_out(tem, laws, rng) -> None:
         assert 0 < belief.error < 5e-3
 
 
-def test_the_posterior_is_what_is_seen_when_words_are_drawn(tem, rng) -> None:
+def test_the_posterior_is_what_is_seen_when_words_are_drawn(
+    tem: TruncatedExponential, rng: MakeRng
+) -> None:
     """Words from the prior through the sampler: given the output, they have the posterior."""
     prior = uniform_over(LEXICON, ["w3", "w40", "w77", "w200"])
     likelihood = open_channel(tem, prior.support).seen(3).at(EPSILON)
@@ -99,7 +107,7 @@ def test_impossible_words_and_outputs() -> None:
     assert rows == [{"word": "w1", "prior": 0.4, "posterior": 1.0, "log_odds_factor": None}]
 
 
-def test_the_error_covers_laws_that_are_off_by_it(rng) -> None:
+def test_the_error_covers_laws_that_are_off_by_it(rng: MakeRng) -> None:
     prior = Prior("typed", rng().dirichlet(np.ones(30)), "")
     logs = np.log(rng(1).dirichlet(np.ones(30)))
     errors = rng(2).uniform(0, 0.2, 30)
@@ -113,7 +121,9 @@ def test_the_error_covers_laws_that_are_off_by_it(rng) -> None:
         assert gap.max() <= belief.error + 1e-12
 
 
-def test_no_posterior_passes_the_bound_of_the_guarantee(tem, rng) -> None:
+def test_no_posterior_passes_the_bound_of_the_guarantee(
+    tem: TruncatedExponential, rng: MakeRng
+) -> None:
     channel = open_channel(tem)
     guarantee = tem.guarantee(EPSILON)
     prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
@@ -136,7 +146,7 @@ def test_no_posterior_passes_the_bound_of_the_guarantee(tem, rng) -> None:
     assert posterior_bound(LEXICON, local, typed(LEXICON, {"w1": 1.0}), 7) == 0.0
 
 
-def test_odds_against_the_claim(tem, laws) -> None:
+def test_odds_against_the_claim(tem: TruncatedExponential, laws: NDArray[np.float64]) -> None:
     seen = open_channel(tem).seen(8).at(EPSILON)
     guarantee = tem.guarantee(EPSILON)
     logs = np.log(laws[:, 8])
@@ -167,7 +177,9 @@ def test_odds_beyond_a_claim_are_called_so() -> None:
     assert worst.used == pytest.approx(math.log(9))
 
 
-def test_success_over_a_list_is_the_sum_over_all_outputs(tem, laws) -> None:
+def test_success_over_a_list_is_the_sum_over_all_outputs(
+    tem: TruncatedExponential, laws: NDArray[np.float64]
+) -> None:
     prior = typed(LEXICON, {"w3": 0.5, "w40": 0.3, "w77": 0.2})
     overall = overall_success(open_channel(tem, prior.support), prior, EPSILON)
     joint = prior.probability[[3, 40, 77], None] * laws[[3, 40, 77]]
@@ -178,7 +190,9 @@ def test_success_over_a_list_is_the_sum_over_all_outputs(tem, laws) -> None:
         overall_success(open_channel(tem, [3]), prior, EPSILON)
 
 
-def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(tem, laws) -> None:
+def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(
+    tem: TruncatedExponential, laws: NDArray[np.float64]
+) -> None:
     channel = open_channel(tem)
     for epsilon in (0.3, EPSILON, 6.0):
         rows = np.stack([tem.law(w, [epsilon]).probabilities[0] for w in range(250)])
@@ -189,7 +203,9 @@ def test_success_over_a_lexicon_under_a_uniform_prior_is_exact(tem, laws) -> Non
         assert overall.high - overall.low < 5e-3 * true
 
 
-def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng) -> None:
+def test_success_over_a_lexicon_is_estimated_without_bias(
+    tem: TruncatedExponential, laws: NDArray[np.float64], rng: MakeRng
+) -> None:
     prior = Prior("typed", rng().dirichlet(np.ones(250)), "")
     channel = open_channel(tem)
     true = (prior.probability[:, None] * laws).max(axis=0).sum()
@@ -206,7 +222,7 @@ def test_success_over_a_lexicon_is_estimated_without_bias(tem, laws, rng) -> Non
             overall_success(channel, prior, EPSILON, outputs=wrong)
 
 
-def test_the_interval_covers_as_often_as_it_says(rng) -> None:
+def test_the_interval_covers_as_often_as_it_says(rng: MakeRng) -> None:
     """Of 2,000 intervals at 95 % no more than 5 % miss, but for a chance of 1e-6."""
     missed = 0
     for draw in range(2000):
@@ -215,7 +231,9 @@ def test_the_interval_covers_as_often_as_it_says(rng) -> None:
     assert stats.binom.sf(missed - 1, 2000, 0.05) >= FALSE_ALARM
 
 
-def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(tem, rng) -> None:
+def test_guesses_on_drawn_words_are_right_as_often_as_the_formula_says(
+    tem: TruncatedExponential, rng: MakeRng
+) -> None:
     prior = uniform(LEXICON)
     channel = open_channel(tem)
     words = prior.draw(rng(), 3000)
@@ -237,7 +255,9 @@ def test_perplexity_and_the_effective_number_are_two_measures() -> None:
     assert effective_number(np.array([[0.7, 0.2, 0.1]]))[0] < belief.perplexity
 
 
-def test_a_ratio_where_none_is_allowed_is_the_worst(tem, monkeypatch) -> None:
+def test_a_ratio_where_none_is_allowed_is_the_worst(
+    tem: TruncatedExponential, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Words at distance 0 need one law: any ratio between them takes up more than all."""
     likelihood = open_channel(tem).seen(3).at(EPSILON)
     guarantee = tem.guarantee(EPSILON)

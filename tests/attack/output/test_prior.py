@@ -16,6 +16,7 @@ from dpcore.errors import ParameterError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(300, 6)
@@ -91,7 +92,7 @@ def test_no_prior_is_made_that_is_not_a_law() -> None:
             Prior("typed", np.array(wrong), "")
 
 
-def test_words_are_drawn_from_it(rng) -> None:
+def test_words_are_drawn_from_it(rng: MakeRng) -> None:
     law = rng().dirichlet(np.ones(40)) * (np.arange(40) % 3 > 0)
     law /= law.sum()
     assert_law(Prior("typed", law, "").draw(rng(1), 20_000), law)

@@ -1,26 +1,40 @@
 """Sums over distances from the spectrum against the distances themselves."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.output.spectrum import BUNDLE, spectrum_of, write_bundle
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 CRAFTED = {name: lex for name, lex in lexicons.crafted().items() if "tiny" not in name}
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch) -> None:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
 
 
-def brute(lexicon, metric, function):
+def brute(
+    lexicon: Lexicon, metric: Metric, function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
     away = distances(lexicon.vectors, lexicon.vectors, metric)
     values = function(away)
     np.fill_diagonal(values, 0.0)
     return values.sum(axis=1)
+
+
+def decay(
+    rate: float, most: float = np.inf
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    return lambda d: np.exp(-np.minimum(rate * d, most))
 
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
@@ -30,7 +44,7 @@ def test_a_sum_is_within_its_stated_error(metric: Metric, times: float) -> None:
     spectrum = spectrum_of(lexicon, metric)
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:20], metric)))
 
-    def weight(d):
+    def weight(d: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-np.minimum(times * d / typical, 9.0))
 
     sums, errors = spectrum.sums(weight)
@@ -45,8 +59,8 @@ def test_crafted_vocabularies_are_within_it_too(name: str) -> None:
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN)
     scale = float(distances(lexicon.vectors, lexicon.vectors[:1]).max())
     for times in (0.1, 5.0, 100.0):
-        sums, errors = spectrum.sums(lambda d, times=times: np.exp(-times * d / scale))
-        true = brute(lexicon, Metric.EUCLIDEAN, lambda d, t=times: np.exp(-t * d / scale))
+        sums, errors = spectrum.sums(decay(times / scale))
+        true = brute(lexicon, Metric.EUCLIDEAN, decay(times / scale))
         assert np.all(np.abs(sums - true) <= errors)
 
 
@@ -66,7 +80,7 @@ def test_several_functions_at_a_time_are_each_alone() -> None:
     rates = np.array([0.5, 2.0, 9.0])
     both, errors = spectrum.sums(lambda d: np.exp(-d[:, None] * rates))
     for i, rate in enumerate(rates):
-        single, error = spectrum.sums(lambda d, rate=rate: np.exp(-d * rate))
+        single, error = spectrum.sums(decay(rate))
         assert np.allclose(both[:, i], single, rtol=1e-12, atol=1e-15)
         assert np.allclose(errors[:, i], error, rtol=1e-9)
 
@@ -83,7 +97,9 @@ def test_it_is_kept_and_recalled() -> None:
     assert not again.moments.flags.writeable
 
 
-def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
+def test_a_bundle_gives_back_what_was_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lexicon = lexicons.cloud(120, 5)
     computed = spectrum_of(lexicon, Metric.EUCLIDEAN)
     write_bundle(lexicon, tmp_path / BUNDLE)
@@ -100,7 +116,7 @@ def test_a_bundle_gives_back_what_was_computed(tmp_path, monkeypatch) -> None:
     assert np.array_equal(spectrum_of(lexicon, Metric.EUCLIDEAN).moments, computed.moments)
 
 
-def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
+def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng: MakeRng) -> None:
     lexicon = load()
     calls = []
     spectrum = spectrum_of(lexicon, Metric.EUCLIDEAN, lambda *call: calls.append(call))
@@ -112,7 +128,7 @@ def test_what_comes_with_the_laboratory_is_of_its_lexicon(rng) -> None:
         cells = np.bincount((others / spectrum.width).astype(int), minlength=40)
         assert np.array_equal(cells, spectrum.counts[word])
     for strength in (0.2, 1.0, 2.5, 10.0):
-        sums, errors = spectrum.sums(lambda d, s=strength: np.exp(-np.minimum(s * d, 17.0)))
+        sums, errors = spectrum.sums(decay(strength, 17.0))
         true = np.exp(-np.minimum(strength * away, 17.0)).sum(axis=1) - 1.0
         assert np.all(np.abs(sums[words] - true) <= errors[words])
         assert np.all(errors <= 3e-4 * (1.0 + sums))

@@ -10,13 +10,14 @@ from dpcore.attack.output.worst import exposure
 from dpcore.errors import ParameterError
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.registry import create
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(260, 6)
 
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
-def test_every_word_is_looked_at(name, rng) -> None:
+def test_every_word_is_looked_at(name: str, rng: MakeRng) -> None:
     mechanism = create(name, LEXICON)
     epsilon = max(2.0, 1.2 * mechanism.admissible.low)
     channel = open_channel(mechanism)
@@ -63,7 +64,7 @@ def test_words_that_all_stay_have_no_order() -> None:
             exposure(channel, 1.0, uniform(lexicons.line(0, 1, 2, 3)), count=wrong)
 
 
-def test_no_output_of_tem_gives_a_word_away_more_than_itself(rng) -> None:
+def test_no_output_of_tem_gives_a_word_away_more_than_itself(rng: MakeRng) -> None:
     tem = create("tem", LEXICON)
     prior = rng().dirichlet(np.ones(260))
     for epsilon in (0.5, 2.0, 5.0):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dpcore.audit.exact import exact
@@ -11,9 +12,12 @@ from dpcore.audit.exact.exact import audit_laws, hockey_stick
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.mechanisms.exponential.tem_law import tem_gamma
 from tests.audit import canaries
+from tests.fixtures import MakeRng
 
 
-def plain(logs, distance, epsilon):
+def plain(
+    logs: NDArray[np.float64], distance: NDArray[np.float64], epsilon: float
+) -> tuple[float, float]:
     """ε_eff and δ by the definition, one output at a time."""
     best, delta = 0.0, 0.0
     for w in range(len(logs)):
@@ -35,7 +39,7 @@ def plain(logs, distance, epsilon):
     return best, delta
 
 
-def vocabularies():
+def vocabularies() -> dict[str, NDArray[np.float64]]:
     rng = np.random.default_rng(3)
     return {
         "random": rng.standard_normal((40, 3)),
@@ -50,7 +54,9 @@ def vocabularies():
 
 @pytest.mark.parametrize("name", vocabularies())
 @pytest.mark.parametrize("sparse", [False, True])
-def test_equal_to_the_definition(name, sparse, rng, monkeypatch):
+def test_equal_to_the_definition(
+    name: str, sparse: bool, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(exact, "_BLOCK_ENTRIES", 100)
     points = vocabularies()[name]
     distance = cdist(points, points)
@@ -66,11 +72,12 @@ def test_equal_to_the_definition(name, sparse, rng, monkeypatch):
     worst = found.worst
     assert worst.loss / worst.distance == pytest.approx(best, rel=1e-12)
     assert worst.log_probability == pytest.approx(logs[worst.word, worst.output], rel=1e-15)
+    assert found.delta_pair is not None
     w, v = found.delta_pair
     assert hockey_stick(logs[w], logs[v], 0.7 * distance[w, v]) == pytest.approx(delta, rel=1e-9)
 
 
-def test_identity_has_infinite_loss_and_delta_one():
+def test_identity_has_infinite_loss_and_delta_one() -> None:
     found = audit_laws(canaries.identity(5), None, 3.0)
     assert found.epsilon_effective == math.inf
     assert found.delta == pytest.approx(1.0)
@@ -79,13 +86,13 @@ def test_identity_has_infinite_loss_and_delta_one():
     assert not found.holds
 
 
-def test_constant_has_no_loss():
+def test_constant_has_no_loss() -> None:
     found = audit_laws(canaries.constant(5), None, 0.1)
     assert (found.epsilon_effective, found.delta, found.worst) == (0.0, 0.0, None)
     assert found.holds
 
 
-def test_randomised_response_is_exactly_ln_3():
+def test_randomised_response_is_exactly_ln_3() -> None:
     logs = canaries.randomised_response(2, math.log(3.0))
     assert audit_laws(logs, None, math.log(3.0)).epsilon_effective == pytest.approx(math.log(3.0))
     assert audit_laws(logs, None, math.log(3.0)).holds
@@ -94,7 +101,7 @@ def test_randomised_response_is_exactly_ln_3():
     assert one.delta == pytest.approx(0.75 - math.e * 0.25, rel=1e-12)
 
 
-def test_words_at_distance_0_have_one_law_or_an_infinite_loss():
+def test_words_at_distance_0_have_one_law_or_an_infinite_loss() -> None:
     logs = np.log([[0.5, 0.5], [0.5, 0.5], [0.75, 0.25]])
     distance = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     assert audit_laws(logs, distance, 1.0).epsilon_effective == pytest.approx(math.log(2.0))
@@ -104,7 +111,7 @@ def test_words_at_distance_0_have_one_law_or_an_infinite_loss():
     assert not found.holds
 
 
-def test_a_distance_that_is_nan_hides_no_loss():
+def test_a_distance_that_is_nan_hides_no_loss() -> None:
     logs = canaries.randomised_response(3, math.log(9.0))
     distance = 1.0 - np.eye(3)
     distance[1, 2] = distance[2, 1] = math.nan
@@ -112,19 +119,19 @@ def test_a_distance_that_is_nan_hides_no_loss():
         audit_laws(logs, distance, 1.0)
 
 
-def test_an_output_that_is_impossible_for_both_words_says_nothing():
+def test_an_output_that_is_impossible_for_both_words_says_nothing() -> None:
     logs = np.array([[math.log(0.5), math.log(0.5), -math.inf]] * 2)
     assert audit_laws(logs, None, 1.0).epsilon_effective == 0.0
 
 
-def test_denominators_far_below_the_smallest_float():
+def test_denominators_far_below_the_smallest_float() -> None:
     logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -3500.0]])
     found = audit_laws(logs, np.array([[0.0, 2.0], [2.0, 0.0]]), 100.0)
     assert found.epsilon_effective == pytest.approx((3500.0 - math.log(2.0)) / 2.0, rel=1e-14)
     assert found.delta == pytest.approx(0.5)
 
 
-def test_below_the_floor_is_not_computed_and_never_infinite():
+def test_below_the_floor_is_not_computed_and_never_infinite() -> None:
     logs = np.array([[math.log(0.5), math.log(0.5)], [0.0, -math.inf]])
     found = audit_laws(logs, None, 1.0, floor=-40_000.0)
     assert found.epsilon_effective == pytest.approx(40_000.0 - math.log(2.0))
@@ -143,13 +150,13 @@ def test_below_the_floor_is_not_computed_and_never_infinite():
         ([0.0], "shape"),
     ],
 )
-def test_what_is_no_law_is_refused(logs, message):
+def test_what_is_no_law_is_refused(logs: list[float | list[float]], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         audit_laws(np.array(logs), None, 1.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
-def test_epsilon_must_be_positive(epsilon):
+def test_epsilon_must_be_positive(epsilon: float) -> None:
     with pytest.raises(ParameterError, match="epsilon"):
         audit_laws(canaries.constant(3), None, epsilon)
 
@@ -159,7 +166,7 @@ def test_epsilon_must_be_positive(epsilon):
 
 @pytest.mark.parametrize("name", vocabularies())
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
-def test_right_mechanisms_pass(name, epsilon):
+def test_right_mechanisms_pass(name: str, epsilon: float) -> None:
     distance = cdist(vocabularies()[name], vocabularies()[name])
     for law in (canaries.exponential, canaries.tem):
         found = audit_laws(law(distance, epsilon), distance, epsilon)
@@ -167,7 +174,7 @@ def test_right_mechanisms_pass(name, epsilon):
         assert found.delta <= 1e-14
 
 
-def test_the_factor_two_dropped_is_caught_but_for_one_hot_words():
+def test_the_factor_two_dropped_is_caught_but_for_one_hot_words() -> None:
     """With equal normalisers the exponential mechanism needs no factor 2: nothing to catch."""
     for name, points in vocabularies().items():
         distance = cdist(points, points)
@@ -179,7 +186,7 @@ def test_the_factor_two_dropped_is_caught_but_for_one_hot_words():
     assert found.worst.output == found.worst.word
 
 
-def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones():
+def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones() -> None:
     spread = vocabularies()["random"] * 0.2
     near = cdist(spread, spread)
     assert audit_laws(canaries.tem_wrong_bottom(near, 2.0), near, 2.0).holds
@@ -195,7 +202,7 @@ def test_a_wrong_bottom_score_passes_on_random_words_and_fails_on_crafted_ones()
     assert audit_laws(canaries.tem(distance, 2.0), distance, 2.0).holds
 
 
-def test_missed_neighbours_break_tem(rng):
+def test_missed_neighbours_break_tem(rng: MakeRng) -> None:
     points = rng().standard_normal((150, 4))
     distance = cdist(points, points)
     missed = (rng(1).random(distance.shape) < 0.02) & ~np.eye(150, dtype=bool)

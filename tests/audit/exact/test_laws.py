@@ -1,7 +1,10 @@
 """Exact audits of mechanisms of the registry: the whole vocabulary, samples, and refusals."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore import limits
 from dpcore.audit.exact import exact, laws
@@ -13,7 +16,7 @@ from tests.mechanisms import lexicons
 
 
 @pytest.mark.parametrize("name", ["tem", "truncated-gumbel"])
-def test_a_sample_bounds_the_whole_from_below(name):
+def test_a_sample_bounds_the_whole_from_below(name: str) -> None:
     mechanism = create(name, lexicons.cloud(30, 5))
     epsilon = max(2.0, 2 * mechanism.admissible.low)
     whole = laws.audit_mechanism(mechanism, epsilon)
@@ -29,14 +32,18 @@ def test_a_sample_bounds_the_whole_from_below(name):
 
 
 @pytest.mark.parametrize("missing", [1, 3, 12])
-def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatch):
+def test_logarithms_that_were_not_computed_never_make_a_loss(
+    missing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """−∞ of `log_law` is no zero: a few are bounded one by one, many lie below a proved floor."""
-    mechanism = create("truncated-gumbel", lexicons.cloud(30, 5))
+    mechanism: Any = create("truncated-gumbel", lexicons.cloud(30, 5))
     epsilon = 1.5 * mechanism.admissible.low
     right = laws.audit_mechanism(mechanism, epsilon).losses
     whole = TruncatedGumbel.log_law
 
-    def partial(self, word, epsilon, outputs=None, *, ranking=None):
+    def partial(
+        self: Any, word: int, epsilon: float, outputs: Any = None, *, ranking: Any = None
+    ) -> NDArray[np.float64]:
         logs = np.array(whole(self, word, epsilon, ranking=ranking))
         logs[ranking.order[-missing:]] = -np.inf
         return logs
@@ -56,7 +63,7 @@ def test_logarithms_that_were_not_computed_never_make_a_loss(missing, monkeypatc
         assert np.all(true[np.isneginf(logs)] <= floor + 1e-6)
 
 
-def test_the_closed_form_of_tem_equals_the_matrix():
+def test_the_closed_form_of_tem_equals_the_matrix() -> None:
     mechanism = create("tem", lexicons.cloud(80, 5))
     closed = laws.audit_mechanism(mechanism, 3.0)
     rows = laws.audit_mechanism(mechanism, 3.0, words=np.arange(80))
@@ -67,7 +74,7 @@ def test_the_closed_form_of_tem_equals_the_matrix():
 
 
 @pytest.mark.parametrize("name", ["truncated-gumbel-repaired", "tem-calibrated"])
-def test_the_certificate_equals_the_matrix(monkeypatch, name):
+def test_the_certificate_equals_the_matrix(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     mechanism = create(name, lexicons.cloud(80, 5))
     epsilon = max(3.0, 1.5 * mechanism.admissible.low)
     rows = laws.audit_mechanism(mechanism, epsilon, words=np.arange(80))
@@ -85,10 +92,11 @@ def test_the_certificate_equals_the_matrix(monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["tem", "tem-calibrated", "truncated-gumbel-repaired"])
 @pytest.mark.parametrize("epsilon", [300.0, 1e3, 1e6])
-def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
+def test_a_probability_that_underflows_refutes_nothing(name: str, epsilon: float) -> None:
     """Up to e^(−10⁷): no output is impossible, and every loss keeps its promise."""
     mechanism = create(name, lexicons.cloud(30, 5))
-    for sample in ({}, {"words": 12}, {"pairs": 9}):
+    samples: tuple[dict[str, Any], ...] = ({}, {"words": 12}, {"pairs": 9})
+    for sample in samples:
         found = laws.audit_mechanism(mechanism, epsilon, **sample).losses
         assert found.holds
         assert found.delta == 0.0
@@ -96,7 +104,7 @@ def test_a_probability_that_underflows_refutes_nothing(name, epsilon):
     assert np.isfinite(mechanism.floored_log_law(4, epsilon)[0]).all()
 
 
-def test_what_cannot_be_audited_exactly_is_refused(monkeypatch):
+def test_what_cannot_be_audited_exactly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="no exact law"):
         laws.audit_mechanism(create("madlib", lexicons.cloud(10, 2)), 1.0)
     small = lexicons.cloud(30, 2)

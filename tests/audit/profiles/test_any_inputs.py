@@ -2,9 +2,11 @@
 
 import dataclasses
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
 from dpcore.audit.verdict import Outcome
@@ -17,7 +19,7 @@ CLIPPED = [kind.short for kind in MECHANISMS.values() if issubclass(kind, Clippe
 OTHERS = [kind.short for kind in MECHANISMS.values() if kind.short not in CLIPPED]
 
 
-def audited(name, epsilon, dimension, **settings):
+def audited(name: str, epsilon: float, dimension: int, **settings: Any) -> Any:
     return any_inputs_report(on_any_inputs(name, dimension, settings), epsilon)
 
 
@@ -25,7 +27,7 @@ def audited(name, epsilon, dimension, **settings):
     ("epsilon", "true"),
     [(0.1, 0.986588957), (1.0, 0.9789585353), (5.0, 0.843)],
 )
-def test_the_published_trlaplace_in_300_dimensions(epsilon, true):
+def test_the_published_trlaplace_in_300_dimensions(epsilon: float, true: float) -> None:
     found = audited("trlaplace", epsilon, 300)
     assert found.outcome is Outcome.REFUTED
     assert found.claimed_log_delta == pytest.approx(-300 * math.log(4.0))
@@ -38,7 +40,7 @@ def test_the_published_trlaplace_in_300_dimensions(epsilon, true):
 
 
 @pytest.mark.parametrize("dimension", [1, 4])
-def test_adept_is_off_by_the_root_of_the_dimension(dimension):
+def test_adept_is_off_by_the_root_of_the_dimension(dimension: int) -> None:
     found = audited("adept", 0.5, dimension)
     assert found.epsilon_effective == pytest.approx(0.5 * math.sqrt(dimension))
     assert (found.outcome is Outcome.REFUTED) == (dimension > 1)
@@ -47,7 +49,7 @@ def test_adept_is_off_by_the_root_of_the_dimension(dimension):
 
 @pytest.mark.parametrize("name", [n for n in CLIPPED if n not in {"adept", "trlaplace"}])
 @pytest.mark.parametrize("dimension", [1, 40])
-def test_what_is_proved_holds_for_any_inputs(name, dimension):
+def test_what_is_proved_holds_for_any_inputs(name: str, dimension: int) -> None:
     found = audited(name, 0.9, dimension)
     claimed = math.exp(found.claimed_log_delta)
     assert found.outcome is Outcome.PROVED
@@ -59,13 +61,15 @@ def test_what_is_proved_holds_for_any_inputs(name, dimension):
         assert found.delta_true == pytest.approx(claimed, rel=1e-3)
 
 
-def _plane(alpha, cut, shift, epsilon, points=1200):
+def _plane(
+    alpha: float, cut: float, shift: NDArray[np.float64], epsilon: float, points: int = 1200
+) -> float:
     """∫ (p − e^ε·q)₊ over the plane by midpoints, p and q (truncated) Laplace at 0 and `shift`."""
     reach = cut if cut < math.inf else 40.0 / alpha
     middle = (np.arange(points) + 0.5) * (2 * reach / points) - reach
     mass = -math.expm1(-alpha * reach)
 
-    def density(x):
+    def density(x: NDArray[np.floating]) -> NDArray[np.float64]:
         inside = np.abs(x) <= reach
         return np.where(inside, 0.5 * alpha * np.exp(-alpha * np.abs(x)) / mass, 0.0)
 
@@ -76,10 +80,10 @@ def _plane(alpha, cut, shift, epsilon, points=1200):
 
 
 @pytest.mark.parametrize("name", ["adept", "trlaplace"])
-def test_delta_in_the_plane_by_quadrature(name):
+def test_delta_in_the_plane_by_quadrature(name: str) -> None:
     """The largest over differences of norm 2C."""
     epsilon, norm = 0.6, 1.7
-    mechanism = on_any_inputs(name, 2, {"clip_norm": norm})
+    mechanism: Any = on_any_inputs(name, 2, {"clip_norm": norm})
     found = any_inputs_report(mechanism, epsilon)
     if name == "adept":
         alpha, cut = epsilon / (2 * norm), math.inf
@@ -94,32 +98,32 @@ def test_delta_in_the_plane_by_quadrature(name):
 
 
 @pytest.mark.parametrize("name", ["adept-l1", "gaussian", "trlaplace"])
-def test_the_norm_is_only_a_unit(name):
+def test_the_norm_is_only_a_unit(name: str) -> None:
     one, other = (audited(name, 0.4, 3, clip_norm=c) for c in ("1", "2.5e6"))
     assert other.epsilon_effective == pytest.approx(one.epsilon_effective, rel=1e-6)
     assert other.delta_true == pytest.approx(one.delta_true, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_loss_that_depends_on_the_words_needs_them(name):
+def test_a_loss_that_depends_on_the_words_needs_them(name: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} cannot be audited .*: leave out d"):
         on_any_inputs(name, 300, {})
 
 
 @pytest.mark.parametrize("dimension", ["0", "-3", "4097", "many", "2.5", "", "1e2"])
-def test_a_dimension_is_a_whole_number(dimension):
+def test_a_dimension_is_a_whole_number(dimension: str) -> None:
     with pytest.raises(ParameterError, match="d must be a whole number from 1 to 4,096"):
         on_any_inputs("laplace", dimension, {})
 
 
-def test_an_epsilon_without_noise_is_refused():
+def test_an_epsilon_without_noise_is_refused() -> None:
     with pytest.raises(EpsilonError, match="must be <"):
         audited("trlaplace", 9.0, 300)
 
 
 @pytest.mark.parametrize("field", ["epsilon_effective", "delta_true", "error"])
-def test_a_report_whose_figures_are_nan_is_none(field):
+def test_a_report_whose_figures_are_nan_is_none(field: str) -> None:
     """A comparison with NaN is false, so that it would look as if the claim held."""
     report = any_inputs_report(on_any_inputs("laplace", 3, {}), 1.0)
     with pytest.raises(ComputationError, match="NaN"):
-        dataclasses.replace(report, **{field: math.nan})
+        dataclasses.replace(report, **cast("dict[str, Any]", {field: math.nan}))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from dpcore.audit.profiles import noise
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
 from tests.chance import deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 WITH_PROFILE = [
@@ -22,7 +24,9 @@ WITH_PROFILE = [
 
 
 @pytest.mark.parametrize(("name", "settings"), WITH_PROFILE)
-def test_proved_claims_hold_for_the_worst_difference_and_are_tight(name, settings):
+def test_proved_claims_hold_for_the_worst_difference_and_are_tight(
+    name: str, settings: dict[str, float]
+) -> None:
     mechanism = create(name, lexicons.cloud(40, 6), settings)
     epsilon = 0.8
     claimed = math.exp(getattr(mechanism.guarantee(epsilon), "log_delta", -math.inf))
@@ -33,7 +37,7 @@ def test_proved_claims_hold_for_the_worst_difference_and_are_tight(name, setting
         assert curve.low[0] == pytest.approx(claimed, rel=1e-3)
 
 
-def test_two_words_are_protected_better_than_the_worst_difference():
+def test_two_words_are_protected_better_than_the_worst_difference() -> None:
     for name in ("laplace", "gaussian", "trlaplace"):
         mechanism = create(name, lexicons.cloud(40, 6))
         pair = noise.worst_pair(mechanism, 0.3)
@@ -45,7 +49,7 @@ def test_two_words_are_protected_better_than_the_worst_difference():
             assert noise.pair_profile(mechanism, 0.3, w, v).delta(0.3)[0] <= found.high[1]
 
 
-def test_madlib_needs_two_words():
+def test_madlib_needs_two_words() -> None:
     mechanism = create("madlib", lexicons.cloud(20, 3))
     length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
     found = noise.pair_profile(mechanism, 2.0, 3, 8)
@@ -56,10 +60,10 @@ def test_madlib_needs_two_words():
 
 
 @pytest.mark.parametrize("name", ["mahalanobis", "vickrey", "random-projection"])
-def test_a_pair_loses_at_most_epsilon_times_its_distance(name, rng):
+def test_a_pair_loses_at_most_epsilon_times_its_distance(name: str, rng: MakeRng) -> None:
     """And at most that: the profile ends at the distance in the noise's own metric."""
     settings = {"dimensions": 3} if name == "random-projection" else {}
-    mechanism = create(name, lexicons.cloud(40, 4), settings)
+    mechanism: Any = create(name, lexicons.cloud(40, 4), settings)
     guarantee = mechanism.guarantee(0.7)
     profile = noise.pair_profile(mechanism, 0.7, 3, 8)
     length = float(np.linalg.norm(np.diff(mechanism.lexicon.vectors[[3, 8]], axis=0)))
@@ -80,7 +84,7 @@ def test_a_pair_loses_at_most_epsilon_times_its_distance(name, rng):
 
 
 @pytest.mark.parametrize("name", ["gaussian", "trlaplace"])
-def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name):
+def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name: str) -> None:
     mechanism = create(name, lexicons.cloud(15, 6))
     found = noise.worst_pair(mechanism, 0.3)
     deltas = {
@@ -90,14 +94,14 @@ def test_the_worst_pair_is_that_of_all_pairs_one_by_one(name):
     assert deltas[found.word, found.other] >= max(deltas.values()) - 1e-6
 
 
-def test_the_worst_pair_under_laplace_noise_is_farthest_in_l1():
-    mechanism = create("laplace", lexicons.cloud(15, 6))
+def test_the_worst_pair_under_laplace_noise_is_farthest_in_l1() -> None:
+    mechanism: Any = create("laplace", lexicons.cloud(15, 6))
     found = noise.worst_pair(mechanism, 0.3)
     apart = np.abs(mechanism.origins[:, None] - mechanism.origins[None]).sum(axis=2)
     assert apart[found.word, found.other] == apart.max()
 
 
-def test_bad_input():
+def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="no privacy profile"):
         noise.pair_profile(create("tem", lexicons.cloud(20, 3)), 2.0, 1, 2)
     with pytest.raises(ParameterError, match="same vector"):

@@ -1,9 +1,12 @@
 """Privacy profiles against closed forms, brute force and Monte Carlo; every bound on its side."""
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from dpcore.audit.profiles.coordinates import product_loss
@@ -22,9 +25,10 @@ from dpcore.mechanisms.clipped.truncation import (
     worst_delta,
 )
 from tests.chance import deviation
+from tests.fixtures import MakeRng
 
 
-def inside(curve, truth, slack=1e-12):
+def inside(curve: Any, truth: NDArray[np.float64], slack: float = 1e-12) -> bool:
     return bool(np.all(curve.low <= truth + slack) and np.all(curve.high >= truth - slack))
 
 
@@ -32,7 +36,7 @@ def inside(curve, truth, slack=1e-12):
 
 
 @pytest.mark.parametrize("shift", [0.01, 1.0, 2.0, 30.0])
-def test_one_dimensional_laplace(shift):
+def test_one_dimensional_laplace(shift: float) -> None:
     epsilons = np.linspace(0.0, 1.2 * shift, 13)
     curve = product(1.0, math.inf, np.array([-shift]))(epsilons)
     truth = np.maximum(-np.expm1((epsilons - shift) / 2), 0.0)
@@ -40,12 +44,14 @@ def test_one_dimensional_laplace(shift):
     assert curve.error < 2e-4 * shift
 
 
-def _brute(alpha, cut, shift, epsilon, cells=1500):
+def _brute(
+    alpha: float, cut: float, shift: Sequence[float], epsilon: float, cells: int = 1500
+) -> float:
     """δ by merging a fine box grid in two dimensions: a lower bound, near the truth."""
     laws = []
     for v in shift:
         edges = np.unique(np.concatenate((np.linspace(-cut, cut + v, cells), [-cut, cut, 0, v])))
-        cdf = lambda x: np.clip(  # noqa: E731
+        cdf: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda x: np.clip(  # noqa: E731
             0.5 - 0.5 * np.sign(x) * np.expm1(-alpha * np.abs(np.clip(x, -cut, cut)))
             / np.expm1(-alpha * cut) * -1.0, 0, 1
         )  # fmt: skip
@@ -57,7 +63,7 @@ def _brute(alpha, cut, shift, epsilon, cells=1500):
 
 @pytest.mark.parametrize("shift", [(0.7, 0.7), (1.3, 0.2), (1.9, 1.9)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
-def test_two_truncated_coordinates(shift, epsilon):
+def test_two_truncated_coordinates(shift: tuple[float, float], epsilon: float) -> None:
     alpha, cut = 0.8, 1.5
     low, high = product(alpha, cut, np.array(shift)).delta(epsilon)
     found = _brute(alpha, cut, shift, epsilon)
@@ -71,7 +77,9 @@ def test_two_truncated_coordinates(shift, epsilon):
     [(0.05, 0.987, 0.249), (0.1, 0.987, 0.248), (0.5, 0.984, 0.239), (1, 0.979, 0.228),
      (5, 0.843, 0.1225)],
 )  # fmt: skip
-def test_true_delta_of_the_published_noise_in_300_dimensions(epsilon, equal, single):
+def test_true_delta_of_the_published_noise_in_300_dimensions(
+    epsilon: float, equal: float, single: float
+) -> None:
     """δ = 4^−300 is claimed."""
     made = published_truncation(epsilon, 0.25, 1.0, 300)
     for share, value in ((1 / 300, equal), (1.0, single)):
@@ -83,7 +91,7 @@ def test_true_delta_of_the_published_noise_in_300_dimensions(epsilon, equal, sin
     )
 
 
-def test_reference_values_of_the_published_noise():
+def test_reference_values_of_the_published_noise() -> None:
     made = published_truncation(0.1, 0.25, 1.0, 300)
     assert made.alpha == pytest.approx(0.002886751346, rel=1e-9)
     assert made.cut == pytest.approx(4.023273343, rel=1e-9)
@@ -102,7 +110,7 @@ def test_reference_values_of_the_published_noise():
 
 
 @pytest.mark.parametrize("cut", [math.inf, 1.5])
-def test_unequal_coordinates_against_monte_carlo(cut, rng):
+def test_unequal_coordinates_against_monte_carlo(cut: float, rng: MakeRng) -> None:
     """Empirical Bernstein bound, false-alarm probability 1e-6 for each ε."""
     shift = rng().standard_normal(30) * 0.3
     alpha, draws = 0.6, 40_000
@@ -120,7 +128,7 @@ def test_unequal_coordinates_against_monte_carlo(cut, rng):
     assert curve.error < 1e-3
 
 
-def test_masses_and_mean_of_the_loss():
+def test_masses_and_mean_of_the_loss() -> None:
     """E e^{−L} over finite losses is the second law's mass where both are possible."""
     for cut in (math.inf, 0.9, 3.0):
         law = product_loss(1.2, cut, np.array([0.5, 0.0, 1.1, -0.5]))
@@ -128,12 +136,12 @@ def test_masses_and_mean_of_the_loss():
         assert law.masses @ np.exp(-law.losses) == pytest.approx(1 - law.infinite, abs=1e-8)
 
 
-def test_supports_that_do_not_meet():
+def test_supports_that_do_not_meet() -> None:
     low, high = product(1.0, 0.5, np.array([0.1, 1.2])).delta(3.0)
     assert low == high == 1.0
 
 
-def test_the_worst_shift_depends_on_epsilon():
+def test_the_worst_shift_depends_on_epsilon() -> None:
     """At ε = 0 a single coordinate is worse than the equal spread, at larger ε it is better."""
     alpha = 1 / (2 * math.sqrt(50))
     curve = worst_product(alpha, math.inf, 2.0, 50, np.array([0.0, 0.3, 0.99]))
@@ -150,7 +158,7 @@ def test_the_worst_shift_depends_on_epsilon():
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 7, 40])
-def test_l2_laplace_against_monte_carlo(dimension, rng):
+def test_l2_laplace_against_monte_carlo(dimension: int, rng: MakeRng) -> None:
     """Empirical Bernstein bound, false-alarm probability 1e-6 for each ε."""
     draws, eta, s = 40_000, 0.7, 3.0
     z = rng().standard_normal((draws, dimension))
@@ -166,10 +174,10 @@ def test_l2_laplace_against_monte_carlo(dimension, rng):
         assert high - low < 1e-10
 
 
-def test_l2_laplace_in_two_dimensions_against_plain_integration():
+def test_l2_laplace_in_two_dimensions_against_plain_integration() -> None:
     eta, s, epsilon = 1.0, 1.5, 0.6
 
-    def integrand(y, x):
+    def integrand(y: float, x: float) -> float:
         p = math.exp(-eta * math.hypot(x, y))
         q = math.exp(-eta * math.hypot(x - s, y))
         return max(p - math.exp(epsilon) * q, 0.0)
@@ -179,7 +187,7 @@ def test_l2_laplace_in_two_dimensions_against_plain_integration():
     assert l2_laplace(eta, s, 2).delta(epsilon)[0] == pytest.approx(found, abs=1e-5)
 
 
-def test_l2_laplace_in_one_dimension_is_laplace():
+def test_l2_laplace_in_one_dimension_is_laplace() -> None:
     epsilons = np.array([0.0, 0.5, 1.9, 2.0, 3.0])
     round_, plain = l2_laplace(1.0, 2.0, 1)(epsilons), product(1.0, math.inf, np.array([2.0]))
     assert inside(plain(epsilons), round_.value)
@@ -188,14 +196,14 @@ def test_l2_laplace_in_one_dimension_is_laplace():
 
 @pytest.mark.parametrize("dimension", [2, 300, 1700])
 @pytest.mark.parametrize("s", [1e-3, 1.0, 40.0, 3000.0])
-def test_l2_laplace_falls_and_ends_at_its_sensitivity(dimension, s):
+def test_l2_laplace_falls_and_ends_at_its_sensitivity(dimension: int, s: float) -> None:
     curve = l2_laplace(1.0, s, dimension)(np.linspace(0, s, 9))
     assert np.all(np.diff(curve.value) <= curve.error)
     assert curve.high[-1] == 0.0
     assert curve.error < 1e-8
 
 
-def test_gaussian_is_balle_and_wang():
+def test_gaussian_is_balle_and_wang() -> None:
     low, high = gaussian(3.730631635, 1.0).delta(1.0)
     assert low == pytest.approx(1e-5, rel=1e-8)
     assert high >= low
@@ -204,7 +212,7 @@ def test_gaussian_is_balle_and_wang():
 # -- trade-off ------------------------------------------------------------------------------------
 
 
-def test_trade_off_of_gaussian_noise_is_its_closed_form():
+def test_trade_off_of_gaussian_noise_is_its_closed_form() -> None:
     alarms = np.array([0.0, 1e-3, 0.05, 0.3, 0.5, 0.9, 1.0])
     curve = trade_off(gaussian(1.0, 1.0), alarms)
     truth = stats.norm.cdf(stats.norm.isf(alarms) - 1.0)
@@ -212,7 +220,7 @@ def test_trade_off_of_gaussian_noise_is_its_closed_form():
     assert curve.error < 2e-3
 
 
-def test_trade_off_of_laplace_noise():
+def test_trade_off_of_laplace_noise() -> None:
     """f(a) = 1 − e^s·a for a ≤ e^{−s}/2 (Dong, Roth, Su 2022, appendix)."""
     alarms = np.array([0.0, 0.01, 0.05])
     curve = trade_off(product(1.0, math.inf, np.array([1.0])), alarms)
@@ -220,7 +228,7 @@ def test_trade_off_of_laplace_noise():
     assert curve.error < 2e-3
 
 
-def test_trade_off_with_a_shared_infinite_loss():
+def test_trade_off_with_a_shared_infinite_loss() -> None:
     """With δ in the limit m, no test misses more than 1 − m at no false alarms."""
     made = published_truncation(0.5, 0.25, 1.0, 10)
     profile = product(made.alpha, made.cut, spread_shift(2.0, 10, 0.1))
@@ -229,7 +237,7 @@ def test_trade_off_with_a_shared_infinite_loss():
     assert curve.high[0] == pytest.approx(curve.low[0], abs=1e-6)
 
 
-def test_bad_input():
+def test_bad_input() -> None:
     with pytest.raises(ParameterError, match=">= 0"):
         gaussian(1.0, 1.0)([-1.0])
     with pytest.raises(ParameterError, match="sigma"):

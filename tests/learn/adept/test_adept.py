@@ -3,6 +3,8 @@
 import dataclasses
 import inspect
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,18 +14,21 @@ from dpcore.learn.adept import network as adept_network
 from dpcore.learn.adept.adept import AutoEncoder, load_adept, save_adept
 from dpcore.learn.checkpoint import load, save
 from dpcore.mechanisms.clipped.adept_latent import LatentForm, privatise
+from tests.fixtures import MakeRng, Uninstall
 from tests.learn.adept_cases import TEXTS, shared
 
 FORMS = list(LatentForm)
 FIRST, OTHER = "flights to lima today", "is there a bus from hanoi tomorrow morning"
 
 
-def model():
+def model() -> Any:
     return shared()[0]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_text_is_a_function_of_the_noisy_vector_alone(form, rng, monkeypatch):
+def test_the_text_is_a_function_of_the_noisy_vector_alone(
+    form: LatentForm, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two private utterances that come to one noisy vector come to one text."""
     found = model().rewrite([FIRST], 5.0, rng(), form)
     noisy = privatise(rng(), model().latents([FIRST]), 5.0, model().clip_norm(form), form)
@@ -35,7 +40,7 @@ def test_the_text_is_a_function_of_the_noisy_vector_alone(form, rng, monkeypatch
         assert model().rewrite([private], 5.0, rng(1), form).texts == found.texts
 
 
-def test_the_decoder_is_not_given_the_text(rng, monkeypatch):
+def test_the_decoder_is_not_given_the_text(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no argument for it, and the encoder and its rows are not asked again."""
     given = list(inspect.signature(adept_network.decode).parameters)
     assert given == ["network", "latents", "places"]
@@ -43,7 +48,7 @@ def test_the_decoder_is_not_given_the_text(rng, monkeypatch):
     noisy = privatise(rng(), model().latents([FIRST]), 5.0, 1.0).vectors
     expected = model().decode(noisy)
 
-    def never(*_):
+    def never(*_: object) -> None:
         raise AssertionError("the private text was read while decoding")
 
     monkeypatch.setattr("dpcore.learn.adept.adept.encode", never)
@@ -52,7 +57,7 @@ def test_the_decoder_is_not_given_the_text(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_true_epsilon_comes_with_the_text(form, rng):
+def test_the_true_epsilon_comes_with_the_text(form: LatentForm, rng: MakeRng) -> None:
     found = model().rewrite([FIRST, OTHER], 2.0, rng(), form).latents
     published = form is LatentForm.PUBLISHED
     assert found.epsilon == pytest.approx(2.0 * math.sqrt(6) if published else 2.0)
@@ -64,7 +69,9 @@ def test_the_true_epsilon_comes_with_the_text(form, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_seed_gives_the_text_again_and_little_noise_gives_the_utterance(form, rng):
+def test_a_seed_gives_the_text_again_and_little_noise_gives_the_utterance(
+    form: LatentForm, rng: MakeRng
+) -> None:
     first, second = (model().rewrite(TEXTS, 3.0, rng(4), form) for _ in range(2))
     assert first.texts == second.texts
     assert model().rewrite(TEXTS, 3.0, rng(5), form).texts != first.texts
@@ -74,21 +81,21 @@ def test_a_seed_gives_the_text_again_and_little_noise_gives_the_utterance(form, 
     assert same > 0.9  # a tie of two words may fall otherwise
 
 
-def test_latent_vectors_are_clipped():
+def test_latent_vectors_are_clipped() -> None:
     lengths = np.linalg.norm(model().latents(TEXTS), axis=1)
     assert lengths.max() <= 1.0 + 1e-6
     assert model().latents([]).shape == (0, 6)
     assert model().decode(np.zeros((0, 6))) == ()
 
 
-def test_one_word_unknown_words_and_words_beyond_the_longest():
+def test_one_word_unknown_words_and_words_beyond_the_longest() -> None:
     texts = ["lima", "zzz qqq", " ".join(["lima"] * 50)]
     assert np.isfinite(model().latents(texts)).all()
     longest = model().latents([" ".join(["lima"] * n) for n in (8, 9)])
     np.testing.assert_allclose(longest[0], longest[1], atol=1e-6)
 
 
-def test_what_is_refused(rng):
+def test_what_is_refused(rng: MakeRng) -> None:
     with pytest.raises(TextError, match="at least one word"):
         model().rewrite(["..."], 1.0, rng())
     for epsilon in (0.0, -1.0, math.nan, math.inf):
@@ -100,7 +107,7 @@ def test_what_is_refused(rng):
         dataclasses.replace(model(), manhattan=math.nan)
 
 
-def test_a_checkpoint_gives_the_same_network(tmp_path):
+def test_a_checkpoint_gives_the_same_network(tmp_path: Path) -> None:
     path = tmp_path / "adept.safetensors"
     save_adept(path, model())
     again = load_adept(path)
@@ -111,7 +118,7 @@ def test_a_checkpoint_gives_the_same_network(tmp_path):
     assert again.facts == dict(model().facts)
 
 
-def test_checkpoints_that_do_not_belong_together_are_refused(tmp_path):
+def test_checkpoints_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "adept.safetensors"
     save_adept(path, model())
     found = load(path)
@@ -134,9 +141,11 @@ def test_checkpoints_that_do_not_belong_together_are_refused(tmp_path):
         load_adept(path)
 
 
-def test_without_torch_a_checkpoint_says_how_to_install_it(tmp_path, monkeypatch):
+def test_without_torch_a_checkpoint_says_how_to_install_it(
+    tmp_path: Path, uninstalled: Uninstall
+) -> None:
     path = tmp_path / "adept.safetensors"
     save_adept(path, model())
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         load_adept(path)

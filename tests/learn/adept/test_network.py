@@ -5,10 +5,11 @@ from dpcore.errors import ParameterError
 from dpcore.learn.adept import network as adept_network
 from dpcore.learn.adept.network import Shape, build, clip, decode, encode, taught
 from dpcore.learn.packages import torch
+from tests.fixtures import MakeRng
 from tests.learn.adept_cases import TEXTS, shared
 
 
-def test_an_utterance_has_one_vector_in_every_batch():
+def test_an_utterance_has_one_vector_in_every_batch() -> None:
     """The empty places of a short utterance come before it, whatever else is there."""
     model = shared()[0]
     together = model.latents(TEXTS)
@@ -18,18 +19,18 @@ def test_an_utterance_has_one_vector_in_every_batch():
     assert wider.shape[1] == model.vocabulary.longest + 2
 
 
-def test_the_order_of_the_words_counts():
+def test_the_order_of_the_words_counts() -> None:
     model = shared()[0]
     first, second = model.latents(["flights to lima today", "today lima to flights"])
     assert np.abs(first - second).max() > 0.05
 
 
-def test_clipping_keeps_what_is_short_and_shortens_the_rest():
+def test_clipping_keeps_what_is_short_and_shortens_the_rest() -> None:
     rows = torch().tensor([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
     np.testing.assert_allclose(clip(rows).numpy(), [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]], rtol=1e-6)
 
 
-def test_the_decoder_writes_what_teaching_it_its_own_words_would_choose():
+def test_the_decoder_writes_what_teaching_it_its_own_words_would_choose() -> None:
     """Decoding step by step equals one pass over the words that it wrote itself."""
     model = shared()[0]
     latents = torch().from_numpy(np.random.default_rng(5).standard_normal((20, 6)).astype("f4"))
@@ -40,7 +41,7 @@ def test_the_decoder_writes_what_teaching_it_its_own_words_would_choose():
     assert torch().equal(written, again)
 
 
-def test_hidden_words_are_not_seen():
+def test_hidden_words_are_not_seen() -> None:
     model = shared()[0]
     rows = torch().from_numpy(model.vocabulary.rows([TEXTS[0], TEXTS[20]]))
     other = rows.clone()
@@ -53,7 +54,7 @@ def test_hidden_words_are_not_seen():
             assert torch().equal(*both) == hidden
 
 
-def test_a_start_is_drawn_from_the_generator_alone(rng):
+def test_a_start_is_drawn_from_the_generator_alone(rng: MakeRng) -> None:
     torch().manual_seed(1)
     before = torch().random.get_rng_state()
     first, second, third = (build(Shape(4, 5, 3), 9, rng(key)) for key in (1, 1, 2))
@@ -66,7 +67,7 @@ def test_a_start_is_drawn_from_the_generator_alone(rng):
 
 
 @pytest.mark.parametrize("name", ["embedding", "hidden", "latent"])
-def test_sizes_are_checked(name):
+def test_sizes_are_checked(name: str) -> None:
     for value in (0, 5_000):
         with pytest.raises(ParameterError, match=f"{name} must be a whole number"):
             Shape(**{name: value})

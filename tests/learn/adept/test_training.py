@@ -1,5 +1,6 @@
 import dataclasses
-import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.learn.adept_cases import SETTINGS, TEXTS, shared
 SHORT = dataclasses.replace(SETTINGS, training=Training(epochs=3, batch=8, rate=2e-2))
 
 
-def test_a_tiny_network_learns_its_utterances():
+def test_a_tiny_network_learns_its_utterances() -> None:
     model, fitted = shared()
     first, best = fitted.epochs[0], fitted.epochs[fitted.best]
     assert best.held_out < 0.5 * first.held_out
@@ -27,7 +28,7 @@ def test_a_tiny_network_learns_its_utterances():
     assert 1.0 <= model.manhattan <= np.sqrt(6)  # vectors of Euclidean norm 1
 
 
-def test_one_seed_gives_the_same_bits_and_another_gives_others():
+def test_one_seed_gives_the_same_bits_and_another_gives_others() -> None:
     seeded = dataclasses.replace(SHORT, training=dataclasses.replace(SHORT.training, seed=1))
     first, second, third = (train_adept(TEXTS, one)[0] for one in (SHORT, SHORT, seeded))
     again = dict(second.network.named_parameters())
@@ -37,7 +38,7 @@ def test_one_seed_gives_the_same_bits_and_another_gives_others():
     assert not np.array_equal(first.latents(TEXTS), third.latents(TEXTS))
 
 
-def test_a_run_that_was_stopped_goes_on(tmp_path):
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "state.safetensors"
     whole = train_adept(TEXTS, SHORT)[0].latents(TEXTS)
     one = dataclasses.replace(SHORT, training=dataclasses.replace(SHORT.training, epochs=1))
@@ -47,7 +48,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     np.testing.assert_array_equal(resumed.latents(TEXTS), whole)
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     for texts in ([], ["one"]):
         with pytest.raises(CorpusError, match="two utterances or more"):
             train_adept(texts, SHORT)
@@ -58,7 +59,7 @@ def test_what_is_refused():
             AdeptSettings(**wrong)
 
 
-def test_without_torch_it_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
+def test_without_torch_it_says_how_to_install_it(uninstalled: Callable[[str], None]) -> None:
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_adept(TEXTS, SHORT)

@@ -7,13 +7,13 @@ from dpcore.learn.adept.words import END, PAD, UNKNOWN, WordList, word_list, wor
 TEXTS = ["To Oslo, please!", "to lima at 5:30 p.m.", "to oslo"]
 
 
-def test_words_are_those_of_the_house_in_lower_case_without_punctuation():
+def test_words_are_those_of_the_house_in_lower_case_without_punctuation() -> None:
     found = words_of("What's the FARE, to St. John's?")
     assert found == ["what's", "the", "fare", "to", "st", "john's"]
     assert words_of("-- ... !") == []
 
 
-def test_the_most_frequent_words_are_kept_and_ties_go_by_name():
+def test_the_most_frequent_words_are_kept_and_ties_go_by_name() -> None:
     found = word_list(TEXTS, 4, 6)
     assert found.words == ("to", "oslo", "5:30", "at")
     assert found.size == 7
@@ -21,7 +21,7 @@ def test_the_most_frequent_words_are_kept_and_ties_go_by_name():
     assert found.fingerprint != word_list(TEXTS, 3, 6).fingerprint
 
 
-def test_rows_and_text_are_inverse_up_to_unknown_words():
+def test_rows_and_text_are_inverse_up_to_unknown_words() -> None:
     vocabulary = word_list(TEXTS, 50, 6)
     rows = vocabulary.rows(["Oslo to Lima", "to nowhere", "to to to to to to to to"])
     assert rows.shape == (3, 7)
@@ -33,7 +33,7 @@ def test_rows_and_text_are_inverse_up_to_unknown_words():
     assert vocabulary.written(np.array([[END, 5]])) == [""]
 
 
-def test_a_text_of_one_word_and_one_of_none():
+def test_a_text_of_one_word_and_one_of_none() -> None:
     vocabulary = word_list(TEXTS, 50, 6)
     assert vocabulary.written(vocabulary.rows(["Oslo?"])) == ["oslo"]
     for text in ("", "   ", "?!"):
@@ -41,7 +41,7 @@ def test_a_text_of_one_word_and_one_of_none():
             vocabulary.rows(["oslo", text])
 
 
-def test_what_is_refused():
+def test_what_is_refused() -> None:
     with pytest.raises(CorpusError, match="no word to learn from"):
         word_list(["...", ""], 5, 5)
     with pytest.raises(ParameterError, match="none of them twice"):

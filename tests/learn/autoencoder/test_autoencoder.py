@@ -1,11 +1,15 @@
 """The word auto-encoder sees noisy vectors and nothing else: what is exact about that."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import untrained
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.rewrite.documents import encode_all
@@ -33,23 +37,29 @@ def offsets_of(*lengths: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("name", "epsilon"), NOISY.items())
-def test_what_is_written_depends_on_the_noisy_vectors_alone(made, name, epsilon):
+def test_what_is_written_depends_on_the_noisy_vectors_alone(
+    made: Autoencoder, name: str, epsilon: float
+) -> None:
     """Two texts under noise that makes their vectors equal are written as the same words."""
     mechanism = create(name, LEXICON, CLIP)
     first, second = (encode_all([text], LEXICON) for text in ("w1 w2 w3", "w4 w5 w6"))
     noisy = mechanism.noisy_vectors(generator(0, "a"), first.words, epsilon)
 
-    class Replayed(type(mechanism)):
-        def noisy_vectors(self, rng, words, epsilon):
+    class Replayed(type(mechanism)):  # type: ignore[misc]
+        def noisy_vectors(
+            self: Any, rng: np.random.Generator, words: NDArray[np.int64], epsilon: float
+        ) -> Any:
             return noisy
 
     replayed = Replayed(lexicon=LEXICON, **mechanism.settings())
     outputs = [made.rewrite(one, replayed, epsilon, generator(0, "b")) for one in (first, second)]
-    assert np.array_equal(*outputs)
+    assert np.array_equal(outputs[0], outputs[1])
     assert np.array_equal(outputs[0], made.decode(noisy, first.offsets))
 
 
-def test_words_that_are_asked_for_change_the_loss_and_not_what_is_written(made):
+def test_words_that_are_asked_for_change_the_loss_and_not_what_is_written(
+    made: Autoencoder,
+) -> None:
     vectors = np.random.default_rng(0).standard_normal((4, 6))
     answers = [made.judge(vectors, offsets_of(4), np.full(4, word)) for word in (1, 2)]
     assert np.array_equal(answers[0][0], answers[1][0])
@@ -58,7 +68,7 @@ def test_words_that_are_asked_for_change_the_loss_and_not_what_is_written(made):
     assert np.exp(-np.array(every)).sum(axis=0) == pytest.approx(np.ones(4), abs=1e-4)
 
 
-def test_endless_noise_leaves_nothing_of_the_sentence(made):
+def test_endless_noise_leaves_nothing_of_the_sentence(made: Autoencoder) -> None:
     mechanism = create("laplace", LEXICON, CLIP)
     texts = ("w1 w2 w3", "w30 w31 w32")
     for seed in range(5):
@@ -66,24 +76,24 @@ def test_endless_noise_leaves_nothing_of_the_sentence(made):
             made.rewrite(encode_all([text], LEXICON), mechanism, 1e-12, generator(seed, "n"))
             for text in texts
         ]
-        assert np.array_equal(*outputs)
+        assert np.array_equal(outputs[0], outputs[1])
 
 
-def test_without_noise_it_is_the_reconstruction(made):
+def test_without_noise_it_is_the_reconstruction(made: Autoencoder) -> None:
     documents = encode_all(["w1 w2 w3", "w7"], LEXICON)
     clean = made.decode(made.origins[documents.words].astype(np.float64), documents.offsets)
     found = made.rewrite(documents, create("laplace", LEXICON, CLIP), 1e15, generator(0, "n"))
     assert np.array_equal(found, clean)
 
 
-def test_sentences_do_not_see_each_other(made):
+def test_sentences_do_not_see_each_other(made: Autoencoder) -> None:
     vectors = np.random.default_rng(1).standard_normal((9, 6))
     together = made.decode(vectors, offsets_of(4, 0, 1, 4))
     alone = [made.decode(part, offsets_of(len(part))) for part in np.split(vectors, [4, 5])]
     assert np.array_equal(together, np.concatenate(alone))
 
 
-def test_every_place_sees_the_whole_sentence(made):
+def test_every_place_sees_the_whole_sentence(made: Autoencoder) -> None:
     vectors = np.random.default_rng(2).standard_normal((5, 6))
     asked = np.zeros(5, np.int64)
     before = made.judge(vectors, offsets_of(5), asked)[1]
@@ -94,7 +104,7 @@ def test_every_place_sees_the_whole_sentence(made):
 
 
 @pytest.mark.parametrize("text", ["", "…", "w1", "unheard-of", "nothing here is known"])
-def test_short_empty_and_unknown_texts(made, text):
+def test_short_empty_and_unknown_texts(made: Autoencoder, text: str) -> None:
     documents = encode_all([text], LEXICON)
     mechanism = create("gaussian", LEXICON, CLIP)
     found = made.rewrite(documents, mechanism, 1.0, generator(0, "n"))
@@ -104,7 +114,7 @@ def test_short_empty_and_unknown_texts(made, text):
     assert not {"unheard-of", "nothing", "here"} & set(documents.texts(found)[0].split())
 
 
-def test_infinite_vectors_are_read_and_nan_is_refused(made):
+def test_infinite_vectors_are_read_and_nan_is_refused(made: Autoencoder) -> None:
     vectors = np.full((2, 6), np.inf)
     assert made.decode(vectors, offsets_of(2)).shape == (2,)
     vectors[0, 0] = np.nan
@@ -116,10 +126,10 @@ def test_infinite_vectors_are_read_and_nan_is_refused(made):
         made.decode(np.zeros((2, 6)), offsets_of(3))
 
 
-def test_other_mechanisms_and_lexicons_are_refused(made):
+def test_other_mechanisms_and_lexicons_are_refused(made: Autoencoder) -> None:
     documents = encode_all(["w1"], LEXICON)
 
-    def rewrite(mechanism, epsilon=1.0):
+    def rewrite(mechanism: Mechanism, epsilon: float = 1.0) -> None:
         made.rewrite(documents, mechanism, epsilon, generator(0, "n"))
 
     with pytest.raises(ParameterError, match="chooses among words"):
@@ -134,7 +144,7 @@ def test_other_mechanisms_and_lexicons_are_refused(made):
         rewrite(create("laplace", LEXICON, CLIP), 0.0)
 
 
-def test_without_clipping_metric_mechanisms_are_read_too():
+def test_without_clipping_metric_mechanisms_are_read_too() -> None:
     whole = untrained(LEXICON, Architecture(hidden=5), 0)
     documents = encode_all(["w1 w2"], LEXICON)
     for name in ("madlib", "laplace"):
@@ -146,6 +156,6 @@ def test_without_clipping_metric_mechanisms_are_read_too():
     [{"hidden": 0}, {"dropout": 1.0}, {"dropout": float("nan")}, {"norm": 0.0},
      {"norm": float("inf")}],
 )  # fmt: skip
-def test_settings_out_of_range_are_refused(settings):
+def test_settings_out_of_range_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="got"):
         Architecture(**settings)

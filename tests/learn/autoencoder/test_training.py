@@ -2,13 +2,14 @@
 
 import dataclasses
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
-from dpcore.learn import packages
-from dpcore.learn.autoencoder.autoencoder import Architecture
+from dpcore.learn.autoencoder.autoencoder import Architecture, Autoencoder
 from dpcore.learn.autoencoder.training import (
     drawn,
     frequent_words,
@@ -24,6 +25,7 @@ from dpcore.learn.training_settings import Training
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.documents import encode_all
 from tests import needs
+from tests.fixtures import Uninstall
 from tests.mechanisms import lexicons
 
 needs.torch()
@@ -40,12 +42,12 @@ def texts(count: int = 40) -> list[str]:
     ]
 
 
-def bits(made) -> bytes:
+def bits(made: Any) -> bytes:
     parameters = made.network.parameters
     return b"".join(array(parameters[name]).tobytes() for name in sorted(parameters))
 
 
-def test_one_seed_has_one_result():
+def test_one_seed_has_one_result() -> None:
     first, told = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     second, again = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     other, _ = train(texts(), LEXICON, ARCHITECTURE, dataclasses.replace(TRAINING, seed=2))
@@ -54,7 +56,7 @@ def test_one_seed_has_one_result():
     assert bits(other) != bits(first) != bits(untrained(LEXICON, ARCHITECTURE, 1))
 
 
-def test_it_learns_to_write_what_it_reads():
+def test_it_learns_to_write_what_it_reads() -> None:
     settings = dataclasses.replace(TRAINING, epochs=25)
     made, fitted = train(
         texts(200), LEXICON, dataclasses.replace(ARCHITECTURE, hidden=24), settings
@@ -66,7 +68,7 @@ def test_it_learns_to_write_what_it_reads():
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, noisy):
+def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path: Path, noisy: bool) -> None:
     mechanism = create("gaussian", LEXICON, {"clip_norm": 1.0})
     noise = partial(drawn, mechanism, 5.0) if noisy else None
     whole, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING, noise=noise)
@@ -87,15 +89,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, noisy):
         {"noise_name": "gaussian 5"},
     ],
 )
-def test_another_run_is_not_gone_on_with(tmp_path, change):
+def test_another_run_is_not_gone_on_with(tmp_path: Path, change: dict[str, Any]) -> None:
     state = tmp_path / "state.safetensors"
     train(texts(), LEXICON, ARCHITECTURE, dataclasses.replace(TRAINING, epochs=1), state=state)
-    given = {"texts": texts(), "lexicon": LEXICON, "architecture": ARCHITECTURE} | change
+    given: dict[str, Any] = {
+        "texts": texts(),
+        "lexicon": LEXICON,
+        "architecture": ARCHITECTURE,
+    } | change
     with pytest.raises(ParameterError, match="begun with other settings"):
         train(training=TRAINING, state=state, **given)
 
 
-def test_noise_in_training_changes_what_is_learned():
+def test_noise_in_training_changes_what_is_learned() -> None:
     mechanism = create("laplace", LEXICON, {"clip_norm": 1.0})
     clean, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     loud, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING, noise=partial(drawn, mechanism, 0.5))
@@ -103,12 +109,12 @@ def test_noise_in_training_changes_what_is_learned():
 
 
 @pytest.mark.parametrize("few", [[], ["…", ""], ["w1 w2"]])
-def test_too_little_text_is_refused(few):
+def test_too_little_text_is_refused(few: list[str]) -> None:
     with pytest.raises(ParameterError, match="two sentences"):
         train(few, LEXICON, ARCHITECTURE, TRAINING)
 
 
-def test_the_frequent_words_keep_the_order_of_the_lexicon():
+def test_the_frequent_words_keep_the_order_of_the_lexicon() -> None:
     found = frequent_words(["w9 w9 w3 w3 w3 w5", "unheard w9 w1"], LEXICON, 2)
     assert found.words == ("w3", "w9")
     assert np.array_equal(found.vectors, LEXICON.vectors[[3, 9]])
@@ -117,13 +123,13 @@ def test_the_frequent_words_keep_the_order_of_the_lexicon():
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path: Path) -> tuple[Path, Autoencoder]:
     made, _ = train(texts(), LEXICON, ARCHITECTURE, TRAINING)
     save_autoencoder(tmp_path / "net.safetensors", made, {"seed": 1})
     return tmp_path / "net.safetensors", made
 
 
-def test_what_was_written_is_read(file):
+def test_what_was_written_is_read(file: tuple[Path, Autoencoder]) -> None:
     path, made = file
     found, checkpoint = load_autoencoder(path, LEXICON)
     assert bits(found) == bits(made)
@@ -134,7 +140,7 @@ def test_what_was_written_is_read(file):
     assert bits(load_autoencoder(path, larger)[0]) == bits(made)
 
 
-def test_damage_other_shapes_and_other_vectors_are_refused(file):
+def test_damage_other_shapes_and_other_vectors_are_refused(file: tuple[Path, Autoencoder]) -> None:
     path, _ = file
     with pytest.raises(ParameterError, match="lacks words"):
         load_autoencoder(path, part_of(LEXICON, LEXICON.words[:20]))
@@ -157,10 +163,9 @@ def test_damage_other_shapes_and_other_vectors_are_refused(file):
         load_autoencoder(path, LEXICON)
 
 
-def test_without_torch_it_says_how_to_install_it(monkeypatch, file):
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(packages.importlib, "import_module", absent)
+def test_without_torch_it_says_how_to_install_it(
+    uninstalled: Uninstall, file: tuple[Path, Autoencoder]
+) -> None:
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train(texts(), LEXICON, ARCHITECTURE, TRAINING)

@@ -1,32 +1,35 @@
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.bags import Bags
 from dpcore.learn.linear.certificate import Places, certify_linear, changes_allowed
 from dpcore.learn.linear.linear import LinearModel
 from dpcore.learn.substitutions import Substitutions
+from tests.fixtures import MakeRng
 
 WORDS = 12
 
 
-def model(generator, classes=3):
+def model(generator: np.random.Generator, classes: int = 3) -> LinearModel:
     vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
     return LinearModel(
         generator.standard_normal((classes, 4)), generator.standard_normal(classes), vectors
     )
 
 
-def substitutions(generator):
+def substitutions(generator: np.random.Generator) -> Substitutions:
     """One to three choices for ten of the twelve words; repetitions fill the rows up."""
     words = np.arange(10)
     choices = np.column_stack((words, generator.integers(WORDS, size=(10, 2))))
     return Substitutions(words, choices, np.ones(10))
 
 
-def documents(generator, count=25):
+def documents(generator: np.random.Generator, count: int = 25) -> Bags:
     """Short documents with repeated and with unknown words; the last is empty, one before it
     holds an unknown word alone."""
     texts = [generator.integers(-1, WORDS, size=generator.integers(1, 6)) for _ in range(count)]
@@ -35,11 +38,11 @@ def documents(generator, count=25):
     return Bags(np.concatenate(texts), offsets, WORDS)
 
 
-def texts_of(bags):
+def texts_of(bags: Bags) -> list[list[int]]:
     return [bags.words[a:b].tolist() for a, b in itertools.pairwise(bags.offsets)]
 
 
-def allowed(text, table, budget):
+def allowed(text: list[int], table: Substitutions, budget: int) -> Iterator[list[int]]:
     """Every text that the substitutions reach with so many changes."""
     options = [[w, *table.of(w).tolist()] if w >= 0 else [-1] for w in text]
     for found in itertools.product(*options):
@@ -47,7 +50,7 @@ def allowed(text, table, budget):
             yield list(found)
 
 
-def margins(linear, texts, label):
+def margins(linear: LinearModel, texts: list[list[int]], label: int) -> NDArray[np.float64]:
     """Score of the label less the largest other one, word by word from the definition."""
     found = []
     for text in texts:
@@ -60,7 +63,9 @@ def margins(linear, texts, label):
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_worst_case_is_that_of_all_allowed_texts(rng, share, classes):
+def test_the_worst_case_is_that_of_all_allowed_texts(
+    rng: MakeRng, share: float, classes: int
+) -> None:
     generator = rng()
     linear, table, bags = model(generator, classes), substitutions(generator), documents(generator)
     labels = generator.integers(classes, size=len(bags))
@@ -78,7 +83,7 @@ def test_the_worst_case_is_that_of_all_allowed_texts(rng, share, classes):
     assert 0 < found.accuracy < 1
 
 
-def test_no_attack_gets_below_the_certificate(rng):
+def test_no_attack_gets_below_the_certificate(rng: MakeRng) -> None:
     """A thousand random allowed texts of each of twelve documents, and the returned one."""
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator, 10)
@@ -96,7 +101,7 @@ def test_no_attack_gets_below_the_certificate(rng):
         assert kept[found.certified].all()
 
 
-def test_a_smoothed_minimum_is_a_little_lower(rng):
+def test_a_smoothed_minimum_is_a_little_lower(rng: MakeRng) -> None:
     generator = rng()
     table, bags = substitutions(generator), documents(generator)
     places = Places(bags, np.zeros(len(bags), dtype=int), table)
@@ -110,7 +115,9 @@ def test_a_smoothed_minimum_is_a_little_lower(rng):
 
 
 @pytest.mark.parametrize("bias", [[0.0, 0.0, 0.0], [-1.0, 0.5, 0.5], [0.2, 0.1, 0.7]])
-def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(rng, bias):
+def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(
+    rng: MakeRng, bias: list[float]
+) -> None:
     """No text matters to it, so no substitution does, and a tie is broken as in a prediction."""
     generator = rng()
     vectors = generator.standard_normal((WORDS, 4)).astype(np.float32)
@@ -123,7 +130,7 @@ def test_a_classifier_that_always_says_one_thing_is_certified_for_that_share(rng
     np.testing.assert_array_equal(found.certified, constant.predict(bags) == labels)
 
 
-def test_how_many_words_may_change():
+def test_how_many_words_may_change() -> None:
     assert changes_allowed([0, 1, 4, 5, 10], 0.2).tolist() == [0, 1, 1, 1, 2]
     assert changes_allowed([0, 7, 10], 0.3).tolist() == [0, 2, 3]
     assert changes_allowed([0, 7], 1.0).tolist() == [0, 7]
@@ -133,7 +140,7 @@ def test_how_many_words_may_change():
             changes_allowed([3], share)
 
 
-def test_bad_arguments_are_refused(rng):
+def test_bad_arguments_are_refused(rng: MakeRng) -> None:
     generator = rng()
     linear, table, bags = model(generator), substitutions(generator), documents(generator)
     with pytest.raises(ParameterError, match="needs a label"):

@@ -1,6 +1,7 @@
 """The exact radius of a linear classifier: attained, and never undercut."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_the_ordinary_classifier_of_digits() -> None:
         ({"attack": 3}, "norm"),
     ],
 )
-def test_bad_arguments_are_refused(changed: dict[str, object], message: str) -> None:
+def test_bad_arguments_are_refused(changed: dict[str, Any], message: str) -> None:
     usual = {
         "weights": WEIGHTS, "bias": BIAS, "inputs": INPUTS, "labels": LABELS, "attack": 2,
     }  # fmt: skip

@@ -1,5 +1,8 @@
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize
 
 from dpcore.errors import CorpusError, ParameterError
@@ -8,11 +11,14 @@ from dpcore.learn.classifiers import Learner, train
 from dpcore.learn.linear.certificate import certify_linear
 from dpcore.learn.linear.training import LinearTraining, Program, train_linear
 from dpcore.learn.substitutions import Substitutions
+from tests.fixtures import MakeRng
 
 WORDS, DIMENSION = 40, 3
 
 
-def problem(generator, classes=2, documents=30, longest=5):
+def problem(
+    generator: np.random.Generator, classes: int = 2, documents: int = 30, longest: int = 5
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32], Substitutions]:
     """Documents whose words point at their class, and two substitutes for each word."""
     vectors = generator.standard_normal((WORDS, DIMENSION)).astype(np.float32)
     labels = np.arange(documents) % classes
@@ -34,7 +40,9 @@ def problem(generator, classes=2, documents=30, longest=5):
 @pytest.mark.parametrize("temperature", [0.0, 0.05])
 @pytest.mark.parametrize("robust", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("share", [0.4, 1.0])
-def test_the_gradient_is_that_of_finite_differences(rng, classes, temperature, robust, share):
+def test_the_gradient_is_that_of_finite_differences(
+    rng: MakeRng, classes: int, temperature: float, robust: float, share: float
+) -> None:
     """At a random point, where no two substitutes tie."""
     bags, labels, vectors, table = problem(rng(), classes)
     program = Program(LinearTraining(0.7, robust, share), bags, labels, vectors, table)
@@ -50,7 +58,7 @@ def test_the_gradient_is_that_of_finite_differences(rng, classes, temperature, r
 
 
 @pytest.mark.parametrize("robust", [0.0, 0.4, 1.0])
-def test_the_objective_is_its_definition(rng, robust):
+def test_the_objective_is_its_definition(rng: MakeRng, robust: float) -> None:
     """From the certificates of the model that the variables stand for."""
     bags, labels, vectors, table = problem(rng(), 2)
     settings = LinearTraining(0.7, robust, 0.4)
@@ -66,7 +74,7 @@ def test_the_objective_is_its_definition(rng, robust):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_it_is_convex(rng, classes):
+def test_it_is_convex(rng: MakeRng, classes: int) -> None:
     """Along segments between random points the middle is no higher than the mean of the ends."""
     bags, labels, vectors, table = problem(rng(), classes)
     program = Program(LinearTraining(0.7, 1.0, 0.4), bags, labels, vectors, table)
@@ -77,7 +85,7 @@ def test_it_is_convex(rng, classes):
 
 
 @pytest.mark.parametrize("robust", [0.5, 1.0])
-def test_the_minimum_is_that_of_another_solver(rng, robust):
+def test_the_minimum_is_that_of_another_solver(rng: MakeRng, robust: float) -> None:
     """The same program with the minima written as constraints, solved by sequential quadratics."""
     bags, labels, vectors, table = problem(rng(), 2, documents=12, longest=3)
     settings = LinearTraining(0.7, robust)
@@ -90,10 +98,10 @@ def test_the_minimum_is_that_of_another_solver(rng, robust):
 
     # Variables: the difference v of the two rows, of the biases, and for each word the smallest
     # value of +v·φ and of −v·φ. At the optimum the two rows are ±v/2.
-    def unpack(x):
+    def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         return x[:DIMENSION], x[DIMENSION], x[DIMENSION + 1 :].reshape(2, kinds)
 
-    def objective(x):
+    def objective(x: NDArray[np.float64]) -> Any:
         v, bias, low = unpack(x)
         total = 0.25 * v @ v
         for i, s in enumerate(sign):
@@ -124,7 +132,7 @@ def test_the_minimum_is_that_of_another_solver(rng, robust):
     assert found.objective >= twin.fun * (1 - 1e-6)
 
 
-def test_without_the_worst_case_it_is_logistic_regression(rng):
+def test_without_the_worst_case_it_is_logistic_regression(rng: MakeRng) -> None:
     """scikit-learn's with twice the strength, on the same standardised coordinates."""
     bags, labels, vectors, table = problem(rng())
     found = train_linear(LinearTraining(0.5, robust=0.0, rounds=1000), bags, labels, vectors, table)
@@ -133,7 +141,7 @@ def test_without_the_worst_case_it_is_logistic_regression(rng):
     assert np.allclose(found.model.probabilities(bags), twin.probabilities(bags), atol=2e-3)
 
 
-def test_certified_training_certifies_more(rng):
+def test_certified_training_certifies_more(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng(), documents=200)
     plain, certified = (
         train_linear(LinearTraining(0.5, robust), bags, labels, vectors, table).model
@@ -144,7 +152,7 @@ def test_certified_training_certifies_more(rng):
     assert certified.accuracy(bags, labels) >= shares[1]
 
 
-def test_training_is_deterministic_and_reports(rng):
+def test_training_is_deterministic_and_reports(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng())
     seen = []
     first = train_linear(
@@ -166,12 +174,12 @@ def test_training_is_deterministic_and_reports(rng):
         ({"rounds": 0}, "rounds"),
     ],
 )
-def test_bad_settings_are_refused(changed, said):
+def test_bad_settings_are_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         LinearTraining(**changed)
 
 
-def test_bad_labels_are_refused(rng):
+def test_bad_labels_are_refused(rng: MakeRng) -> None:
     bags, labels, vectors, table = problem(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_linear(LinearTraining(), bags, np.zeros_like(labels), vectors, table)

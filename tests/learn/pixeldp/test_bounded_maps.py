@@ -1,22 +1,25 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.bounded_maps import BoundedMap
 from dpcore.learn.pixeldp.sensitivity import sensitivity
+from tests.fixtures import MakeRng
 
 NORMS = [(1, 1), (1, 2), (1, math.inf), (2, 2)]
 
 
-def tensor(array):
+def tensor(array: Any) -> Any:
     import torch
 
     return torch.from_numpy(np.array(array)).requires_grad_()
 
 
-def plainly(kernel, picture):
+def plainly(kernel: NDArray[np.float64], picture: NDArray[np.float64]) -> NDArray[np.float64]:
     """A convolution by its definition, one output after the other."""
     outputs, _, rows, columns = kernel.shape
     found = np.zeros((outputs, *picture.shape))
@@ -31,7 +34,9 @@ def plainly(kernel, picture):
 @pytest.mark.parametrize(
     ("shape", "side"), [((2, 1, 3, 3), 5), ((3, 1, 5, 5), 3), ((1, 1, 1, 1), 1)]
 )
-def test_the_matrix_of_a_map_is_its_weights(rng, shape, side):
+def test_the_matrix_of_a_map_is_its_weights(
+    rng: MakeRng, shape: tuple[int, ...], side: int
+) -> None:
     kernel, picture = rng().standard_normal(shape), rng(1).standard_normal((side, side))
     matrix = BoundedMap(1, 1, side).matrix(tensor(kernel))
     assert np.allclose(matrix @ picture.ravel(), plainly(kernel, picture).ravel(), atol=1e-12)
@@ -44,7 +49,9 @@ def test_the_matrix_of_a_map_is_its_weights(rng, shape, side):
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
 @pytest.mark.parametrize("kernel", [1, 3, 5])
 @pytest.mark.parametrize("side", [5, 8])
-def test_a_convolution_is_never_more_sensitive_than_its_bound(rng, attack, noise, kernel, side):
+def test_a_convolution_is_never_more_sensitive_than_its_bound(
+    rng: MakeRng, attack: int, noise: float, kernel: int, side: int
+) -> None:
     """Against the exact sensitivity of the unrolled matrix, for twenty kernels."""
     generator = rng()
     one = BoundedMap(attack, noise, side)
@@ -60,7 +67,7 @@ def test_a_convolution_is_never_more_sensitive_than_its_bound(rng, attack, noise
 
 
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_a_dense_layer_has_exactly_its_bound(rng, attack, noise):
+def test_a_dense_layer_has_exactly_its_bound(rng: MakeRng, attack: int, noise: float) -> None:
     weight = rng().standard_normal((6, 9))
     found = float(BoundedMap(attack, noise).reach(tensor(weight)).detach())
     assert found == pytest.approx(sensitivity(weight, attack, noise), rel=1e-9)
@@ -68,7 +75,9 @@ def test_a_dense_layer_has_exactly_its_bound(rng, attack, noise):
 
 @pytest.mark.parametrize("side", [0, 4])
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_no_attack_moves_a_bounded_map_by_more_than_its_length(rng, attack, noise, side):
+def test_no_attack_moves_a_bounded_map_by_more_than_its_length(
+    rng: MakeRng, attack: int, noise: float, side: int
+) -> None:
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
     one = BoundedMap(attack, noise, side)
@@ -84,14 +93,16 @@ def test_no_attack_moves_a_bounded_map_by_more_than_its_length(rng, attack, nois
 
 @pytest.mark.parametrize("side", [0, 4])
 @pytest.mark.parametrize(("attack", "noise"), NORMS)
-def test_the_gradient_goes_through_the_division(rng, attack, noise, side):
+def test_the_gradient_goes_through_the_division(
+    rng: MakeRng, attack: int, noise: float, side: int
+) -> None:
     """Against central differences of a linear function of the bounded weights."""
     generator = rng()
     weight = generator.standard_normal((3, 1, 3, 3) if side else (5, 16))
     direction = generator.standard_normal(weight.shape)
     one = BoundedMap(attack, noise, side)
 
-    def value(array):
+    def value(array: Any) -> float:
         return float((one.bounded(tensor(array)) * tensor(direction)).sum().detach())
 
     leaf = tensor(weight)
@@ -105,6 +116,6 @@ def test_the_gradient_goes_through_the_division(rng, attack, noise, side):
 
 
 @pytest.mark.parametrize(("attack", "noise"), [(2, 1), (math.inf, 1), (math.inf, 2)])
-def test_norms_that_need_a_maximum_over_signs_are_refused(attack, noise):
+def test_norms_that_need_a_maximum_over_signs_are_refused(attack: float, noise: int) -> None:
     with pytest.raises(ParameterError, match="maximum over signs in every step"):
         BoundedMap(attack, noise)

@@ -1,7 +1,10 @@
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.audit.montecarlo import clopper_pearson
@@ -20,33 +23,36 @@ from dpcore.learn.pixeldp.certified_prediction import (
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from tests.chance import FALSE_ALARM
+from tests.fixtures import MakeRng
 
 TRIALS, DRAWS, ERROR = 4_000, 100, 0.2
 LAWS = [(0.7, 0.2, 0.1), (0.98, 0.01, 0.01), (0.25, 0.25, 0.25, 0.25), (0.1,) * 10]
 
 
-def softmax(outputs):
+def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     scores = np.exp(2.0 * np.concatenate((outputs, -outputs.sum(axis=1, keepdims=True)), axis=1))
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def drawn(generator, law):
+def drawn(generator: np.random.Generator, law: Sequence[float] | NDArray[np.float64]) -> Scores:
     votes = generator.multinomial(DRAWS, law, size=TRIALS)
     return Scores(votes / DRAWS, votes, DRAWS)
 
 
-def misses(bounds, law):
+def misses(bounds: Any, law: NDArray[np.float64]) -> int:
     return int(((bounds.low > law) | (bounds.high < law)).any(axis=1).sum())
 
 
 @pytest.mark.parametrize("bound", Bound)
 @pytest.mark.parametrize("law", LAWS)
-def test_all_bounds_of_an_input_hold_together(rng, bound, law):
+def test_all_bounds_of_an_input_hold_together(
+    rng: MakeRng, bound: Bound, law: tuple[float, ...]
+) -> None:
     missed = misses(score_bounds(drawn(rng(), law), ERROR, bound), np.array(law))
     assert missed <= stats.binom.isf(FALSE_ALARM, TRIALS, ERROR)
 
 
-def test_a_part_of_the_scores_is_certified_as_in_the_whole(rng):
+def test_a_part_of_the_scores_is_certified_as_in_the_whole(rng: MakeRng) -> None:
     scores = drawn(rng(), (0.5, 0.3, 0.2))
     whole = score_bounds(scores, ERROR, Bound.CLOPPER_PEARSON)
     some = score_bounds(scores.part([5, 2]), ERROR, Bound.CLOPPER_PEARSON)
@@ -54,7 +60,7 @@ def test_a_part_of_the_scores_is_certified_as_in_the_whole(rng):
     assert (some.high == whole.high[[5, 2]]).all()
 
 
-def test_without_the_union_over_classes_they_do_not(rng):
+def test_without_the_union_over_classes_they_do_not(rng: MakeRng) -> None:
     """What the test above would see: the same bounds with the whole error for every class."""
     law = (0.1,) * 10
     scores = drawn(rng(), law)
@@ -63,13 +69,13 @@ def test_without_the_union_over_classes_they_do_not(rng):
     assert misses(bounds, np.array(law)) > stats.binom.isf(FALSE_ALARM, TRIALS, ERROR)
 
 
-def test_the_width_counts_the_classes():
+def test_the_width_counts_the_classes() -> None:
     """ln(2K/(1 − η)), and ln(2/(1 − η)) as in the slides."""
     assert hoeffding_width(200, 0.05, 20) == pytest.approx(math.sqrt(math.log(400) / 400))
     assert hoeffding_width(200, 0.05, 2) == pytest.approx(math.sqrt(math.log(40) / 400))
 
 
-def test_predictions_are_right_but_for_the_stated_error(rng):
+def test_predictions_are_right_but_for_the_stated_error(rng: MakeRng) -> None:
     """From draws to certificates: a wrong class is predicted in at most a share `ERROR`."""
     law = (0.52, 0.48)
     layer = NoiseLayer(Accounting.ANALYTIC, 1.0, 2, 3)
@@ -81,7 +87,7 @@ def test_predictions_are_right_but_for_the_stated_error(rng):
     assert (found.sizes[found.classes == ABSTAINED] == 0).all()
 
 
-def test_bounds_that_leave_no_room_are_used():
+def test_bounds_that_leave_no_room_are_used() -> None:
     bounds = score_bounds(
         Scores(np.array([[1.0, 0.0]]), np.array([[1000, 0]]), 1000), 0.01, Bound.HOEFFDING
     )
@@ -90,7 +96,9 @@ def test_bounds_that_leave_no_room_are_used():
 
 @pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("block", [2_000_000, 64])
-def test_means_and_votes_of_the_draws(rng, monkeypatch, accounting, block):
+def test_means_and_votes_of_the_draws(
+    rng: MakeRng, monkeypatch: pytest.MonkeyPatch, accounting: Accounting, block: int
+) -> None:
     """Against 400,000 draws made plainly; both sides by Hoeffding's bound."""
     monkeypatch.setattr(module, "_BLOCK", block)
     layer = NoiseLayer(accounting, 0.5, 2, 2)
@@ -109,7 +117,7 @@ def test_means_and_votes_of_the_draws(rng, monkeypatch, accounting, block):
     assert seen[-1] == ("noise", 2, 2)
 
 
-def test_certified_accuracy_falls_with_the_size():
+def test_certified_accuracy_falls_with_the_size() -> None:
     layer = NoiseLayer(Accounting.ANALYTIC, 1.0, 2, 3)
     low = np.array([[0.9, 0.0], [0.0, 0.8], [0.4, 0.3], [0.7, 0.1]])
     found = certify(layer, ScoreBounds(low, low + 0.1))
@@ -122,13 +130,13 @@ def test_certified_accuracy_falls_with_the_size():
 
 
 @pytest.mark.parametrize("draws", [0, -1, 10**9])
-def test_draws_outside_the_limits_are_refused(rng, draws):
+def test_draws_outside_the_limits_are_refused(rng: MakeRng, draws: int) -> None:
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
     with pytest.raises(ParameterError, match="draws of the noise"):
         draw_scores(softmax, layer, np.zeros((1, 2)), draws, rng())
 
 
-def test_nothing_to_predict_is_refused(rng):
+def test_nothing_to_predict_is_refused(rng: MakeRng) -> None:
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
     with pytest.raises(ParameterError, match="no input"):
         draw_scores(softmax, layer, np.zeros((0, 2)), 5, rng())
@@ -143,13 +151,15 @@ def test_nothing_to_predict_is_refused(rng):
         (lambda x: np.full((len(x), 2), np.nan), "sum to 1"),
     ],
 )
-def test_what_gives_no_probabilities_is_refused(rng, scorer, said):
+def test_what_gives_no_probabilities_is_refused(
+    rng: MakeRng, scorer: Callable[..., Any], said: str
+) -> None:
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 2)
     with pytest.raises(ParameterError, match=said):
         draw_scores(scorer, layer, np.zeros((2, 2)), 5, rng())
 
 
-def test_bad_questions_are_refused(rng):
+def test_bad_questions_are_refused(rng: MakeRng) -> None:
     scores = drawn(rng(), (0.5, 0.5))
     for error in (0.0, 1.0, math.nan):
         with pytest.raises(ParameterError, match="error probability"):

@@ -1,7 +1,9 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from dpcore.errors import ParameterError
@@ -9,22 +11,25 @@ from dpcore.learn.pixeldp.certified_size import Condition, certified_size, tight
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.mechanisms.clipped.gaussian import classical_sigma, gaussian_log_delta
 from dpcore.papers.lecuyer2019.claims import largest_margin
+from tests.fixtures import MakeRng
 
 ATTACKS = 10_000
 
 
-def layer(accounting, scale=1.0, dimension=2):
+def layer(accounting: Accounting, scale: float = 1.0, dimension: int = 2) -> NoiseLayer:
     """Noise in the input, against attacks in its own norm: sensitivity 1."""
     return NoiseLayer(accounting, scale, accounting.norm, dimension)
 
 
-def pairs(generator, count):
+def pairs(
+    generator: np.random.Generator, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds with low > high whose sum is at most 1."""
     high = 0.5 * generator.random(count)
     return high + (1 - 2 * high) * generator.random(count), high
 
 
-def test_reference_values():
+def test_reference_values() -> None:
     """Of 0.7 against 0.2, in units of σ."""
     found = [float(certified_size(layer(a), 0.7, 0.2)) for a in Accounting]
     assert found[0] == pytest.approx(0.5 * math.log(3.5), rel=1e-9)
@@ -35,19 +40,23 @@ def test_reference_values():
 
 @pytest.mark.parametrize("accounting", [Accounting.CLASSICAL, Accounting.ANALYTIC])
 @pytest.mark.parametrize("condition", Condition)
-def test_the_size_is_the_root_of_the_best_margin(rng, accounting, condition):
+def test_the_size_is_the_root_of_the_best_margin(
+    rng: MakeRng, accounting: Accounting, condition: Condition
+) -> None:
     """A plain twin: the best e by a search at each L, and the L at which its margin vanishes."""
     low, high = pairs(rng(), 4)
     found = certified_size(layer(accounting), low, high, condition)
 
-    def delta(e, size):
+    def delta(e: float, size: float) -> float:
         if accounting is Accounting.ANALYTIC:
             return math.exp(float(gaussian_log_delta(e, 1.0, size)))
         return 1.25 * math.exp(-0.5 * (e / size) ** 2)  # σ = L·√(2 ln(1.25/δ))/e solved for δ
 
-    def margin(size, a, b):
-        def minus(e):
-            return -(a - math.exp(2 * e) * b - float(condition.factor(e)) * delta(e, size))
+    def margin(size: float, a: float, b: float) -> float:
+        def minus(e: float) -> float:
+            return -(
+                a - math.exp(2 * e) * b - float(condition.factor(np.asarray(e))) * delta(e, size)
+            )
 
         most = min(0.5 * math.log(a / b), 1.0 if accounting is Accounting.CLASSICAL else math.inf)
         grid = np.linspace(0, most, 202)[1:]
@@ -66,7 +75,7 @@ def test_the_size_is_the_root_of_the_best_margin(rng, accounting, condition):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_no_size_is_beyond_the_tight_one(rng, accounting):
+def test_no_size_is_beyond_the_tight_one(rng: MakeRng, accounting: Accounting) -> None:
     low, high = pairs(rng(), 200)
     noise = layer(accounting)
     sizes, tight = certified_size(noise, low, high), tight_size(noise, low, high)
@@ -75,20 +84,20 @@ def test_no_size_is_beyond_the_tight_one(rng, accounting):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_a_half_line_attains_the_tight_size(rng, accounting):
+def test_a_half_line_attains_the_tight_size(rng: MakeRng, accounting: Accounting) -> None:
     """Class k below a threshold, class i above another: no larger size is true of any noise."""
     law = stats.laplace if accounting is Accounting.LAPLACE else stats.norm
     low, high = pairs(rng(), 50)
     size = tight_size(layer(accounting), low, high)
 
-    def ahead(shift):
+    def ahead(shift: Any) -> Any:
         return law.cdf(law.ppf(low) - shift) - law.sf(law.isf(high) - shift)
 
     assert (ahead(0.999 * size) > 0).all()
     assert (ahead(1.001 * size) < 0).all()
 
 
-def test_the_slides_condition_is_broken_by_gaussian_noise_itself():
+def test_the_slides_condition_is_broken_by_gaussian_noise_itself() -> None:
     """Not only by a linear program: the half-line loses class k within the size it certifies."""
     noise = layer(Accounting.ANALYTIC)
     size = float(certified_size(noise, 0.7, 0.2, Condition.SLIDES))
@@ -100,7 +109,7 @@ def test_the_slides_condition_is_broken_by_gaussian_noise_itself():
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_the_linear_program_breaks_only_the_slides(epsilon):
+def test_the_linear_program_breaks_only_the_slides(epsilon: float) -> None:
     """The finite counterexample of the audit, looked at with the factors that are used here."""
     slides = float(Condition.SLIDES.factor(np.array(epsilon)))
     right = float(Condition.PIXELDP.factor(np.array(epsilon)))
@@ -109,13 +118,15 @@ def test_the_linear_program_breaks_only_the_slides(epsilon):
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_ten_thousand_attacks_within_the_size_change_nothing(rng, accounting):
+def test_ten_thousand_attacks_within_the_size_change_nothing(
+    rng: MakeRng, accounting: Accounting
+) -> None:
     """Expected softmax scores of three classes by quadrature, at attacks of just the size."""
     generator = rng()
     noise = layer(accounting, scale=0.8)
     slopes, shifts = generator.standard_normal((3, 2)), generator.standard_normal(3)
 
-    def expected(centres, count=20):
+    def expected(centres: NDArray[np.float64], count: int = 20) -> NDArray[np.float64]:
         nodes, weights = quadrature(accounting, count)
         points = noise.scale * np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
         logits = (centres[:, None] + points) @ slopes.T + shifts
@@ -142,7 +153,9 @@ def test_ten_thousand_attacks_within_the_size_change_nothing(rng, accounting):
             assert ahead.min() > -error
 
 
-def quadrature(accounting, count):
+def quadrature(
+    accounting: Accounting, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes and weights for the mean over one coordinate of the noise at scale 1."""
     if accounting is not Accounting.LAPLACE:
         nodes, weights = np.polynomial.hermite_e.hermegauss(count)
@@ -151,7 +164,7 @@ def quadrature(accounting, count):
     return np.concatenate((-half, half)), np.concatenate((weights, weights)) / 2
 
 
-def test_units_are_those_of_the_noise():
+def test_units_are_those_of_the_noise() -> None:
     matrix = 4.0 * np.eye(2)
     wide = NoiseLayer(Accounting.ANALYTIC, 2.0, 2, 2, matrix)
     unit = layer(Accounting.ANALYTIC)
@@ -160,7 +173,7 @@ def test_units_are_those_of_the_noise():
 
 
 @pytest.mark.parametrize("accounting", Accounting)
-def test_limits(accounting):
+def test_limits(accounting: Accounting) -> None:
     noise = layer(accounting)
     for low, high in ((0.5, 0.5), (0.2, 0.3), (0.0, 0.0), (0.0, 1.0)):
         assert float(certified_size(noise, low, high)) == 0.0

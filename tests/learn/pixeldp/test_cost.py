@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,21 +9,22 @@ from dpcore.learn.pixeldp import cost as module
 from dpcore.learn.pixeldp.cost import step_cost
 from dpcore.learn.pixeldp.digits import Place
 from dpcore.learn.pixeldp.noise_layer import Accounting
+from tests.fixtures import MakeRng
 
 
 @pytest.mark.parametrize("place", Place)
-def test_both_kinds_of_steps_are_timed_side_by_side(rng, place):
+def test_both_kinds_of_steps_are_timed_side_by_side(rng: MakeRng, place: Place) -> None:
     found = step_cost(place, Accounting.ANALYTIC, 2, 12, rng())
     assert found.without.count == found.with_layer.count == found.ratio.count == 12
     assert 0 < found.without.low <= found.without.median <= found.without.high < 10
     assert found.ratio.low <= found.ratio.median <= found.ratio.high
 
 
-def test_a_step_that_takes_longer_is_seen(rng, monkeypatch):
+def test_a_step_that_takes_longer_is_seen(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise that is drawn 40 times makes the step with the layer, and no other, longer."""
-    once = module.added_noise
+    once: Any = vars(module)["added_noise"]
 
-    def often(layer, clean, generator):
+    def often(layer: Any, clean: Any, generator: np.random.Generator) -> Any:
         for _ in range(40):
             once(layer, clean, generator)
         return once(layer, clean, generator)
@@ -35,14 +37,14 @@ def test_a_step_that_takes_longer_is_seen(rng, monkeypatch):
     assert after.without.median < 3 * before.without.median
 
 
-def test_networks_that_are_timed_learn_alike(rng, monkeypatch):
+def test_networks_that_are_timed_learn_alike(rng: MakeRng, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is timed is a training step: the weights move, with and without the layer."""
     import torch
 
     kept = []
     adam = torch.optim.Adam
 
-    def watched(parameters, **settings):
+    def watched(parameters: Any, **settings: Any) -> Any:
         parameters = list(parameters)
         kept.append((parameters, [p.detach().clone() for p in parameters]))
         return adam(parameters, **settings)
@@ -58,6 +60,6 @@ def test_networks_that_are_timed_learn_alike(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("steps", [0, -1, 100_001, math.nan])
-def test_steps_outside_the_limits_are_refused(steps):
+def test_steps_outside_the_limits_are_refused(steps: Any) -> None:
     with pytest.raises(ParameterError, match="steps that are timed"):
         step_cost(Place.PICTURE, Accounting.ANALYTIC, 2, steps, np.random.default_rng(0))

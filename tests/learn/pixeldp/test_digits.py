@@ -12,16 +12,17 @@ from dpcore.learn.pixeldp.certified_prediction import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.pixeldp.digits import Place, digits, first_layer, look_at, train_digits
-from dpcore.learn.pixeldp.noise_layer import Accounting
+from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, look_at, train_digits
+from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.learn.pixeldp.noisy_classifier import layer_of
+from tests.fixtures import MakeRng
 from tests.learn.pictures import only
 
 ATTACKS = 10_000
 DATA = digits()
 
 
-def test_pictures_are_divided_and_scaled():
+def test_pictures_are_divided_and_scaled() -> None:
     data = digits()
     assert data.train.shape == (1347, 64)
     assert data.test.shape == (450, 64)
@@ -31,7 +32,9 @@ def test_pictures_are_divided_and_scaled():
 
 
 @pytest.mark.parametrize("place", Place)
-def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
+def test_noise_is_measured_in_shifts_of_the_picture(
+    few: Digits, rng: MakeRng, place: Place
+) -> None:
     model = train_digits(Accounting.ANALYTIC, 0.25, 2, rng(), place=place, data=few)
     assert model.layer.scale == pytest.approx(0.25 * model.layer.sensitivity)
     scores = draw_scores(model.scores, model.layer, few.test, 100, rng(1))
@@ -43,7 +46,7 @@ def test_noise_is_measured_in_shifts_of_the_picture(few, rng, place):
     assert shares[-1] == 0.0
 
 
-def test_training_is_fixed_by_its_generator(few, rng):
+def test_training_is_fixed_by_its_generator(few: Digits, rng: MakeRng) -> None:
     first, again = (
         train_digits(Accounting.LAPLACE, 0.3, 1, rng(), place=Place.FIRST_LAYER, data=few)
         for _ in range(2)
@@ -52,14 +55,17 @@ def test_training_is_fixed_by_its_generator(few, rng):
     assert np.array_equal(first.scores(outputs), again.scores(outputs))
 
 
-def test_first_layers_are_linear_maps_of_pictures(few, rng):
+def test_first_layers_are_linear_maps_of_pictures(few: Digits, rng: MakeRng) -> None:
     assert first_layer(Place.PICTURE, few, rng()) is None
     encoder = first_layer(Place.AUTO_ENCODER, few, rng())
+    assert encoder is not None
     assert np.allclose(encoder @ encoder.T, np.eye(len(encoder)))  # so that Δ_{2,2} = 1
     assert first_layer(Place.FIRST_LAYER, few, rng()).shape[1] == 64
 
 
-def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
+def test_attacks_within_the_certificate_never_change_the_prediction(
+    few: Digits, rng: MakeRng
+) -> None:
     """Threes against eights: the share of votes is known exactly, and so is the best attack."""
     data = only(digits(), 3, 8)
     model = train_digits(Accounting.ANALYTIC, 0.5, 2, rng(), data=data)
@@ -83,7 +89,7 @@ def test_attacks_within_the_certificate_never_change_the_prediction(few, rng):
     assert (found.sizes <= found.tight).all()
 
 
-def test_a_class_that_is_missing_is_named(few, rng):
+def test_a_class_that_is_missing_is_named(few: Digits, rng: MakeRng) -> None:
     model = train_digits(Accounting.ANALYTIC, 0.3, 2, rng(), data=only(few, 0, 1, 2))
     assert model.places([2, 0, 1]).tolist() == [2, 0, 1]
     with pytest.raises(CorpusError, match="without class 7"):
@@ -95,7 +101,7 @@ def test_a_class_that_is_missing_is_named(few, rng):
             train_digits(Accounting.ANALYTIC, scale, 2, rng(), data=few)
 
 
-def layer_at(place: Place) -> object:
+def layer_at(place: Place) -> NoiseLayer:
     matrix = first_layer(place, DATA, np.random.default_rng(0))
     return layer_of(Accounting.ANALYTIC, 0.25, 2.0, 64, matrix)
 
@@ -122,6 +128,7 @@ def test_the_units_of_the_first_layer_are_rectified() -> None:
     layer = layer_at(place)
     seen = look_at(layer, place, DATA.test[7], np.random.default_rng(1))
     assert seen.clean.shape == (4, 8)
+    assert layer.matrix is not None
     np.testing.assert_allclose(seen.clean.ravel(), np.maximum(layer.matrix @ DATA.test[7], 0))
     assert seen.noisy.min() == 0
     with pytest.raises(ValueError, match="read-only"):

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.mechanisms.clipped.gaussian import classical_sigma, gaussian_log_delta
 from tests.chance import assert_distribution
+from tests.fixtures import MakeRng
 
 
 @pytest.mark.parametrize(
@@ -18,13 +20,13 @@ from tests.chance import assert_distribution
         (Accounting.ANALYTIC, stats.norm(scale=0.7)),
     ],
 )
-def test_the_noise_has_its_law(rng, accounting, law):
+def test_the_noise_has_its_law(rng: MakeRng, accounting: Accounting, law: Any) -> None:
     layer = NoiseLayer(accounting, 0.7, 2, 5)
     clean = layer.clean(np.arange(10_000.0).reshape(2_000, 5))
     assert_distribution(layer.noisy(clean, rng()) - clean, law.cdf)
 
 
-def test_the_matrix_comes_before_the_noise(rng):
+def test_the_matrix_comes_before_the_noise(rng: MakeRng) -> None:
     matrix = rng().standard_normal((3, 5))
     layer = NoiseLayer(Accounting.ANALYTIC, 1.0, 2, 5, matrix)
     inputs = rng(1).standard_normal((4, 5))
@@ -34,7 +36,7 @@ def test_the_matrix_comes_before_the_noise(rng):
         layer.matrix[0, 0] = 1.0
 
 
-def test_the_classical_theorem_holds_wherever_it_is_used():
+def test_the_classical_theorem_holds_wherever_it_is_used() -> None:
     """At e ≤ 1, whatever δ is: its σ gives no more than δ by the exact formula."""
     epsilons = np.linspace(0.001, 1.0, 60)
     for delta in (1e-12, 1e-6, 0.01, 0.1, 0.5, 0.9, 0.999):
@@ -43,12 +45,12 @@ def test_the_classical_theorem_holds_wherever_it_is_used():
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan])
-def test_a_layer_needs_noise(scale):
+def test_a_layer_needs_noise(scale: float) -> None:
     with pytest.raises(ParameterError, match="scale of the noise"):
         NoiseLayer(Accounting.LAPLACE, scale, 1, 2)
 
 
-def test_inputs_of_another_shape_are_refused():
+def test_inputs_of_another_shape_are_refused() -> None:
     layer = NoiseLayer(Accounting.LAPLACE, 1.0, 1, 3)
     for bad in (np.zeros(3), np.zeros((2, 4)), np.full((1, 3), np.nan)):
         with pytest.raises(ParameterError, match="inputs must be finite"):

@@ -1,7 +1,8 @@
-import sys
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import CorpusError, MissingPackageError, ParameterError
@@ -10,17 +11,21 @@ from dpcore.learn.classifiers import averaged
 from dpcore.learn.pixeldp.certified_prediction import (
     ABSTAINED,
     Bound,
+    Scores,
     certify,
     draw_scores,
     score_bounds,
 )
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.learn.pixeldp.text import replaced_words, train_text, train_text_network, words_within
+from tests.fixtures import MakeRng, Uninstall
 
 WORDS, SIGMA = 50, 0.4
 
 
-def corpus(generator, documents=80):
+def corpus(
+    generator: np.random.Generator, documents: int = 80
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32]]:
     """Texts of 3 to 9 words that lean to one side of the first coordinate; unknown words too."""
     vectors = generator.standard_normal((WORDS, 3)).astype(np.float32)
     sides = np.flatnonzero(vectors[:, 0] > 0), np.flatnonzero(vectors[:, 0] <= 0)
@@ -33,14 +38,16 @@ def corpus(generator, documents=80):
     return Bags(np.concatenate(texts), offsets, WORDS), labels, vectors
 
 
-def trained(rng, scale=0.6, accounting=Accounting.ANALYTIC, key=1):
+def trained(
+    rng: MakeRng, scale: float = 0.6, accounting: Accounting = Accounting.ANALYTIC, key: int = 1
+) -> tuple[Any, Bags, NDArray[np.int64]]:
     bags, labels, vectors = corpus(rng())
     model = train_text_network(accounting, scale, bags, labels, vectors, rng(key), epochs=60)
     return model, bags, labels
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
-def test_it_learns_under_noise_on_every_word(rng, accounting):
+def test_it_learns_under_noise_on_every_word(rng: MakeRng, accounting: Accounting) -> None:
     model, bags, labels = trained(rng, 0.4, accounting)
     scores = model.scores(bags, 200, rng(2))
     assert (scores.means.argmax(axis=1) == labels).mean() > 0.85
@@ -49,7 +56,7 @@ def test_it_learns_under_noise_on_every_word(rng, accounting):
     assert model.layer().sensitivity == model.layer(7).sensitivity == 1.0
 
 
-def test_scores_are_those_of_each_text_alone(rng):
+def test_scores_are_those_of_each_text_alone(rng: MakeRng) -> None:
     """Texts are grouped by length: the means agree with each text drawn on its own."""
     model, bags, _ = trained(rng)
     together = model.scores(bags, 3_000, rng(2))
@@ -59,7 +66,7 @@ def test_scores_are_those_of_each_text_alone(rng):
         assert np.abs(alone.means[0] - together.means[i]).max() <= 2 * width
 
 
-def test_words_replaced_within_the_certificate_change_nothing(rng):
+def test_words_replaced_within_the_certificate_change_nothing(rng: MakeRng) -> None:
     """Ten thousand texts with as many words replaced as allowed; those that come nearest to
     another class are drawn anew. The means of both are within Hoeffding's width."""
     model, bags, _ = trained(rng, 1.0)
@@ -86,18 +93,18 @@ def test_words_replaced_within_the_certificate_change_nothing(rng):
             whose.append(i)
     sizes = np.concatenate(([0], np.cumsum([t.size for t in attacked])))
     tried = Bags(np.concatenate(attacked), sizes, WORDS)
-    whose = np.array(whose)
+    owners = np.array(whose)
     assert len(tried) >= 10_000
-    lead = margin(model.scores(tried, 20, rng(5)), found.classes[whose])
+    lead = margin(model.scores(tried, 20, rng(5)), found.classes[owners])
     worst = np.argsort(lead)[:50]
     draws = 3_000
-    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[whose[worst]])
+    again = margin(model.scores(tried.part(worst), draws, rng(6)), found.classes[owners[worst]])
     error = 2 * np.sqrt(np.log(2 * 50 * 1e6) / (2 * draws))
     assert (again > -error).all()
     assert again.min() < 0.9  # attacks that do something
 
 
-def margin(scores, classes):
+def margin(scores: Scores, classes: NDArray[np.int64]) -> NDArray[np.float64]:
     shares = scores.votes / scores.draws
     rows = np.arange(len(shares))
     own = shares[rows, classes]
@@ -105,7 +112,7 @@ def margin(scores, classes):
     return own - shares.max(axis=1)
 
 
-def test_training_is_fixed_by_its_generator(rng):
+def test_training_is_fixed_by_its_generator(rng: MakeRng) -> None:
     first, again, other = (trained(rng, key=key)[0] for key in (1, 1, 2))
     bags = corpus(rng())[0]
     drawn = [model.scores(bags, 20, rng(3)).means for model in (first, again, other)]
@@ -113,7 +120,7 @@ def test_training_is_fixed_by_its_generator(rng):
     assert not np.array_equal(drawn[0], drawn[2])
 
 
-def test_a_text_without_known_words_is_predicted_as_nothing(rng):
+def test_a_text_without_known_words_is_predicted_as_nothing(rng: MakeRng) -> None:
     model, _, _ = trained(rng)
     empty = Bags(np.array([-1, -1]), np.array([0, 0, 2]), WORDS)
     scores = model.scores(empty, 50, rng(2))
@@ -123,7 +130,7 @@ def test_a_text_without_known_words_is_predicted_as_nothing(rng):
         model.scores(empty.part([]), 50, rng(2))
 
 
-def test_words_are_counted_down():
+def test_words_are_counted_down() -> None:
     sizes = [0.0, 0.9, 1.0, 1.9, 2.0, 3.1, np.inf]
     lengths = [9, 9, 9, 9, 9, 9, 4]
     assert replaced_words(sizes, lengths, 1.0, 1).tolist() == [0, 0, 0, 1, 1, 3, 4]
@@ -135,7 +142,9 @@ def test_words_are_counted_down():
         assert (moved <= np.linspace(0, 5, 300)).all()
 
 
-def long_texts(generator, documents=60, size=30):
+def long_texts(
+    generator: np.random.Generator, documents: int = 60, size: int = 30
+) -> tuple[Bags, NDArray[np.int64], NDArray[np.float32]]:
     """Texts whose words lean to one side of the first coordinate."""
     vectors = generator.standard_normal((WORDS, 3)).astype(np.float32)
     sides = np.flatnonzero(vectors[:, 0] > 0), np.flatnonzero(vectors[:, 0] <= 0)
@@ -144,7 +153,7 @@ def long_texts(generator, documents=60, size=30):
     return Bags(words, np.arange(documents + 1) * size, WORDS), labels, vectors
 
 
-def test_words_replaced_within_the_certificate_of_the_mean_change_nothing(rng):
+def test_words_replaced_within_the_certificate_of_the_mean_change_nothing(rng: MakeRng) -> None:
     """Ten thousand texts with as many words replaced as the certificate allows, by any words."""
     generator = rng()
     bags, labels, vectors = long_texts(generator)
@@ -174,13 +183,13 @@ def test_words_replaced_within_the_certificate_of_the_mean_change_nothing(rng):
         assert ((share > 0.5) == bool(label)).all()
 
 
-def test_words_of_a_mean_are_counted_down():
+def test_words_of_a_mean_are_counted_down() -> None:
     found = words_within([0.0, 0.1, 0.25, 0.35, 9.0, np.inf, 0.1], [10, 10, 10, 10, 4, 7, 0], 1.0)
     assert found.tolist() == [0, 0, 2, 3, 4, 7, 0]
     assert words_within([0.3, 0.05], [10, 10], 0.1).tolist() == [10, 4]
 
 
-def test_bad_arguments_are_refused(rng, monkeypatch):
+def test_bad_arguments_are_refused(rng: MakeRng, uninstalled: Uninstall) -> None:
     bags, labels, vectors = corpus(rng())
     with pytest.raises(CorpusError, match="two classes"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, 0 * labels, vectors, rng())
@@ -198,6 +207,6 @@ def test_bad_arguments_are_refused(rng, monkeypatch):
             replaced_words([size], [3], 1.0, 1)
         with pytest.raises(ParameterError, match="size of an attack"):
             words_within([size], [3], 1.0)
-    monkeypatch.setitem(sys.modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"pip install -r requirements-learn\.txt"):
         train_text_network(Accounting.ANALYTIC, 1.0, bags, labels, vectors, rng())

@@ -1,8 +1,11 @@
 """Certificates of networks that were trained through their noise, against attacks that respect the
 radius: random directions, directions of the first map, and the network's own gradient."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.learn.pixeldp.bounded_maps import BoundedMap
 from dpcore.learn.pixeldp.certified_prediction import (
@@ -19,6 +22,7 @@ from dpcore.learn.pixeldp.training import LossTask, added_noise, train_pixeldp
 from dpcore.learn.tensors import array, torch_generator
 from dpcore.learn.training import fit
 from dpcore.learn.training_settings import Training
+from tests.fixtures import MakeRng
 
 ATTACKS = 10_000
 PICTURES, CLASSES = 20, 3
@@ -28,7 +32,9 @@ class TinyNetwork:
     """Two numbers of a picture, noise on them, tanh units and a softmax of three classes: so small
     that its expected scores are an integral over the plane."""
 
-    def __init__(self, accounting, scale, generator):
+    def __init__(
+        self, accounting: Accounting, scale: float, generator: np.random.Generator
+    ) -> None:
         import torch
 
         self.accounting, self.scale = accounting, scale
@@ -41,19 +47,19 @@ class TinyNetwork:
             for name, shape in shapes.items()
         }
 
-    def scores(self, outputs):
+    def scores(self, outputs: Any) -> Any:
         import torch
 
         hidden = torch.tanh(outputs @ self.weights["hidden"].T.to(outputs.dtype))
         return torch.softmax(hidden @ self.weights["last"].T.to(outputs.dtype), dim=-1)
 
-    def train(self, data):
+    def train(self, data: Digits) -> NoiseLayer:
         import torch
 
         pictures = torch.from_numpy(data.train.astype(np.float32))
         labels = torch.from_numpy(data.train_labels.copy())
 
-        def loss(rows, rng):
+        def loss(rows: Any, rng: np.random.Generator) -> Any:
             clean = self.first.apply(self.first.bounded(self.weights["first"]), pictures[rows])
             chosen = self.scores(added_noise(self.noise, clean, rng))
             return -chosen[torch.arange(len(rows)), labels[rows]].log().mean()
@@ -63,7 +69,7 @@ class TinyNetwork:
         self.matrix = self.first.matrix(self.first.bounded(self.weights["first"]))
         return NoiseLayer(self.accounting, self.scale, self.accounting.norm, 64, self.matrix)
 
-    def expected(self, pictures, count):
+    def expected(self, pictures: Any, count: int) -> Any:
         """Expected scores by quadrature; gradients go to the pictures."""
         import torch
 
@@ -76,7 +82,9 @@ class TinyNetwork:
         )
 
 
-def quadrature(accounting, count):
+def quadrature(
+    accounting: Accounting, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes and weights for the mean over one coordinate of the noise at scale 1."""
     if accounting is not Accounting.LAPLACE:
         nodes, weights = np.polynomial.hermite_e.hermegauss(count)
@@ -85,7 +93,7 @@ def quadrature(accounting, count):
     return np.concatenate((-half, half)), np.concatenate((weights, weights)) / 2
 
 
-def some_digits(classes=CLASSES, tested=PICTURES):
+def some_digits(classes: int = CLASSES, tested: int = PICTURES) -> Digits:
     data = digits()
     train, test = (y < classes for y in (data.train_labels, data.test_labels))
     return Digits(
@@ -96,13 +104,13 @@ def some_digits(classes=CLASSES, tested=PICTURES):
     )
 
 
-def of_length(directions, sizes, norm):
+def of_length(directions: NDArray[np.float64], sizes: Any, norm: float) -> NDArray[np.float64]:
     """Scaled to a size each; of a gradient in norm 1 the best attack is its largest entry."""
     lengths = np.linalg.norm(directions, ord=norm, axis=-1, keepdims=True)
     return directions * sizes / np.maximum(lengths, 1e-300)
 
 
-def steepest(gradient, norm):
+def steepest(gradient: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
     if norm == 2:
         return gradient
     one = np.zeros_like(gradient)
@@ -111,7 +119,9 @@ def steepest(gradient, norm):
     return one
 
 
-def fixed_attacks(generator, matrix, count, norm):
+def fixed_attacks(
+    generator: np.random.Generator, matrix: NDArray[np.float64], count: int, norm: float
+) -> NDArray[np.float64]:
     """Random directions, single pixels, and the directions that the first map stretches most."""
     attacks = generator.standard_normal((count, 64))
     sparse = generator.random((count // 2, 64)) < 0.05
@@ -121,7 +131,7 @@ def fixed_attacks(generator, matrix, count, norm):
     return of_length(attacks, 1.0, norm)
 
 
-def margins(scores, classes):
+def margins(scores: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Score of the class less the largest other one."""
     rows = np.arange(len(scores))
     others = scores.copy()
@@ -130,7 +140,9 @@ def margins(scores, classes):
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ANALYTIC, Accounting.LAPLACE])
-def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
+def test_ten_thousand_attacks_on_exact_scores_change_nothing(
+    rng: MakeRng, accounting: Accounting
+) -> None:
     """Scores by quadrature, whose error is measured; 200 fixed attacks and 50 guided ones on each
     of twenty pictures, at just the size that PixelDP certifies and again at the tight one."""
     import torch
@@ -139,7 +151,7 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
     network = TinyNetwork(accounting, 0.3, generator)
     layer = network.train(data)
 
-    def scores(pictures, count=20):
+    def scores(pictures: Any, count: int = 20) -> Any:
         with torch.no_grad():
             return array(network.expected(torch.from_numpy(pictures.copy()), count))
 
@@ -153,7 +165,7 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
     found = {"pixeldp": certified_size(layer, low, high), "tight": tight_size(layer, low, high)}
     assert (found["pixeldp"] > 0.05).sum() > PICTURES // 2
 
-    def least(sizes, fixed, guided):
+    def least(sizes: NDArray[np.float64], fixed: int, guided: Any) -> Any:
         """The smallest margin of each picture under attacks of its size, and how many there are."""
         everywhere = fixed_attacks(generator, network.matrix, fixed, norm)
         tried = data.test[:, None] + everywhere * sizes[:, None, None]
@@ -191,7 +203,7 @@ def test_ten_thousand_attacks_on_exact_scores_change_nothing(rng, accounting):
 
 
 @pytest.mark.parametrize("place", Place)
-def test_attacks_on_whole_networks_within_the_radius_never_win(rng, place):
+def test_attacks_on_whole_networks_within_the_radius_never_win(rng: MakeRng, place: Place) -> None:
     """A third of ten thousand attacks for each place. Each is tried with a few draws of the noise;
     the one of each picture that comes nearest is tried again with 4,000 fresh draws, whose error
     is Hoeffding's: a false alarm has probability 1e-6, and 1e-9 by the certificate."""
@@ -199,7 +211,7 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng, place):
 
     generator = rng()
     data = some_digits(10, 30)
-    settings = {"place": place, "data": data, "channels": 4, "epochs": 40}
+    settings: dict[str, Any] = {"place": place, "data": data, "channels": 4, "epochs": 40}
     model = train_pixeldp(Accounting.ANALYTIC, 0.3, 2, generator, **settings)
     layer = model.layer
     matrix = np.eye(64) if layer.matrix is None else layer.matrix
@@ -210,7 +222,7 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng, place):
     assert (found.tight[kept] > 0.05).any()
     classes, sizes = found.classes[kept], found.tight[kept]
 
-    def guided(starts, steps, factor):
+    def guided(starts: int, steps: int, factor: float) -> NDArray[np.float64]:
         """Gradient steps through a few fixed draws of the noise; all points on the way."""
         owners = torch.from_numpy(np.repeat(classes, starts))
         long = factor * np.repeat(sizes, starts)[:, None]
@@ -224,12 +236,12 @@ def test_attacks_on_whole_networks_within_the_radius_never_win(rng, place):
             x = torch.from_numpy(middle + attack).requires_grad_()
             outputs = (x @ first.T)[:, None] + held
             logits = model._model.logits(outputs.flatten(0, 1).float())
-            loss = torch.nn.functional.cross_entropy(logits, owners.repeat_interleave(len(held)))
-            loss.backward()
+            entropy: Any = torch.nn.functional.cross_entropy
+            entropy(logits, owners.repeat_interleave(len(held))).backward()
             attack = of_length(attack + of_length(array(x.grad), long, 2), long, 2)
         return np.stack(points, axis=1).reshape(kept.size, starts * steps, 64)
 
-    def least(factor, fixed, starts, steps):
+    def least(factor: float, fixed: int, starts: int, steps: int) -> Any:
         """Votes of the class less those of another, under the worst attack on each picture."""
         plain = fixed_attacks(generator, matrix, fixed, 2) * (factor * sizes[:, None, None])
         tried = np.concatenate((data.test[kept][:, None] + plain, guided(starts, steps, factor)), 1)

@@ -1,7 +1,11 @@
 """Text networks: what they read, what they certify, and what no attack may break."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.attack.genetic.candidates import from_substitutions
 from dpcore.attack.genetic.genetic import Genetic, attack
@@ -21,11 +25,11 @@ from tests.learn.networks import (
 torch = needs.torch()
 
 
-def plain_scores(model, text, premise=None):
+def plain_scores(model: Any, text: Any, premise: Any = None) -> NDArray[np.float64]:
     """One text, layer by layer, with numpy and loops."""
     tensors = {name: x.numpy() for name, x in model.tensors.items()}
 
-    def words(some):
+    def words(some: Any) -> NDArray[np.float64]:
         known = model.vectors[[w for w in some if w >= 0]].astype(np.float64)
         return np.maximum(known @ tensors["words.weight"].T + tensors["words.bias"], 0)
 
@@ -46,7 +50,7 @@ def plain_scores(model, text, premise=None):
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_a_batch_gives_what_one_text_gives_layer_by_layer(kind):
+def test_a_batch_gives_what_one_text_gives_layer_by_layer(kind: Kind) -> None:
     rng = np.random.default_rng(0)
     texts, premises = random_texts(rng, 9), random_texts(rng, 9)
     model = small_network(kind)
@@ -59,7 +63,7 @@ def test_a_batch_gives_what_one_text_gives_layer_by_layer(kind):
         assert probabilities == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
-def test_unknown_words_and_padding_change_nothing():
+def test_unknown_words_and_padding_change_nothing() -> None:
     model = small_network(Kind.CNN)
     alone = model.probabilities(bag([3, 4]))
     assert model.probabilities(bag([-1, 3, -1, 4], [5] * 9))[0] == pytest.approx(
@@ -70,7 +74,7 @@ def test_unknown_words_and_padding_change_nothing():
     assert padded(bag([-1, 3], [], [1, 2, -1])).tolist() == [[3, -1], [-1, -1], [1, 2]]
 
 
-def test_the_box_of_a_word_is_the_smallest_one_around_its_substitutes():
+def test_the_box_of_a_word_is_the_smallest_one_around_its_substitutes() -> None:
     model, substitutions = small_network(Kind.CNN), small_substitutions()
     words = np.array([[0, 5, 11, -1], [8, 8, 3, 9]])
     found = places(words, model.tensors, model.vectors, substitutions)
@@ -84,7 +88,7 @@ def test_the_box_of_a_word_is_the_smallest_one_around_its_substitutes():
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_a_certified_text_is_never_broken_by_the_attack(kind):
+def test_a_certified_text_is_never_broken_by_the_attack(kind: Kind) -> None:
     """A float32 network, texts of up to eight words, and an attack without a budget."""
     substitutions, rng = small_substitutions(), np.random.default_rng(0)
     settings = Genetic(population=12, generations=8, share=1.0, tries=3)
@@ -104,7 +108,7 @@ def test_a_certified_text_is_never_broken_by_the_attack(kind):
     assert broken >= 5  # and the attack is one
 
 
-def test_a_checkpoint_gives_the_same_network(tmp_path):
+def test_a_checkpoint_gives_the_same_network(tmp_path: Path) -> None:
     path, lexicon = tmp_path / "net.safetensors", small_lexicon()
     for kind in Kind:
         model = small_network(kind, double=False)
@@ -120,7 +124,7 @@ def test_a_checkpoint_gives_the_same_network(tmp_path):
         recall(path, small_lexicon(1))
 
 
-def test_a_checkpoint_of_another_network_is_refused(tmp_path):
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
     from dpcore.learn.checkpoint import Checkpoint, save
 
     path, lexicon = tmp_path / "net.safetensors", small_lexicon()
@@ -135,7 +139,7 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
         recall(path, lexicon)
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_refused() -> None:
     model = small_network(Kind.ENTAILMENT)
     texts = bag([1], [2])
     with pytest.raises(ParameterError, match="one premise for all documents or one for each"):
@@ -164,6 +168,7 @@ def test_what_does_not_fit_is_refused():
         {"dropout": float("nan")},
     ],
 )
-def test_shapes_are_checked(wrong):
+def test_shapes_are_checked(wrong: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"kind": Kind.CNN, "dimension": 5, "classes": 3}
     with pytest.raises(ParameterError):
-        Shape(**{"kind": Kind.CNN, "dimension": 5, "classes": 3} | wrong)
+        Shape(**(usual | wrong))

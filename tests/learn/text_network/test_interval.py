@@ -1,6 +1,8 @@
 """Bounds hold every outcome, exhaustively; their gradients are those of finite differences."""
 
 import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,13 +26,13 @@ torch = needs.torch()
 SLACK = 1e-9  # float64 rounding of sums of a few dozen terms of size up to about 100
 
 
-def box(rng, *shape):
+def box(rng: np.random.Generator, *shape: Any) -> Any:
     low = torch.from_numpy(rng.normal(size=shape))
     high = low + torch.from_numpy(rng.exponential(size=shape))
     return Bounded(low + 0.3 * (high - low), low, high)
 
 
-def corners(x):
+def corners(x: Any) -> Iterator[Any]:
     """Random points of the box, half of them corners."""
     rng = np.random.default_rng(1)
     for i in range(200):
@@ -39,7 +41,7 @@ def corners(x):
         yield x.low + share * (x.high - x.low)
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[..., Callable[..., Any]]] = {
     "affine": lambda x, rng: (lambda w, b: lambda y: affine(y, w, b))(
         torch.from_numpy(rng.normal(size=(6, 4))), torch.from_numpy(rng.normal(size=6))
     ),
@@ -54,7 +56,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_each_layer_holds_every_outcome(name):
+def test_each_layer_holds_every_outcome(name: str) -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 2, 5, 4)
     change = OPERATIONS[name](x, rng)
@@ -66,7 +68,7 @@ def test_each_layer_holds_every_outcome(name):
         assert (value <= found.high + SLACK).all()
 
 
-def test_the_bounds_of_an_affine_map_are_reached():
+def test_the_bounds_of_an_affine_map_are_reached() -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 1, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(3, 4))), torch.zeros(3).double()
@@ -78,7 +80,7 @@ def test_the_bounds_of_an_affine_map_are_reached():
         )
 
 
-def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds():
+def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds() -> None:
     rng = np.random.default_rng(0)
     x = box(rng, 3, 4)
     weight, bias = torch.from_numpy(rng.normal(size=(5, 4))), torch.from_numpy(rng.normal(size=5))
@@ -95,7 +97,7 @@ def test_the_margin_is_exact_for_a_box_and_never_below_the_difference_of_bounds(
             assert exact >= float(scores.low[i, label] - scores.high[i, other]) - SLACK
 
 
-def test_a_narrowed_box_lies_between_the_value_and_the_box():
+def test_a_narrowed_box_lies_between_the_value_and_the_box() -> None:
     x = box(np.random.default_rng(0), 2, 3)
     for share in (0.0, 0.4, 1.0):
         found = x.narrowed(share)
@@ -105,7 +107,7 @@ def test_a_narrowed_box_lies_between_the_value_and_the_box():
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_every_allowed_text_of_short_texts_is_inside(kind):
+def test_every_allowed_text_of_short_texts_is_inside(kind: Kind) -> None:
     """All of them: 9 words with up to 3 choices in up to 4 places."""
     substitutions = small_substitutions()
     rng = np.random.default_rng(3)
@@ -117,7 +119,7 @@ def test_every_allowed_text_of_short_texts_is_inside(kind):
         for text in random_texts(rng, 8):
             box = model.last(bag(text), substitutions)
             options = [[word, *substitutions.of(word)] if word >= 0 else [word] for word in text]
-            texts = bag(*itertools.product(*options))
+            texts = bag(*map(list, itertools.product(*options)))
             last = model.last(texts).value
             assert (last >= box.low - SLACK).all()
             assert (last <= box.high + SLACK).all()
@@ -134,7 +136,7 @@ def test_every_allowed_text_of_short_texts_is_inside(kind):
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_gradients_of_the_bounds_are_those_of_finite_differences(kind):
+def test_gradients_of_the_bounds_are_those_of_finite_differences(kind: Kind) -> None:
     substitutions = small_substitutions()
     model = small_network(kind, 5)
     if kind is Kind.ENTAILMENT:
@@ -142,7 +144,7 @@ def test_gradients_of_the_bounds_are_those_of_finite_differences(kind):
     texts, labels = bag([0, 3, 7], [8, 2]), torch.tensor([0, 2])
     tensors = {name: x.clone().requires_grad_() for name, x in model.tensors.items()}
 
-    def objective(values):
+    def objective(values: dict[str, Any]) -> Any:
         own = type(model)(model.shape, values, model.vectors, model.premises)
         box = own.last(texts, substitutions, 0.7)
         margins = least_margins(box, values["scores.weight"], values["scores.bias"], labels)

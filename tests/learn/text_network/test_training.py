@@ -1,6 +1,8 @@
 """Normal, augmented and certified training of small networks."""
 
 import dataclasses
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,21 +29,21 @@ def examples(count: int, seed: int = 0) -> Examples:
     return Examples(bag(*(rng.permutation(text).tolist() for text in texts)), labels)
 
 
-def trained(settings: Training = SETTINGS, **more):
+def trained(settings: Training = SETTINGS, **more: Any) -> Any:
     shape = Shape(Kind.CNN, 5, 2, hidden=8, layers=1, dropout=0.1)
     vectors = small_lexicon().vectors
     return train_network(shape, settings, examples(120), examples(40, 1), vectors, **more)
 
 
-def certified(**more):
+def certified(**more: Any) -> Any:
     return trained(certified=Certified(), substitutions=small_substitutions(), **more)
 
 
-def bits(model):
+def bits(model: Any) -> bytes:
     return b"".join(array(model.tensors[name]).tobytes() for name in sorted(model.tensors))
 
 
-def test_certified_training_certifies_what_normal_training_does_not():
+def test_certified_training_certifies_what_normal_training_does_not() -> None:
     test = examples(200, 2)
     table = small_substitutions()
     (normal, _), (robust, told) = trained(), certified()
@@ -53,7 +55,7 @@ def test_certified_training_certifies_what_normal_training_does_not():
     assert told.best >= Certified().first(SETTINGS.epochs)
 
 
-def test_one_seed_has_one_network_and_resumes_to_it(tmp_path):
+def test_one_seed_has_one_network_and_resumes_to_it(tmp_path: Path) -> None:
     whole, _ = certified()
     assert bits(certified()[0]) == bits(whole)
     state = tmp_path / "state.safetensors"
@@ -68,7 +70,7 @@ def test_one_seed_has_one_network_and_resumes_to_it(tmp_path):
     assert bits(certified(state=state)[0]) == bits(whole)
 
 
-def test_the_schedule_grows_and_stays():
+def test_the_schedule_grows_and_stays() -> None:
     schedule = Certified(weight=0.8, full=0.5)
     assert schedule.at(0.0, 10) == (0.0, 0.0)
     assert schedule.at(2.5, 10) == (0.5, 0.4)
@@ -80,7 +82,7 @@ def test_the_schedule_grows_and_stays():
             Certified(**wrong)
 
 
-def test_copies_stand_behind_their_texts_with_their_labels():
+def test_copies_stand_behind_their_texts_with_their_labels() -> None:
     some = Examples(bag([1, 2], [3]), np.array([1, 0]), bag([4], [5, 6]))
     found = some.with_copies([bag([7, 7], [8]), bag([9, 9], [10])])
     assert found.bags.words.tolist() == [1, 2, 3, 7, 7, 8, 9, 9, 10]
@@ -90,7 +92,7 @@ def test_copies_stand_behind_their_texts_with_their_labels():
 
 
 @pytest.mark.parametrize(("name", "large"), [("madlib", 1e6), ("tem", 1e6)])
-def test_copies_are_what_the_mechanism_makes_of_known_words(name, large):
+def test_copies_are_what_the_mechanism_makes_of_known_words(name: str, large: float) -> None:
     mechanism = create(name, small_lexicon(), {"beta": 1e-9} if name == "tem" else {})
     some = bag([1, -1, 2], [3])
     small, same = perturbed(mechanism, some, [0.01, large], 4, np.random.default_rng(0))
@@ -103,7 +105,7 @@ def test_copies_are_what_the_mechanism_makes_of_known_words(name, large):
     assert len({tuple(copy.words.tolist()) for copy in small}) > 1
 
 
-def test_what_cannot_be_trained_is_refused():
+def test_what_cannot_be_trained_is_refused() -> None:
     table = small_substitutions()
     with pytest.raises(ParameterError, match="a schedule and substitutions, both"):
         trained(certified=Certified())

@@ -1,9 +1,11 @@
 """Δ and Δ₀: exact against brute force, bounds that hold, and what is kept."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import LexiconError
 from dpcore.lexicon.building import build, write_extent
@@ -15,25 +17,26 @@ from dpcore.lexicon.extent.extent import Extent
 from dpcore.lexicon.extent.kept import compute_extent, extent_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
+from tests.fixtures import MakeRng
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def lexicon_of(vectors, metric=Metric.EUCLIDEAN):
-    return Lexicon("some", [f"w{i}" for i in range(len(vectors))], vectors, metric)
+def lexicon_of(vectors: NDArray[np.float32], metric: Metric = Metric.EUCLIDEAN) -> Lexicon:
+    return Lexicon("some", tuple(f"w{i}" for i in range(len(vectors))), vectors, metric)
 
 
-def by_force(vectors, metric):
+def by_force(vectors: NDArray[np.float32], metric: Metric) -> tuple[float, float]:
     table = distances(vectors, vectors, metric)[np.triu_indices(len(vectors), 1)]
     floor = extent_exact.PARALLEL_ANGLE if metric is Metric.ANGULAR else 0.0
     return table.max(), table[table > floor].min()
 
 
-def vocabularies(rng):
+def vocabularies(rng: np.random.Generator) -> list[NDArray[np.float32]]:
     """Random, clustered with near duplicates, far from the origin, and a lattice full of ties."""
     plain = rng.standard_normal((333, 12))
     twins = np.concatenate((plain, plain[:40] + 1e-5 * rng.standard_normal((40, 12))))
@@ -47,7 +50,9 @@ def vocabularies(rng):
 
 @pytest.mark.parametrize("metric", list(Metric))
 @pytest.mark.parametrize("kind", range(8))
-def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
+def test_exact_extent_equals_brute_force(
+    metric: Metric, kind: int, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extent_exact, "_BLOCK", 50)
     lexicon = lexicon_of(vocabularies(rng())[kind], metric)
     extent = compute_extent(lexicon.vectors, lexicon.metric)
@@ -62,7 +67,7 @@ def test_exact_extent_equals_brute_force(metric, kind, rng, monkeypatch):
 
 @pytest.mark.parametrize("metric", list(Metric))
 @pytest.mark.parametrize("kind", range(8))
-def test_bounds_hold_and_say_that_they_are_bounds(metric, kind, rng):
+def test_bounds_hold_and_say_that_they_are_bounds(metric: Metric, kind: int, rng: MakeRng) -> None:
     vectors = vocabularies(rng())[kind]
     bounds = bound_extent(vectors, metric)
     diameter, separation = by_force(vectors, metric)
@@ -75,7 +80,7 @@ def test_bounds_hold_and_say_that_they_are_bounds(metric, kind, rng):
     assert bounds.diameter <= 2 * diameter * (1 + 1e-9) or metric is Metric.ANGULAR
 
 
-def test_bounds_are_exact_where_the_projection_loses_nothing(rng):
+def test_bounds_are_exact_where_the_projection_loses_nothing(rng: MakeRng) -> None:
     vectors = rng().standard_normal((400, 6)).astype(np.float32)
     bounds = bound_extent(vectors, Metric.EUCLIDEAN)
     separation = by_force(vectors, Metric.EUCLIDEAN)[1]
@@ -83,7 +88,7 @@ def test_bounds_are_exact_where_the_projection_loses_nothing(rng):
     assert bounds.separation_high == pytest.approx(separation, rel=1e-12)
 
 
-def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng):
+def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng: MakeRng) -> None:
     vectors = np.zeros((60, 20), dtype=np.float32)
     vectors[:, :8] = 100 * rng().standard_normal((60, 8))
     vectors[1] = vectors[0]
@@ -92,7 +97,7 @@ def test_words_that_coincide_in_the_projection_leave_a_positive_bound(rng):
     assert 0 < bounds.separation <= np.float32(1e-3) <= bounds.separation_high
 
 
-def test_parallel_rows_have_distance_zero_under_the_angle():
+def test_parallel_rows_have_distance_zero_under_the_angle() -> None:
     vectors = np.array([[1, 0], [3, 0], [0, 2], [1, 1]], dtype=np.float32)
     extent = compute_extent(vectors, Metric.ANGULAR)
     assert extent.separation == pytest.approx(np.pi / 4)
@@ -101,7 +106,9 @@ def test_parallel_rows_have_distance_zero_under_the_angle():
         compute_extent(vectors[:2], Metric.ANGULAR)
 
 
-def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(rng, monkeypatch):
+def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(
+    rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extent_module, "MAX_EXACT_EXTENT_WORDS", 100)
     vectors = rng().standard_normal((101, 12)).astype(np.float32)
     bounds = lexicon_of(vectors).extent
@@ -119,7 +126,9 @@ def test_large_vocabularies_get_bounds_until_the_exact_values_are_built(rng, mon
     assert bounds.separation <= report.extent.separation
 
 
-def test_the_extent_is_kept_and_a_damaged_file_is_rebuilt(rng, cache, monkeypatch):
+def test_the_extent_is_kept_and_a_damaged_file_is_rebuilt(
+    rng: MakeRng, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vectors = rng().standard_normal((50, 4)).astype(np.float32)
     first = lexicon_of(vectors).extent
     (path,) = cache.rglob("extent.bin")
@@ -135,7 +144,7 @@ def test_the_extent_is_kept_and_a_damaged_file_is_rebuilt(rng, cache, monkeypatc
         assert path.read_bytes() == whole
 
 
-def test_contradicting_extents_are_refused():
+def test_contradicting_extents_are_refused() -> None:
     for fields in (
         (1.0, 2.0, True, 1.0, 2.0),
         (2.0, 1.0, True, 1.9, 1.0),
@@ -149,7 +158,7 @@ def test_contradicting_extents_are_refused():
         Extent.from_json({"diameter": 1})
 
 
-def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path, rng):
+def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path: Path, rng: MakeRng) -> None:
     path = tmp_path / "extent.json"
     first, second = (
         lexicon_of(rng(i).standard_normal((9, 3)).astype(np.float32)) for i in range(2)
@@ -166,7 +175,7 @@ def test_write_extent_enters_one_lexicon_and_keeps_the_others(tmp_path, rng):
         build(first, ("map",))
 
 
-def test_the_bundled_extent_is_there_exact_and_true():
+def test_the_bundled_extent_is_there_exact_and_true() -> None:
     if not (bundled_folder() / "vectors.npy").is_file():
         pytest.skip("no bundled lexicon in this checkout")
     from dpcore.lexicon.catalogue import load

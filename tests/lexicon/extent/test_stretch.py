@@ -1,5 +1,7 @@
 """The largest stretch of a map over all pairs equals a double loop."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,23 +40,25 @@ CASES = ["random", "near duplicates", "far from zero", "collinear", "a collapsin
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("block", [37, 2048])
-def test_equals_a_double_loop(name, block, monkeypatch):
+def test_equals_a_double_loop(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK", block)
     rows, images = _case(name)
     assert compute_stretch(rows, images) == pytest.approx(_plain(rows, images), rel=1e-12)
 
 
-def test_the_identity_stretches_nothing():
+def test_the_identity_stretches_nothing() -> None:
     rows, _ = _case("random")
     assert compute_stretch(rows, rows) == 1.0
 
 
-def test_a_scaled_map_stretches_by_its_factor():
+def test_a_scaled_map_stretches_by_its_factor() -> None:
     rows, _ = _case("random")
     assert compute_stretch(rows, 4 * rows) == 4.0
 
 
-def test_the_answer_is_kept_for_this_map_only(tmp_path, monkeypatch):
+def test_the_answer_is_kept_for_this_map_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
     rows, images = _case("random")
     lexicon = Lexicon("test", tuple(f"w{i}" for i in range(300)), rows)
@@ -65,7 +69,7 @@ def test_the_answer_is_kept_for_this_map_only(tmp_path, monkeypatch):
     assert largest_stretch(lexicon, 2 * images, "map") == 17.0
 
 
-def test_progress_is_told():
+def test_progress_is_told() -> None:
     rows, images = _case("random")
     seen: list[tuple[str, int, int]] = []
     compute_stretch(rows, images, lambda *step: seen.append(step))

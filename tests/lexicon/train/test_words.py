@@ -1,6 +1,7 @@
 """From text to a vocabulary, on texts small enough to work out by hand."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -25,11 +26,11 @@ from tests.lexicon.train.toy import toy_source
         ("20th", ("20th",)),
     ],
 )
-def test_a_form_becomes_words(form, words):
+def test_a_form_becomes_words(form: str, words: tuple[str, ...]) -> None:
     assert split_form(form, frozenset({"e-mail"})) == words
 
 
-def test_tokens_keep_their_segment_document_and_case():
+def test_tokens_keep_their_segment_document_and_case() -> None:
     corpus = tokenise(
         [[["The cat sat.", "Ice-cold cat!"]], [["see www.cat.com or a@cat.org &lt;cat&gt;"]]]
     )
@@ -55,7 +56,7 @@ SYNSETS = [
 ]
 
 
-def test_wordnet_knows_words_inflections_names_and_insults():
+def test_wordnet_knows_words_inflections_names_and_insults() -> None:
     known = wordnet.collect(SYNSETS)
     assert all(known.knows(word) for word in ("cat", "cats", "hopping", "zestier", "zestily"))
     assert not known.knows("lima")
@@ -70,7 +71,7 @@ def test_wordnet_knows_words_inflections_names_and_insults():
 
 
 @pytest.mark.parametrize("word", ["a", "i", "cat", "don't", "e-mail", "7", "31st", "1999", "six"])
-def test_words_are_well_formed(word):
+def test_words_are_well_formed(word: str) -> None:
     assert vocabulary.well_formed(word)
 
 
@@ -81,11 +82,11 @@ def test_words_are_well_formed(word):
         *("-cat", "cat's-", "don't'", "Cat", "naïve", "кот", "http", "a" * 21),
     ],
 )
-def test_junk_is_not(word):
+def test_junk_is_not(word: str) -> None:
     assert not vocabulary.well_formed(word)
 
 
-def test_statistics_weigh_sources_and_leave_caseless_ones_out_of_the_rest():
+def test_statistics_weigh_sources_and_leave_caseless_ones_out_of_the_rest() -> None:
     corpus = tokenise([[["Cat cat"], ["cat"]], [["cat dog"]]])
     sources = [toy_source(weight=2.0), toy_source(weight=10.0, lower_only=True)]
     counts = vocabulary.statistics(corpus, sources)
@@ -95,13 +96,13 @@ def test_statistics_weigh_sources_and_leave_caseless_ones_out_of_the_rest():
     assert counts.lower_share.tolist() == [pytest.approx(2 / 3), 1.0]
 
 
-def test_selection_ranks_admits_and_cuts():
+def test_selection_ranks_admits_and_cuts() -> None:
     documents = [["cat hop zork zesty"]] * 4 + [["cat"]] * 3 + [["Lima"]] * 6 + [["unheard"]] * 9
     corpus = tokenise([[*documents, ["password"]]])
     counts = vocabulary.statistics(corpus, [toy_source()])
     rule = vocabulary.Selection(words=5)
 
-    def chosen(**changes):
+    def chosen(**changes: Any) -> list[str]:
         picked = vocabulary.select(
             corpus, counts, wordnet.collect(SYNSETS), dataclasses.replace(rule, **changes)
         )
@@ -116,5 +117,5 @@ def test_selection_ranks_admits_and_cuts():
     assert chosen(min_documents_unknown=9)[0] == "unheard"
 
 
-def test_wanted_words_are_well_formed():
+def test_wanted_words_are_well_formed() -> None:
     assert all(vocabulary.well_formed(word) for word in WANTED)

@@ -1,7 +1,10 @@
 """Density figures against brute force; the bundled density, which is used for no other lexicon."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.cli.main import main
 from dpcore.errors import ParameterError
@@ -25,7 +28,7 @@ from dpcore.measure.density.density import (
 from tests.mechanisms import lexicons
 
 
-def brute(lexicon):
+def brute(lexicon: Lexicon) -> NDArray[np.float64]:
     vectors = lexicon.vectors.astype(np.float64)
     distances = np.linalg.norm(vectors[:, None] - vectors, axis=2)
     np.fill_diagonal(distances, np.inf)
@@ -33,7 +36,7 @@ def brute(lexicon):
 
 
 @pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
-def test_one_word_and_the_whole_vocabulary_are_brute_force(name):
+def test_one_word_and_the_whole_vocabulary_are_brute_force(name: str) -> None:
     lexicon = lexicons.cloud(150, 6) if name == "cloud" else lexicons.crafted()[name]
     distances = brute(lexicon)
     k = min(7, len(lexicon) - 1)
@@ -55,7 +58,7 @@ def test_one_word_and_the_whole_vocabulary_are_brute_force(name):
         assert (whole.hubness == np.bincount(order.reshape(-1), minlength=150)).all()
 
 
-def test_counts_within_a_radius_say_where_the_table_ends(middle):
+def test_counts_within_a_radius_say_where_the_table_ends(middle: Lexicon) -> None:
     distances = brute(middle)
     radius = float(np.quantile(distances, 0.15))
     counts, complete = within_radius(middle, radius)
@@ -69,7 +72,7 @@ def test_counts_within_a_radius_say_where_the_table_ends(middle):
     assert whole.all()
 
 
-def test_strata_are_thirds_by_the_nearest_distance(middle):
+def test_strata_are_thirds_by_the_nearest_distance(middle: Lexicon) -> None:
     density = vocabulary_density(middle)
     strata = density.strata()
     assert sorted(np.bincount(strata)) == [233, 233, 234]
@@ -77,7 +80,7 @@ def test_strata_are_thirds_by_the_nearest_distance(middle):
         assert density.nearest[strata == lower].max() <= density.nearest[strata == lower + 1].min()
 
 
-def test_extremes_are_ordinary_words_if_asked():
+def test_extremes_are_ordinary_words_if_asked() -> None:
     words = ["cat", "x9", "dog", "-", "Ärger", "rare", "don't"]
     rows = np.array([0.0, 0.01, 1.0, 1.001, 3.0, 9.0, 20.0])[:, None]
     lexicon = Lexicon("crafted", tuple(words), rows.astype(np.float32))
@@ -92,13 +95,13 @@ def test_extremes_are_ordinary_words_if_asked():
     assert words[sparse[0]] == "don't"
 
 
-def test_the_metric_of_the_lexicon_does_not_matter(small):
+def test_the_metric_of_the_lexicon_does_not_matter(small: Lexicon) -> None:
     other = small.with_metric(Metric.MANHATTAN)
     assert (vocabulary_density(other).nearest == vocabulary_density(small).nearest).all()
     assert neighbourhood(other, 3).nearest == neighbourhood(small, 3).nearest
 
 
-def test_search_puts_the_word_itself_first():
+def test_search_puts_the_word_itself_first() -> None:
     words = ("cats", "Cat", "concatenate", "cat", "dog", "category")
     lexicon = Lexicon("crafted", words, np.arange(6, dtype=np.float32)[:, None])
     matches = [words[i] for i in search(lexicon, " cat ")]
@@ -107,7 +110,7 @@ def test_search_puts_the_word_itself_first():
     assert search(lexicon, "  ").size == search(lexicon, "zebra").size == 0
 
 
-def test_wrong_numbers_are_refused(small):
+def test_wrong_numbers_are_refused(small: Lexicon) -> None:
     for k in (0, -1, 60):
         with pytest.raises(ParameterError, match="k must be 1 to 59"):
             neighbourhood(small, 0, k)
@@ -138,7 +141,9 @@ def test_another_lexicon_or_k_has_no_bundle(small: Lexicon) -> None:
     assert bundled_density(load(), 9) is None
 
 
-def test_a_file_comes_back_to_the_bit(tmp_path, small: Lexicon, monkeypatch) -> None:
+def test_a_file_comes_back_to_the_bit(
+    tmp_path: Path, small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(density_room, "bundled_folder", lambda: tmp_path)
     assert read_density(small.fingerprint, 10, len(small)) is None
     computed = density_from_table(small, 10)
@@ -154,7 +159,12 @@ def test_a_file_comes_back_to_the_bit(tmp_path, small: Lexicon, monkeypatch) -> 
     assert bundled_density(small) is None
 
 
-def test_the_command_writes_it(tmp_path, small: Lexicon, monkeypatch, capsys) -> None:
+def test_the_command_writes_it(
+    tmp_path: Path,
+    small: Lexicon,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     np.savez(tmp_path / "mine.npz", words=np.array(small.words), vectors=small.vectors)
     path = tmp_path / FILE
     arguments = ["density", "--lexicon", str(tmp_path / "mine.npz"), "--file", str(path)]

@@ -4,7 +4,9 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from dpcore.errors import ParameterError
 
@@ -14,7 +16,7 @@ STEPS = (
 )  # fmt: skip
 
 
-def wait(request, tell):
+def wait(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Say which process it is, and prepare for a long time."""
     folder = Path(os.environ["DPCORE_CACHE"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -23,7 +25,7 @@ def wait(request, tell):
     time.sleep(600)
 
 
-def go_through(request, tell):
+def go_through(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Tell of every step, and never end."""
     for stage, done, total in STEPS:
         tell({"stage": stage, "done": done, "total": total})
@@ -31,7 +33,7 @@ def go_through(request, tell):
     time.sleep(600)
 
 
-def note(request, tell):
+def note(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     """Keep what was asked for."""
     folder = Path(os.environ["DPCORE_CACHE"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,16 +42,16 @@ def note(request, tell):
     return {}
 
 
-def refuse(request, tell):
+def refuse(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Refuse the request."""
     raise ParameterError("too few of them")
 
 
-def fail(request, tell):
+def fail(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Fail as nobody expects."""
     raise RuntimeError
 
 
-def die(request, tell):
+def die(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Kill the process."""
     os.kill(os.getpid(), signal.SIGKILL)

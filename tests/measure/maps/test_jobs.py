@@ -7,12 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.jobs.background import BACKGROUND
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.stored import write_stored
 from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps import maps
@@ -24,7 +27,7 @@ RUNNING = map_jobs._MAPS.running
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     yield tmp_path / "cache"
     for run in list(RUNNING.values()):
@@ -34,7 +37,7 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def instead(monkeypatch):
+def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A function that replaces the building by one of `tests.measure.maps.building`."""
 
     def replace(name: str) -> None:
@@ -43,18 +46,18 @@ def instead(monkeypatch):
     return replace
 
 
-def until(condition):
+def until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + LONG
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def prepares(job):
+def prepares(job: Any) -> None:
     until(lambda: job.progress()[1].startswith("Preparing"))
 
 
-def gone(pid):
+def gone(pid: int) -> bool:
     """Whether a process has ended, or waits only to be noticed by its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -62,7 +65,7 @@ def gone(pid):
         return True
 
 
-def test_a_job_builds_the_map_in_another_process(cache, middle):
+def test_a_job_builds_the_map_in_another_process(cache: Path, middle: Lexicon) -> None:
     job = map_jobs.start(middle, "pca")
     assert job.wait(LONG)
     assert (job.done, job.error) == (True, None)
@@ -72,7 +75,9 @@ def test_a_job_builds_the_map_in_another_process(cache, middle):
     assert not RUNNING
 
 
-def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(cache, small, instead):
+def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(
+    cache: Path, small: Lexicon, instead: Callable[[str], None]
+) -> None:
     instead("note")
     assert map_jobs.start(small, "umap", [4, 2], 20, seed=7).wait(LONG)
     request = json.loads((cache / "asked").read_text())
@@ -86,12 +91,14 @@ def test_a_lexicon_of_the_catalogue_is_named_and_another_one_is_handed_over(cach
     assert json.loads((cache / "asked").read_text())["lexicon"] == "mine"
 
 
-def test_a_map_around_words_is_built_as_it_was_asked_for(cache, middle):
+def test_a_map_around_words_is_built_as_it_was_asked_for(cache: Path, middle: Lexicon) -> None:
     assert map_jobs.start(middle, "umap", [7, 3], 40, seed=2).wait(LONG)
     assert maps.local_map(middle, [7, 3], 40, "umap", seed=2).centres == (7, 3)
 
 
-def test_sessions_share_one_process_that_stops_when_all_have_stopped(cache, small, instead):
+def test_sessions_share_one_process_that_stops_when_all_have_stopped(
+    cache: Path, small: Lexicon, instead: Callable[[str], None]
+) -> None:
     instead("wait")
     jobs = [map_jobs.start(small, "umap") for _ in range(3)]
     (run,) = RUNNING.values()
@@ -112,7 +119,9 @@ def test_sessions_share_one_process_that_stops_when_all_have_stopped(cache, smal
     assert not RUNNING
 
 
-def test_a_stopped_map_can_be_asked_for_again(middle, instead, monkeypatch):
+def test_a_stopped_map_can_be_asked_for_again(
+    middle: Lexicon, instead: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     building = map_jobs._MAPS.function
     instead("wait")
     job = map_jobs.start(middle, "pca")
@@ -125,7 +134,9 @@ def test_a_stopped_map_can_be_asked_for_again(middle, instead, monkeypatch):
     assert len(maps.vocabulary_map(middle, "pca")) == len(middle)
 
 
-def test_only_one_map_is_built_at_a_time(cache, small, middle, instead):
+def test_only_one_map_is_built_at_a_time(
+    cache: Path, small: Lexicon, middle: Lexicon, instead: Callable[[str], None]
+) -> None:
     instead("wait")
     first = map_jobs.start(small, "umap")
     prepares(first)
@@ -141,12 +152,14 @@ def test_only_one_map_is_built_at_a_time(cache, small, middle, instead):
     assert (cache / "pid").read_text() != before
 
 
-def test_progress_grows_and_says_the_time_left(small, instead):
+def test_progress_grows_and_says_the_time_left(
+    small: Lexicon, instead: Callable[[str], None]
+) -> None:
     instead("go_through")
     job = map_jobs.start(small, "umap")
-    seen = []
+    seen: list[Any] = []
 
-    def told():
+    def told() -> bool:
         now = job.progress()
         if not seen or seen[-1] != now:
             seen.append(now)
@@ -168,19 +181,25 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_is_one_sentence(small, instead, name):
+def test_a_failure_is_one_sentence(
+    small: Lexicon, instead: Callable[[str], None], name: str
+) -> None:
     instead(name)
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
+    assert job.error is not None
     assert re.match(FAILURES[name], job.error)
     assert "\n" not in job.error
     assert not RUNNING
 
 
-def test_what_could_not_be_kept_is_refused_before_or_after(small, cache, monkeypatch):
+def test_what_could_not_be_kept_is_refused_before_or_after(
+    small: Lexicon, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache.write_text("a file, where a folder should be", encoding="utf-8")
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
+    assert job.error is not None
     assert re.match("a map is kept in .* name another folder in DPCORE_CACHE", job.error)
     cache.unlink()
     cache.mkdir()
@@ -191,14 +210,16 @@ def test_what_could_not_be_kept_is_refused_before_or_after(small, cache, monkeyp
         map_jobs.build({"lexicon": "mine", "plan": plan}, lambda told: None)
 
 
-def test_a_program_that_cannot_be_started_is_one_sentence(small, monkeypatch):
+def test_a_program_that_cannot_be_started_is_one_sentence(
+    small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/program")
     job = map_jobs.start(small, "umap")
     assert job.wait(LONG)
     assert job.error.startswith("this cannot be done here (No such file")
 
 
-def test_what_cannot_be_built_is_refused_at_once(small):
+def test_what_cannot_be_built_is_refused_at_once(small: Lexicon) -> None:
     with pytest.raises(ParameterError, match="use local_map"):
         map_jobs.start(small, "pca", [1], 20)
     with pytest.raises(ParameterError, match="needs at least"):
@@ -209,7 +230,7 @@ def test_what_cannot_be_built_is_refused_at_once(small):
     assert not [thread for thread in threading.enumerate() if thread.name == BACKGROUND]
 
 
-def test_nothing_runs_on_when_the_server_ends(cache):
+def test_nothing_runs_on_when_the_server_ends(cache: Path) -> None:
     """At the end of the process its children are stopped."""
     program = (
         "import os, pathlib, time\n"

@@ -1,7 +1,11 @@
 """Maps: which words they show and where, against plain calculations."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import MapMissingError, ParameterError
 from dpcore.lexicon import catalogue
@@ -10,19 +14,19 @@ from dpcore.lexicon.metric import Metric
 from dpcore.measure.density.density import neighbourhood, ordinary_words
 from dpcore.measure.maps import maps
 from dpcore.measure.maps.fit import pca_plane
-from dpcore.measure.maps.model import LEAST
+from dpcore.measure.maps.model import LEAST, Projection
 from dpcore.measure.maps.table import point_table
 from tests.mechanisms import lexicons
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of this test alone."""
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def by_covariance(vectors):
+def by_covariance(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     """The two principal axes as eigenvectors of the covariance: another way to the same plane."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     values, axes = np.linalg.eigh(centred.T @ centred)
@@ -30,7 +34,7 @@ def by_covariance(vectors):
     return points, values[::-1][:2].sum() / values.sum()
 
 
-def test_pca_is_the_plane_of_the_covariance(middle):
+def test_pca_is_the_plane_of_the_covariance(middle: Lexicon) -> None:
     points, share = pca_plane(middle.vectors)
     expected, explained = by_covariance(middle.vectors)
     assert share == pytest.approx(explained, rel=1e-10)
@@ -39,7 +43,7 @@ def test_pca_is_the_plane_of_the_covariance(middle):
 
 
 @pytest.mark.parametrize("name", lexicons.crafted())
-def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name):
+def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name: str) -> None:
     lexicon = lexicons.crafted()[name]
     points, share = pca_plane(lexicon.vectors)
     assert np.isfinite(points).all()
@@ -49,7 +53,7 @@ def test_pca_of_crafted_vectors_is_finite_and_never_stretches(name):
     assert (shown <= true * (1 + 1e-6) + 1e-6 * true.max()).all()
 
 
-def test_a_map_shows_pca_to_a_step_and_centred(cache, middle):
+def test_a_map_shows_pca_to_a_step_and_centred(cache: Path, middle: Lexicon) -> None:
     shown = maps.build_vocabulary_map(middle, "pca")
     points, _ = pca_plane(middle.vectors)
     points -= (points.min(axis=0) + points.max(axis=0)) / 2
@@ -61,7 +65,9 @@ def test_a_map_shows_pca_to_a_step_and_centred(cache, middle):
     assert shown.fingerprint == middle.fingerprint
 
 
-def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(middle):
+def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(
+    middle: Lexicon,
+) -> None:
     vectors = middle.vectors.astype(np.float64)
     expected = set()
     for word in (30, 7):
@@ -81,14 +87,16 @@ def test_a_local_map_shows_the_centres_and_their_neighbours_and_nothing_else(mid
     assert other.fingerprint == shown.fingerprint
 
 
-def test_every_neighbour_may_be_on_a_local_map():
+def test_every_neighbour_may_be_on_a_local_map() -> None:
     lexicon = lexicons.cloud(12, 3)
     shown = maps.local_map(lexicon, [4], 11, "pca")
     assert len(shown) == 12
     assert shown.k == 10
 
 
-def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(cache, middle, monkeypatch):
+def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(
+    cache: Path, middle: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in ("maps", "model"):
         monkeypatch.setattr(f"dpcore.measure.maps.{module}.MAX_MAP_WORDS", 200)
     shown = maps.build_vocabulary_map(middle, "pca")
@@ -100,7 +108,7 @@ def test_only_the_most_frequent_words_of_a_large_lexicon_are_mapped(cache, middl
     assert (maps.vocabulary_map(middle, "pca").points == shown.points).all()
 
 
-def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache):
+def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache: Path) -> None:
     """The one fit of umap-learn in this suite: compiling it takes most of the time."""
     lexicon = lexicons.cloud(40, 6)
     stages = []
@@ -124,7 +132,7 @@ def test_umap_is_fitted_to_exact_neighbours_and_repeats(cache):
         maps.local_map(lexicon, [0, 5], 30, "umap", seed=4)
 
 
-def test_a_missing_map_names_the_command_that_builds_it(cache, small):
+def test_a_missing_map_names_the_command_that_builds_it(cache: Path, small: Lexicon) -> None:
     with pytest.raises(MapMissingError, match="there is no densmap map of lexicon 'test' yet"):
         maps.vocabulary_map(small, "densmap")
     with pytest.raises(
@@ -135,27 +143,28 @@ def test_a_missing_map_names_the_command_that_builds_it(cache, small):
         maps.local_map(small, [9, 3], 20, "umap")
     assert maps.available_maps(small) == []
     maps.build_vocabulary_map(small, "pca")
-    assert maps.available_maps(small) == [maps.Projection.PCA]
+    assert maps.available_maps(small) == [Projection.PCA]
 
 
-@pytest.mark.parametrize("projection", list(maps.Projection))
-def test_too_few_words_for_a_map_are_refused(cache, projection):
+@pytest.mark.parametrize("projection", list(Projection))
+def test_too_few_words_for_a_map_are_refused(cache: Path, projection: Projection) -> None:
     least = LEAST[projection]
     few = lexicons.cloud(least - 1, 4)
     message = f"a {projection} map needs at least {least} words, got {least - 1}"
-    for refused in (
+    refusals: list[Callable[[], object]] = [
         lambda: maps.vocabulary_map(few, projection),
         lambda: maps.build_vocabulary_map(few, projection),
         lambda: maps.local_map(few, [0], least - 2, projection),
-    ):
+    ]
+    for refused in refusals:
         with pytest.raises(ParameterError, match=message):
             refused()
-    if projection is not maps.Projection.PCA:
+    if projection is not Projection.PCA:
         with pytest.raises(ParameterError, match=r"got 3: .* or PCA"):
             maps.vocabulary_map(lexicons.cloud(3, 4), projection)
 
 
-def test_wrong_arguments_are_one_sentence(small):
+def test_wrong_arguments_are_one_sentence(small: Lexicon) -> None:
     for centres in ([], [1, 1], [1, 2, 3]):
         with pytest.raises(ParameterError, match="one word or two different ones"):
             maps.local_map(small, centres, 20, "pca")
@@ -176,7 +185,7 @@ def test_wrong_arguments_are_one_sentence(small):
 # -- the tables of the figures
 
 
-def test_the_point_table_says_what_each_point_is(middle):
+def test_the_point_table_says_what_each_point_is(middle: Lexicon) -> None:
     shown = maps.local_map(middle, [30, 7], 40, "pca")
     table = point_table(middle, shown, [30, 7], 10)
     roles = dict(zip(table["word"], table["role"], strict=True))
@@ -200,7 +209,7 @@ def test_the_point_table_says_what_each_point_is(middle):
 # -- what comes with the laboratory
 
 
-def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word():
+def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
     lexicon = catalogue.load()
     dense, sparse = lexicon.indices(maps.DEFAULT_PAIR)
     assert {dense, sparse} <= set(ordinary_words(lexicon, rows=4_000))
@@ -210,11 +219,11 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word():
     assert near[0] < 0.6 * median < 1.2 * median < near[1]
 
 
-def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache):
+def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
-    assert maps.available_maps(lexicon) == list(maps.Projection)
+    assert maps.available_maps(lexicon) == list(Projection)
     centres = lexicon.indices(maps.DEFAULT_PAIR).tolist()
-    for projection in maps.Projection:
+    for projection in Projection:
         whole = maps.vocabulary_map(lexicon, projection)
         assert len(whole) == len(lexicon)
         assert np.isfinite(whole.points).all()

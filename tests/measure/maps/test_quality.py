@@ -1,7 +1,10 @@
 """What a map keeps, against brute force."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.measure.maps.quality import (
     density_kept,
@@ -10,10 +13,11 @@ from dpcore.measure.maps.quality import (
     true_neighbours,
     without_itself,
 )
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 
-def brute(points, k):
+def brute(points: NDArray[np.floating], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The k nearest other rows: by distance, then index."""
     exact = points.astype(np.float64)
     distances = np.linalg.norm(exact[:, None] - exact, axis=2)
@@ -22,7 +26,7 @@ def brute(points, k):
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-PLANES = {
+PLANES: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
     "scattered": lambda rng: rng.standard_normal((300, 2)),
     "a lattice full of ties": lambda rng: np.stack(np.meshgrid(*[np.arange(17.0)] * 2), -1),
     "many at one place": lambda rng: np.repeat(rng.standard_normal((6, 2)), 50, axis=0),
@@ -33,7 +37,7 @@ PLANES = {
 
 
 @pytest.mark.parametrize("name", PLANES)
-def test_neighbours_in_the_plane_are_those_of_brute_force(rng, name):
+def test_neighbours_in_the_plane_are_those_of_brute_force(rng: MakeRng, name: str) -> None:
     points = PLANES[name](rng()).reshape(-1, 2).astype(np.float32)
     indices, lengths = plane_neighbours(points, 10)
     expected, distances = brute(points, 10)
@@ -42,7 +46,7 @@ def test_neighbours_in_the_plane_are_those_of_brute_force(rng, name):
 
 
 @pytest.mark.parametrize("name", ["one-hot", "lattice", "near duplicates", "far from zero"])
-def test_true_neighbours_are_those_of_brute_force(name):
+def test_true_neighbours_are_those_of_brute_force(name: str) -> None:
     vectors = lexicons.crafted()[name].vectors
     indices, lengths = true_neighbours(vectors, 7)
     _, distances = brute(vectors, 7)
@@ -50,14 +54,14 @@ def test_true_neighbours_are_those_of_brute_force(name):
     assert (indices != np.arange(len(vectors))[:, None]).all()
 
 
-def test_a_row_that_is_not_among_its_own_nearest_loses_the_last():
+def test_a_row_that_is_not_among_its_own_nearest_loses_the_last() -> None:
     indices = np.array([[0, 3, 4], [5, 1, 6], [7, 8, 9]])
     near, lengths = without_itself(indices, np.array([[0.0, 1, 2]] * 3), 2)
     assert near.tolist() == [[3, 4], [5, 6], [7, 8]]
     assert lengths.tolist() == [[1, 2], [0, 2], [0, 1]]
 
 
-def test_kept_neighbours_are_counted_as_sets(rng):
+def test_kept_neighbours_are_counted_as_sets(rng: MakeRng) -> None:
     draw = rng()
     true, shown = (np.stack([draw.permutation(50)[:8] for _ in range(50)]) for _ in range(2))
     expected = [len(set(a) & set(b)) for a, b in zip(true.tolist(), shown.tolist(), strict=True)]
@@ -65,7 +69,7 @@ def test_kept_neighbours_are_counted_as_sets(rng):
     assert (neighbours_kept(true, true[:, ::-1]) == 8).all()
 
 
-def test_density_kept_is_a_rank_correlation(rng):
+def test_density_kept_is_a_rank_correlation(rng: MakeRng) -> None:
     true = np.sort(rng().uniform(1, 2, (40, 3)), axis=1)
     assert density_kept(true, true**3) <= 1.0
     nearest = true[:, :1]

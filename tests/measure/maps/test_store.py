@@ -3,25 +3,35 @@
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dpcore.errors import MapMissingError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.bundled import bundled_data
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import maps
 from dpcore.measure.maps import store as maps_store
-from dpcore.measure.maps.model import SETTINGS, MapPlan, plan_of_vocabulary, plan_of_words
+from dpcore.measure.maps.model import (
+    SETTINGS,
+    MapPlan,
+    Projection,
+    plan_of_vocabulary,
+    plan_of_words,
+)
 from tests.mechanisms import lexicons
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def same(first, second):
+def same(first: Any, second: Any) -> bool:
     return (
         first.points.tobytes() == second.points.tobytes()
         and first.kept.tobytes() == second.kept.tobytes()
@@ -34,7 +44,7 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("name", ["cloud", *sorted(lexicons.crafted().keys() - {"two words"})])
-def test_a_map_comes_back_to_the_bit(name):
+def test_a_map_comes_back_to_the_bit(name: str) -> None:
     lexicon = lexicons.cloud(90, 5) if name == "cloud" else lexicons.crafted()[name]
     built = maps.build_vocabulary_map(lexicon, "pca")
     assert same(maps.vocabulary_map(lexicon, "pca"), built)
@@ -46,30 +56,32 @@ def test_a_map_comes_back_to_the_bit(name):
     assert recalled.words.tolist() == local.words.tolist()
 
 
-def test_a_damaged_map_counts_as_absent_and_is_built_again(cache, small):
+def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: Lexicon) -> None:
     built = maps.build_vocabulary_map(small, "pca")
     (path,) = cache.rglob("map-*.bin")
     whole = path.read_bytes()
     for broken in (whole[:-200], whole.replace(b'"k": 10', b'"k": 11'), b"", b"\xff" * 999):
         path.write_bytes(broken)
-        with pytest.raises(maps.MapMissingError):
+        with pytest.raises(MapMissingError):
             maps.vocabulary_map(small, "pca")
         assert maps.available_maps(small) == []
     assert same(maps.build_vocabulary_map(small, "pca"), built)
     assert same(maps.vocabulary_map(small, "pca"), built)
 
 
-def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small):
+def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small: Lexicon) -> None:
     shown = maps.build_vocabulary_map(small, "pca")
     for plan in (
         plan_of_vocabulary("umap"),
-        MapPlan(maps.Projection.PCA, 0, (3,), 9),
+        MapPlan(Projection.PCA, 0, (3,), 9),
     ):
         maps_store.keep_map(plan, shown)
         assert maps_store.recall_map(plan, small.fingerprint) is None
 
 
-def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypatch):
+def test_the_name_of_a_map_depends_on_everything_it_is_made_with(
+    small: Lexicon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plans = [
         plan_of_vocabulary("umap"),
         plan_of_vocabulary("densmap"),
@@ -84,26 +96,28 @@ def test_the_name_of_a_map_depends_on_everything_it_is_made_with(small, monkeypa
     before = plans[0].kind
     monkeypatch.setitem(
         SETTINGS,
-        maps.Projection.UMAP,
+        Projection.UMAP,
         {"n_neighbors": 11},
     )
     assert plans[0].kind != before
 
 
-def test_builders_that_race_leave_a_whole_map(middle):
+def test_builders_that_race_leave_a_whole_map(middle: Lexicon) -> None:
     with ThreadPoolExecutor(4) as pool:
         recalled = list(pool.map(lambda _: maps.build_vocabulary_map(middle, "pca"), range(4)))
     assert all(same(shown, recalled[0]) for shown in recalled)
     assert same(maps.vocabulary_map(middle, "pca"), recalled[0])
 
 
-def test_without_a_cache_folder_a_map_is_still_built(cache, small):
+def test_without_a_cache_folder_a_map_is_still_built(cache: Path, small: Lexicon) -> None:
     cache.parent.mkdir(exist_ok=True)
     cache.write_text("a file where the folder should be")
     assert len(maps.build_vocabulary_map(small, "pca")) == 60
 
 
-def test_a_bundle_is_read_checked_and_only_for_its_lexicon(tmp_path, monkeypatch, small, middle):
+def test_a_bundle_is_read_checked_and_only_for_its_lexicon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Lexicon, middle: Lexicon
+) -> None:
     folder = tmp_path / "bundle"
     monkeypatch.setattr(maps_store, "_folder", lambda: folder)
     plan = plan_of_vocabulary("pca")
@@ -121,7 +135,7 @@ def test_a_bundle_is_read_checked_and_only_for_its_lexicon(tmp_path, monkeypatch
     assert maps_store.stored_facts(small.fingerprint) == []
 
 
-def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest():
+def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest() -> None:
     folder = bundled_data("maps", "manifest.json")
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["fingerprint"] == catalogue.load().fingerprint

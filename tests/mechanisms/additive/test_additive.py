@@ -4,30 +4,35 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.rays import Bundle
 from dpcore.mechanisms.clipped.clipped import ClippedGaussian, ClippedL2Laplace, ClippedLaplace
 from dpcore.mechanisms.law import Effort
 from dpcore.noise.radial import Radial, directions, radii
 from tests.chance import FALSE_ALARM, assert_law, assert_mean, assert_same_law, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 
 PLANES = {
     "random": lexicons.cloud(12, 2),
     "square": lexicons.lexicon([[0, 0], [1, 0], [0, 1], [1, 1]]),
-    "flat": lexicons.lexicon([[0, 0], [1, 0.05], [2, -0.05], [3, 0.02], [0.5, 2]]),
+    "flat": lexicons.lexicon([[0.0, 0.0], [1.0, 0.05], [2.0, -0.05], [3.0, 0.02], [0.5, 2.0]]),
 }
 ANGLES = 20_000
 
 
-def _all_directions(mechanism) -> np.ndarray:
+def _all_directions(mechanism: RadialMechanism) -> np.ndarray:
     """Directions of the plane at equal steps of the family's own measure (midpoint rule)."""
     middle = (np.arange(ANGLES) + 0.5) / ANGLES
     if mechanism.family is Radial.LAPLACE:  # uniform on the edges of the diamond
@@ -41,7 +46,7 @@ def _all_directions(mechanism) -> np.ndarray:
     return unit
 
 
-def _laws(mechanism, epsilon):
+def _laws(mechanism: RadialMechanism, epsilon: float) -> NDArray[np.float64]:
     bundle = Bundle(_all_directions(mechanism), mechanism.targets)
     rng = np.random.default_rng(0)  # an estimate asks for one; with a bundle nothing is drawn
     n = len(mechanism.lexicon)
@@ -56,7 +61,9 @@ def _laws(mechanism, epsilon):
 @pytest.mark.parametrize("name", PLANES)
 @pytest.mark.parametrize("kind", [MultivariateLaplace, ClippedLaplace, ClippedL2Laplace])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
-def test_the_pure_bound_holds_in_the_plane(kind, name, epsilon):
+def test_the_pure_bound_holds_in_the_plane(
+    kind: type[RadialMechanism], name: str, epsilon: float
+) -> None:
     """All pairs and outputs; the midpoint rule over 20,000 directions is off by about 1e-5."""
     mechanism = kind(lexicon=PLANES[name])
     laws = _laws(mechanism, epsilon)
@@ -69,13 +76,14 @@ def test_the_pure_bound_holds_in_the_plane(kind, name, epsilon):
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.9])
-def test_mahalanobis_holds_in_its_own_metric_and_in_the_euclidean_one(lam):
+def test_mahalanobis_holds_in_its_own_metric_and_in_the_euclidean_one(lam: float) -> None:
     lexicon = PLANES["flat"]
     mechanism = Mahalanobis(lexicon=lexicon, lam=lam)
     laws = _laws(mechanism, 1.0)
     rows = lexicon.vectors.astype(np.float64)
     shape = lam * (2 * np.cov(rows.T) / np.trace(np.cov(rows.T))) + (1 - lam) * np.eye(2)
-    factor = mechanism.guarantee(1.0).euclidean_factor
+    guarantee: Any = mechanism.guarantee(1.0)
+    factor = guarantee.euclidean_factor
     assert factor == pytest.approx(1 / math.sqrt(np.linalg.eigvalsh(shape)[0]))
     for w in range(len(rows)):
         for v in range(len(rows)):
@@ -86,7 +94,7 @@ def test_mahalanobis_holds_in_its_own_metric_and_in_the_euclidean_one(lam):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
-def test_the_gaussian_delta_holds_in_the_plane(epsilon):
+def test_the_gaussian_delta_holds_in_the_plane(epsilon: float) -> None:
     mechanism = ClippedGaussian(lexicon=PLANES["random"], delta=0.01)
     laws = _laws(mechanism, epsilon)
     worst = max(plain.delta_between(p, q, epsilon) for p in laws for q in laws)
@@ -94,7 +102,7 @@ def test_the_gaussian_delta_holds_in_the_plane(epsilon):
 
 
 @pytest.mark.parametrize("kind", [MultivariateLaplace, ClippedLaplace, ClippedGaussian])
-def test_samples_have_the_law_of_the_integral(kind, rng):
+def test_samples_have_the_law_of_the_integral(kind: type[RadialMechanism], rng: MakeRng) -> None:
     mechanism = kind(lexicon=PLANES["random"])
     epsilon = 3.0
     for word in (0, 7):
@@ -105,7 +113,9 @@ def test_samples_have_the_law_of_the_integral(kind, rng):
 # -- Rao–Blackwell --------------------------------------------------------------------------------
 
 
-def test_rao_blackwell_law_against_plain_draws_in_many_dimensions(middle, rng):
+def test_rao_blackwell_law_against_plain_draws_in_many_dimensions(
+    middle: Lexicon, rng: MakeRng
+) -> None:
     mechanism = MultivariateLaplace(lexicon=middle)
     epsilons = np.array([3.0, 8.0, 20.0, 60.0])
     law = mechanism.law(3, epsilons, rng=rng(), effort=Effort(directions=4000))
@@ -119,7 +129,7 @@ def test_rao_blackwell_law_against_plain_draws_in_many_dimensions(middle, rng):
         assert np.all(np.abs(share - dense[e]) <= slack)
 
 
-def test_stated_standard_error_is_that_of_repeated_estimates(rng):
+def test_stated_standard_error_is_that_of_repeated_estimates(rng: MakeRng) -> None:
     """40 estimates of Nw: χ² of their variance against the stated one."""
     mechanism = MultivariateLaplace(lexicon=lexicons.cloud(40, 3))
     laws = [mechanism.law(3, [2.0], rng=rng(i), effort=Effort(directions=500)) for i in range(40)]
@@ -131,7 +141,7 @@ def test_stated_standard_error_is_that_of_repeated_estimates(rng):
     assert stats.chi2.isf(1 - FALSE_ALARM, 39) <= ratio <= stats.chi2.isf(FALSE_ALARM / 40, 39)
 
 
-def test_nw_in_closed_form_for_two_words():
+def test_nw_in_closed_form_for_two_words() -> None:
     """One rival at distance D: Nw = 1 − E F̄(D/(2cos θ))…: integrated over the angle, d = 3."""
     lexicon = lexicons.lexicon([[0, 0, 0], [1, 0, 0]])
     mechanism = MultivariateLaplace(lexicon=lexicon)
@@ -147,7 +157,7 @@ def test_nw_in_closed_form_for_two_words():
         assert abs(law.stay()[0] - (1 - lost)) <= 5 * law.error
 
 
-def test_a_bundle_serves_every_word(small, rng):
+def test_a_bundle_serves_every_word(small: Lexicon, rng: MakeRng) -> None:
     """The same directions give the same law, drawn for one word or kept for all."""
     mechanism = MultivariateLaplace(lexicon=small)
     for word in (0, 20):
@@ -156,7 +166,7 @@ def test_a_bundle_serves_every_word(small, rng):
         np.testing.assert_allclose(alone.dense(40), shared.dense(40), rtol=1e-12)
 
 
-def test_nw_of_real_vectors(data_dir, rng):
+def test_nw_of_real_vectors(data_dir: Path, rng: MakeRng) -> None:
     """Mean Nw of 60 random words of GloVe 6B 50d: .174, .825 and .985 at ε = 5, 10 and 15.
 
     Which 60 words they were is not known, so the two averages differ by the spread of Nw between
@@ -182,7 +192,9 @@ def test_nw_of_real_vectors(data_dir, rng):
 
 
 @pytest.mark.parametrize("kind", [MultivariateLaplace, Mahalanobis, ClippedLaplace])
-def test_a_path_is_a_search_at_each_epsilon_with_the_same_noise(kind, middle, rng):
+def test_a_path_is_a_search_at_each_epsilon_with_the_same_noise(
+    kind: type[RadialMechanism], middle: Lexicon, rng: MakeRng
+) -> None:
     mechanism = kind(lexicon=middle)
     words = np.array([0, 5, 5, 699])
     paths = mechanism.paths(rng(), words)
@@ -199,7 +211,7 @@ def test_a_path_is_a_search_at_each_epsilon_with_the_same_noise(kind, middle, rn
             assert distance[outputs[i, e]] <= distance.min() * (1 + 1e-12)
 
 
-def test_equal_and_mixed_batches_take_two_routes_to_one_law(middle, rng):
+def test_equal_and_mixed_batches_take_two_routes_to_one_law(middle: Lexicon, rng: MakeRng) -> None:
     mechanism = MultivariateLaplace(lexicon=middle)
     equal = mechanism.paths(rng(1), np.full(3000, 4)).at(np.array([20.0]))
     mixed = mechanism.paths(rng(2), np.append(np.full(3000, 4), 9)).at(np.array([20.0]))
@@ -207,7 +219,9 @@ def test_equal_and_mixed_batches_take_two_routes_to_one_law(middle, rng):
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-16, 1e-139])
-def test_a_tiny_epsilon_leaves_the_word_that_reaches_farthest(epsilon, middle, rng):
+def test_a_tiny_epsilon_leaves_the_word_that_reaches_farthest(
+    epsilon: float, middle: Lexicon, rng: MakeRng
+) -> None:
     """Noise of 10¹⁴¹: differences of squared distances would vanish in float64."""
     mechanism = MultivariateLaplace(lexicon=middle)
     out = mechanism.sample(rng(), np.zeros(400, dtype=np.int64), epsilon)
@@ -218,7 +232,9 @@ def test_a_tiny_epsilon_leaves_the_word_that_reaches_farthest(epsilon, middle, r
 # -- Mahalanobis ----------------------------------------------------------------------------------
 
 
-def test_lambda_zero_is_multivariate_laplace_under_the_same_seed(middle, rng):
+def test_lambda_zero_is_multivariate_laplace_under_the_same_seed(
+    middle: Lexicon, rng: MakeRng
+) -> None:
     plain_one, stretched = MultivariateLaplace(lexicon=middle), Mahalanobis(lexicon=middle, lam=0.0)
     words = np.arange(600)
     assert np.array_equal(
@@ -227,10 +243,10 @@ def test_lambda_zero_is_multivariate_laplace_under_the_same_seed(middle, rng):
     a, b = plain_one.paths(rng(), words[:50]), stretched.paths(rng(), words[:50])
     assert np.array_equal(a.breaks, b.breaks)
     assert np.array_equal(a.outputs, b.outputs)
-    assert stretched.guarantee(3.0).euclidean_factor == 1.0
+    assert getattr(stretched.guarantee(3.0), "euclidean_factor") == 1.0  # noqa: B009
 
 
-def test_noise_has_the_shape_of_the_regularised_covariance(rng):
+def test_noise_has_the_shape_of_the_regularised_covariance(rng: MakeRng) -> None:
     """z = r·S^{1/2}u has covariance S·(d+1)/ε²: each entry, and the trace, which is d·(d+1)/ε²."""
     rows = np.random.default_rng(3).standard_normal((200, 4)) @ np.diag([3.0, 1.0, 1.0, 0.2])
     lexicon = lexicons.lexicon(rows)
@@ -251,7 +267,7 @@ def test_noise_has_the_shape_of_the_regularised_covariance(rng):
     assert_mean(np.square(z).sum(axis=1), 4 * 5 / epsilon**2, np.square(z).sum(axis=1).std())
 
 
-def test_directions_of_the_ellipsoid_are_not_normalised_again(rng):
+def test_directions_of_the_ellipsoid_are_not_normalised_again(rng: MakeRng) -> None:
     lexicon = lexicons.lexicon(np.random.default_rng(3).standard_normal((50, 3)) * [5, 1, 0.1])
     mechanism = Mahalanobis(lexicon=lexicon, lam=1.0)
     unit = mechanism.directions(rng(), 1000)
@@ -260,14 +276,14 @@ def test_directions_of_the_ellipsoid_are_not_normalised_again(rng):
     assert np.linalg.norm(unit, axis=1).std() > 0.1
 
 
-def test_a_singular_shape_is_refused():
+def test_a_singular_shape_is_refused() -> None:
     flat = lexicons.lexicon(np.outer(np.arange(6.0), [1.0, 1.0]))
     with pytest.raises(ParameterError, match="singular"):
         Mahalanobis(lexicon=flat, lam=1.0).guarantee(1.0)
-    assert Mahalanobis(lexicon=flat, lam=0.5).guarantee(1.0).euclidean_factor > 1
+    assert getattr(Mahalanobis(lexicon=flat, lam=0.5).guarantee(1.0), "euclidean_factor") > 1  # noqa: B009
 
 
-def test_directions_can_be_shared_only_where_they_may(small):
+def test_directions_can_be_shared_only_where_they_may(small: Lexicon) -> None:
     madlib = MultivariateLaplace(lexicon=small)
     same = [MultivariateLaplace(lexicon=small), ClippedL2Laplace(lexicon=small)]
     other = [
@@ -280,7 +296,7 @@ def test_directions_can_be_shared_only_where_they_may(small):
     assert all(m.direction_key != madlib.direction_key for m in other)
 
 
-def test_directions_follow_the_family(rng):
+def test_directions_follow_the_family(rng: MakeRng) -> None:
     """The protocol's directions are those of the noise, for the seed."""
     lexicon = lexicons.cloud(40, 3)
     for kind in (MultivariateLaplace, ClippedLaplace, ClippedGaussian):

@@ -3,15 +3,18 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.guarantee import MetricPrivacy
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.mechanisms.additive.additive import RadialMechanism
-from dpcore.mechanisms.additive.decoding import Decoding, radial_noise, truncated_noise
+from dpcore.mechanisms.additive.decoding import Decoding, Noise, radial_noise, truncated_noise
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.projection import RandomProjection
 from dpcore.mechanisms.additive.vickrey import Vickrey
@@ -32,13 +35,13 @@ ROUND = [Radial.L2LAPLACE, Radial.LAPLACE, Radial.GAUSSIAN]
 LEXICON = lexicons.cloud(60, 4)
 
 
-def _scores(points, targets):
+def _scores(points: NDArray[np.float64], targets: NDArray[np.float32]) -> NDArray[np.longdouble]:
     """S of every target at every point, less a constant of the point; longdouble."""
     rows = targets.astype(WIDE)
     return (rows * rows).sum(axis=1) / 2 - points.astype(WIDE) @ rows.T
 
 
-def _on(lexicon, noise):
+def _on(lexicon: Lexicon, noise: Noise) -> Decoding:
     norm = float(np.linalg.norm(lexicon.vectors.astype(float), axis=1).max()) * 1.001
     return Decoding(
         words=len(lexicon),
@@ -52,7 +55,7 @@ def _on(lexicon, noise):
 
 @pytest.mark.parametrize("family", ROUND)
 @pytest.mark.parametrize("scale", [0.3, 1.0])
-def test_near_ties_are_no_more_frequent_than_bounded(family, scale):
+def test_near_ties_are_no_more_frequent_than_bounded(family: Radial, scale: float) -> None:
     """At margins that draws can see; false-alarm probability 1e-6 each."""
     decoding = _on(LEXICON, radial_noise(family, 4, scale))
     margin = decoding.separation**2 / 2 / 200
@@ -67,7 +70,7 @@ def test_near_ties_are_no_more_frequent_than_bounded(family, scale):
 
 
 @pytest.mark.parametrize("family", ROUND)
-def test_a_cell_that_grows_gains_no_more_than_its_share(family):
+def test_a_cell_that_grows_gains_no_more_than_its_share(family: Radial) -> None:
     """P(S_y ≤ all + m) ≤ e^r·P(S_y ≤ all), word by word; false-alarm probability 1e-6 in all."""
     scale, count = 0.3, 60_000
     decoding = _on(LEXICON, radial_noise(family, 4, scale))
@@ -84,7 +87,7 @@ def test_a_cell_that_grows_gains_no_more_than_its_share(family):
     assert (outer <= allowed + slack).all()
 
 
-def _exact_noise(mechanism, epsilon, seed, count):
+def _exact_noise(mechanism: Any, epsilon: float, seed: int, count: int) -> NDArray[np.longdouble]:
     """What `noisy` adds, in longdouble from the same draws."""
     rng, d = np.random.default_rng(seed), mechanism.dimension
     if isinstance(mechanism, TrLaplace | TrLaplaceCorrected):
@@ -121,7 +124,7 @@ def _exact_noise(mechanism, epsilon, seed, count):
     ],
     ids=lambda m: m.short,
 )
-def test_the_noisy_point_lies_where_the_bound_says(mechanism):
+def test_the_noisy_point_lies_where_the_bound_says(mechanism: Any) -> None:
     words, epsilon = np.arange(60).repeat(50), 1.0
     noisy = mechanism.noisy_vectors(np.random.default_rng(5), words, epsilon)
     if isinstance(mechanism, TrLaplace | TrLaplaceCorrected):
@@ -135,7 +138,7 @@ def test_the_noisy_point_lies_where_the_bound_says(mechanism):
 
 
 @pytest.mark.parametrize("name", ["near duplicates", "huge and tiny", "far from zero", "lattice"])
-def test_the_word_that_is_found_is_nearest_up_to_the_margin(name):
+def test_the_word_that_is_found_is_nearest_up_to_the_margin(name: str) -> None:
     """Points halfway between two words and far out, in exact rational arithmetic."""
     lexicon = lexicons.crafted()[name]
     rng = np.random.default_rng(11)
@@ -164,7 +167,7 @@ def test_the_word_that_is_found_is_nearest_up_to_the_margin(name):
             assert scores[word] - min(scores) <= margin
 
 
-def test_few_places_of_a_line_or_an_arc_decide_who_wins():
+def test_few_places_of_a_line_or_an_arc_decide_who_wins() -> None:
     """Step 3: fine grids see no more changes than 4n for a set of words, 96n for two words."""
     rng = np.random.default_rng(21)
     n, d = 40, 5
@@ -190,7 +193,7 @@ def test_few_places_of_a_line_or_an_arc_decide_who_wins():
         assert 1 <= np.count_nonzero(places) <= 96 * n
 
 
-def test_what_rounding_does_to_a_promise():
+def test_what_rounding_does_to_a_promise() -> None:
     """The sentence of the module, over all sets of outputs of laws moved as far as allowed."""
     rng = np.random.default_rng(2)
     relative, total = 0.05, 0.01
@@ -220,7 +223,7 @@ ADDITIVE = [
 
 
 @pytest.mark.parametrize("key", ADDITIVE)
-def test_the_guarantee_on_the_bundled_lexicon_carries_its_rounding(key):
+def test_the_guarantee_on_the_bundled_lexicon_carries_its_rounding(key: str) -> None:
     mechanism = MECHANISMS[key](lexicon=load())
     epsilon = min(10.0, 0.5 * mechanism.admissible.high)
     rounding = mechanism.guarantee(epsilon).to_dict()["rounding"]
@@ -229,11 +232,11 @@ def test_the_guarantee_on_the_bundled_lexicon_carries_its_rounding(key):
     assert "samplers" in rounding["reason"]
 
 
-def test_there_are_twelve_that_add_noise():
+def test_there_are_twelve_that_add_noise() -> None:
     assert len(ADDITIVE) == 12
 
 
-def test_more_noise_and_closer_words_are_rounded_more():
+def test_more_noise_and_closer_words_are_rounded_more() -> None:
     mechanism = MultivariateLaplace(lexicon=LEXICON)
     roundings = [mechanism.rounding(epsilon).relative for epsilon in (10.0, 1.0, 0.1)]
     assert roundings == sorted(roundings)
@@ -243,7 +246,7 @@ def test_more_noise_and_closer_words_are_rounded_more():
     assert closer.rounding(1.0).relative > 100 * mechanism.rounding(1.0).relative
 
 
-def test_no_bound_is_claimed_where_there_is_none(monkeypatch):
+def test_no_bound_is_claimed_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     duplicates = lexicons.crafted()["tiny near duplicates"]
     guarantee = make("madlib.v1", duplicates).guarantee(1e-3)
     assert isinstance(guarantee, MetricPrivacy)
@@ -257,7 +260,7 @@ def test_no_bound_is_claimed_where_there_is_none(monkeypatch):
     assert ClippedGaussian(lexicon=lexicons.cloud(50, 3), clip_norm=0.5).rounding(1.0) is None
 
 
-def test_a_second_word_costs_more_and_its_weight_counts():
+def test_a_second_word_costs_more_and_its_weight_counts() -> None:
     first = Vickrey(lexicon=LEXICON, t=0.0).rounding(2.0)
     second = Vickrey(lexicon=LEXICON, t=0.75).rounding(2.0)
     assert first.relative > 0 == second.relative

@@ -2,23 +2,32 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.envelope import Candidates, Lines, lower_envelope, running_maxima
+from dpcore.mechanisms.additive.envelope import (
+    Candidates,
+    Lines,
+    Steps,
+    lower_envelope,
+    running_maxima,
+)
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 
 CRAFTED = lexicons.crafted()
 SIZES = [(2, 1), (3, 1), (31, 1), (32, 2), (33, 3), (65, 2), (500, 10), (900, 100), (3000, 300)]
 
 
-def _steps(lexicon, word, unit, *, keep=1):
+def _steps(lexicon: Lexicon, word: int, unit: NDArray[np.float64], *, keep: int = 1) -> Steps:
     (ranking,) = rank(lexicon.vectors, lexicon.vectors[[word]])
     norm = rays.largest_norm(lexicon.vectors)
     return lower_envelope(rays.from_word(unit, lexicon.vectors, ranking, keep=keep, norm=norm))
 
 
-def _unit(rng, count, d):
+def _unit(rng: np.random.Generator, count: int, d: int) -> NDArray[np.float64]:
     unit = rng.standard_normal((count, d))
     return unit / np.linalg.norm(unit, axis=1, keepdims=True)
 
@@ -30,7 +39,9 @@ def _lengths(thresholds: np.ndarray, scale: float) -> np.ndarray:
     return np.concatenate((grid, finite * (1 - 1e-9), finite * (1 + 1e-9)))
 
 
-def _mismatches(lexicon, word, unit, steps, *, ulps=0) -> int:
+def _mismatches(
+    lexicon: Lexicon, word: int, unit: NDArray[np.float64], steps: Steps, *, ulps: int = 0
+) -> int:
     """Points where a target comes out that a search in extended precision does not find.
 
     With `ulps` a target counts as found if it is as near, up to that many roundings of float64
@@ -54,7 +65,7 @@ def _mismatches(lexicon, word, unit, steps, *, ulps=0) -> int:
 
 
 @pytest.mark.parametrize(("n", "d"), SIZES)
-def test_paths_equal_a_direct_search_on_random_words(n, d, rng):
+def test_paths_equal_a_direct_search_on_random_words(n: int, d: int, rng: MakeRng) -> None:
     lexicon = lexicons.cloud(n, d)
     unit = _unit(rng(), 200 if n * d < 10_000 else 12, d)
     word = n // 2
@@ -62,7 +73,7 @@ def test_paths_equal_a_direct_search_on_random_words(n, d, rng):
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_paths_equal_a_direct_search_on_crafted_words(name, rng):
+def test_paths_equal_a_direct_search_on_crafted_words(name: str, rng: MakeRng) -> None:
     lexicon = CRAFTED[name]
     unit = _unit(rng(), 150, lexicon.dimension)
     ulps = 2 if "near duplicates" in name else 0
@@ -72,7 +83,7 @@ def test_paths_equal_a_direct_search_on_crafted_words(name, rng):
 
 
 @pytest.mark.parametrize("name", ["lattice", "one-hot"])
-def test_directions_along_the_axes_of_a_lattice(name):
+def test_directions_along_the_axes_of_a_lattice(name: str) -> None:
     """Many targets reach equally far: ties are exact and go to the lowest index."""
     lexicon = CRAFTED[name]
     d = lexicon.dimension
@@ -87,7 +98,9 @@ def test_directions_along_the_axes_of_a_lattice(name):
             assert steps.targets[i, place] == plain.nearest_on_ray(rows, rows[0], unit[i], length)
 
 
-def test_thresholds_ascend_and_padding_repeats_the_last_target(middle, rng):
+def test_thresholds_ascend_and_padding_repeats_the_last_target(
+    middle: Lexicon, rng: MakeRng
+) -> None:
     steps = _steps(middle, 5, _unit(rng(), 300, middle.dimension))
     assert np.all(np.diff(np.where(np.isfinite(steps.thresholds), steps.thresholds, 1e300)) >= 0)
     padding = ~np.isfinite(steps.thresholds)
@@ -98,7 +111,7 @@ def test_thresholds_ascend_and_padding_repeats_the_last_target(middle, rng):
 
 @pytest.mark.parametrize("keep", [1, 2])
 @pytest.mark.parametrize("m", [1, 2, 31, 32, 33, 64, 257])
-def test_running_maxima_keep_every_record(keep, m, rng):
+def test_running_maxima_keep_every_record(keep: int, m: int, rng: MakeRng) -> None:
     """No record of the definition is missing, and few others are kept."""
     values = rng().standard_normal((40, m)).astype(np.float32)
     row, column, _ = running_maxima([values.T], np.zeros(40), keep)
@@ -111,14 +124,14 @@ def test_running_maxima_keep_every_record(keep, m, rng):
     assert np.all(np.diff(row) >= 0)
 
 
-def test_running_maxima_keep_what_lies_within_the_tolerance():
+def test_running_maxima_keep_what_lies_within_the_tolerance() -> None:
     values = np.array([[1.0, 0.95, 0.8, 1.2]], dtype=np.float32)
     _, column, _ = running_maxima([values.T], np.array([0.1]), 1)
     assert column.tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.002])
-def test_only_candidates_off_the_hull_are_dropped(slack, rng):
+def test_only_candidates_off_the_hull_are_dropped(slack: float, rng: MakeRng) -> None:
     """What is dropped lies above the envelope even if every slope is off by its tolerance."""
     rays, size = 60, 40
     squared = np.sort(rng(1).uniform(0, 4, (rays, size)), axis=1)
@@ -136,7 +149,7 @@ def test_only_candidates_off_the_hull_are_dropped(slack, rng):
         assert set(scores.argmin(axis=1)) <= set(kept.targets[kept.row == ray])
 
 
-def test_one_line_has_no_threshold():
+def test_one_line_has_no_threshold() -> None:
     single = Lines(np.array([[7]]), np.array([[0.0]]), np.array([[0.3]]))
     steps = lower_envelope(single)
     assert steps.thresholds.shape == (1, 0)

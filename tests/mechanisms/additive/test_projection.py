@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.guarantee import Status
 from dpcore.lexicon.bundled import bundled_stretch
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.extent.exact import exact_extent
 from dpcore.lexicon.extent.stretch import compute_stretch
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.additive.multivariate import MultivariateLaplace
@@ -20,10 +22,11 @@ from dpcore.mechanisms.additive.projection import (
 )
 from dpcore.mechanisms.additive.rays import Bundle
 from tests.chance import assert_distribution
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 
-def _stretch(lexicon, mapped) -> float:
+def _stretch(lexicon: Lexicon, mapped: NDArray[np.float32]) -> float:
     """Largest ratio over all pairs with two loops."""
     rows, images = lexicon.vectors.astype(np.float64), mapped.astype(np.float64)
     return max(
@@ -33,7 +36,7 @@ def _stretch(lexicon, mapped) -> float:
     )
 
 
-def test_matrix_is_a_function_of_its_seed():
+def test_matrix_is_a_function_of_its_seed() -> None:
     first = projection_matrix(20, 5, 3)
     assert first.shape == (20, 5)
     assert first.dtype == np.float64
@@ -41,7 +44,7 @@ def test_matrix_is_a_function_of_its_seed():
     assert not np.array_equal(first, projection_matrix(20, 5, 4))
 
 
-def test_matrix_entries_are_normal_with_variance_one_over_m():
+def test_matrix_entries_are_normal_with_variance_one_over_m() -> None:
     """False-alarm probability 1e-6."""
     from scipy.stats import norm
 
@@ -49,13 +52,13 @@ def test_matrix_entries_are_normal_with_variance_one_over_m():
 
 
 @pytest.mark.parametrize("dimensions", [1, 3, 40])
-def test_stretch_is_that_of_all_pairs(dimensions):
+def test_stretch_is_that_of_all_pairs(dimensions: int) -> None:
     lexicon = lexicons.cloud(120, 12)
     mechanism = RandomProjection(lexicon=lexicon, dimensions=dimensions)
     assert mechanism.stretch == pytest.approx(_stretch(lexicon, mechanism.targets), rel=1e-12)
 
 
-def test_exact_form_bounds_the_loss_of_every_pair_in_one_dimension():
+def test_exact_form_bounds_the_loss_of_every_pair_in_one_dimension() -> None:
     """Projected to a line the law is exact: all pairs, all outputs, in true distance."""
     lexicon = lexicons.cloud(15, 6)
     mechanism = RandomProjection(lexicon=lexicon, dimensions=1)
@@ -79,7 +82,7 @@ def test_exact_form_bounds_the_loss_of_every_pair_in_one_dimension():
     assert tightest > 0.9, "the pair of the largest stretch uses nearly all of it"
 
 
-def test_the_papers_form_states_its_factor_and_condition():
+def test_the_papers_form_states_its_factor_and_condition() -> None:
     lexicon = lexicons.cloud(120, 12)
     mechanism = RandomProjection(lexicon=lexicon, dimensions=5, form="paper", delta=1e-6)
     guarantee = mechanism.guarantee(2.0)
@@ -90,7 +93,7 @@ def test_the_papers_form_states_its_factor_and_condition():
     assert mechanism.stretch <= factor
 
 
-def test_stretch_quantile_is_rarely_passed():
+def test_stretch_quantile_is_rarely_passed() -> None:
     """The share of 2,000 matrices that stretch a pair by more is at most δ = 5 % (+ 5 errors)."""
     lexicon = lexicons.cloud(12, 8)
     bound = stretch_quantile(12, 4, 0.05)
@@ -103,7 +106,7 @@ def test_stretch_quantile_is_rarely_passed():
     assert passed > 0
 
 
-def test_noise_lives_in_the_projected_space(rng):
+def test_noise_lives_in_the_projected_space(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(60, 30)
     mechanism = RandomProjection(lexicon=lexicon, dimensions=4)
     assert mechanism.dimension == 4
@@ -117,7 +120,7 @@ def test_noise_lives_in_the_projected_space(rng):
 
 
 @pytest.mark.slow
-def test_the_bundled_stretch_is_that_of_all_pairs():
+def test_the_bundled_stretch_is_that_of_all_pairs() -> None:
     """Computed anew over all 312 million pairs, on this machine's own product."""
     mechanism = RandomProjection(lexicon=load())
     assert bundled_stretch(mechanism.lexicon.fingerprint, "projection-50-0").keys() > {
@@ -131,7 +134,7 @@ def test_the_bundled_stretch_is_that_of_all_pairs():
     assert mechanism.separation == pytest.approx(least, rel=1e-12)
 
 
-def test_projected_words_lie_on_a_public_grid(middle):
+def test_projected_words_lie_on_a_public_grid(middle: Lexicon) -> None:
     """So that the last bits of a matrix product do not decide where a word lies."""
     targets = RandomProjection(lexicon=middle, dimensions=7).targets.astype(np.float64)
     steps = targets * 2.0 ** (16 - np.floor(np.log2(middle.largest_norm)))

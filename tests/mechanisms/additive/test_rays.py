@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.additive import rays
-from dpcore.mechanisms.additive.envelope import lower_envelope
-from dpcore.mechanisms.additive.vickrey import two_nearest
+from dpcore.mechanisms.additive.envelope import Steps, lower_envelope
+from dpcore.mechanisms.additive.vickrey import Pairs, two_nearest
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 
 LEXICONS = lexicons.crafted() | {
@@ -16,29 +19,29 @@ LEXICONS = lexicons.crafted() | {
 }
 
 
-def _unit(rng, count, d):
+def _unit(rng: np.random.Generator, count: int, d: int) -> NDArray[np.float64]:
     unit = rng.standard_normal((count, d))
     return unit / np.linalg.norm(unit, axis=1, keepdims=True)
 
 
-def _at(steps, lengths):
+def _at(steps: Steps, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     position = (steps.thresholds[:, :, None] <= lengths).sum(axis=1)
     return np.take_along_axis(steps.targets, position, axis=1)
 
 
-def _pairs_at(pairs, lengths):
+def _pairs_at(pairs: Pairs, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     position = (pairs.starts[:, :, None] <= lengths).sum(axis=1) - 1
     return np.take_along_axis(pairs.targets, position[:, :, None], axis=1)
 
 
-def _grid(lexicon, word):
+def _grid(lexicon: Lexicon, word: int) -> NDArray[np.float64]:
     rows = lexicon.vectors.astype(np.float64)
     scale = np.linalg.norm(rows - rows[word], axis=1).max()
     return scale * np.geomspace(1e-4, 1e4, 61)
 
 
 @pytest.mark.parametrize("name", LEXICONS)
-def test_one_word_many_words_and_bundle_agree(name, rng):
+def test_one_word_many_words_and_bundle_agree(name: str, rng: MakeRng) -> None:
     lexicon = LEXICONS[name]
     vectors, count = lexicon.vectors, 64
     unit = _unit(rng(), count, lexicon.dimension)
@@ -56,7 +59,7 @@ def test_one_word_many_words_and_bundle_agree(name, rng):
 
 
 @pytest.mark.parametrize("name", ["lattice", "300 words", "2000 words", "far from zero"])
-def test_two_nearest_agree_and_equal_a_direct_search(name, rng):
+def test_two_nearest_agree_and_equal_a_direct_search(name: str, rng: MakeRng) -> None:
     lexicon = LEXICONS[name]
     vectors, count = lexicon.vectors, 32
     rows = vectors.astype(np.float64)
@@ -77,7 +80,7 @@ def test_two_nearest_agree_and_equal_a_direct_search(name, rng):
             assert expected[i, j].tolist() == [first, second]
 
 
-def test_rays_from_different_words(rng):
+def test_rays_from_different_words(rng: MakeRng) -> None:
     lexicon = LEXICONS["300 words"]
     vectors = lexicon.vectors
     rows = vectors.astype(np.float64)
@@ -93,7 +96,9 @@ def test_rays_from_different_words(rng):
 
 
 @pytest.mark.parametrize("entries", [1, 5_000, 10**9])
-def test_the_size_of_a_product_changes_nothing(entries, rng, monkeypatch):
+def test_the_size_of_a_product_changes_nothing(
+    entries: int, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lexicon = LEXICONS["300 words"]
     vectors = lexicon.vectors
     (known,) = rank(vectors, vectors[[4]])
@@ -112,7 +117,7 @@ def test_the_size_of_a_product_changes_nothing(entries, rng, monkeypatch):
             )
 
 
-def test_tolerance_covers_the_rounding_of_a_product(rng):
+def test_tolerance_covers_the_rounding_of_a_product(rng: MakeRng) -> None:
     """The difference of two float32 reaches against float64, and not by a thousandfold."""
     for d in (1, 3, 100, 300):
         unit = _unit(rng(d), 50, d)
@@ -124,6 +129,6 @@ def test_tolerance_covers_the_rounding_of_a_product(rng):
 
 
 @pytest.mark.parametrize("factor", [1e-25, 1e-3, 1e18])
-def test_largest_norm_neither_overflows_nor_vanishes(factor):
+def test_largest_norm_neither_overflows_nor_vanishes(factor: float) -> None:
     vectors = (factor * np.array([[3.0, 4.0], [1.0, 0.0]])).astype(np.float32)
     assert rays.largest_norm(vectors) == pytest.approx(5 * factor, rel=1e-6)

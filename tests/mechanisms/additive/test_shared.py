@@ -1,5 +1,7 @@
 """Laws from shared directions: shared where they can be, and the laws of the mechanisms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,23 +13,27 @@ from dpcore.mechanisms.registry import MECHANISMS, create
 
 
 @pytest.fixture(scope="module")
-def lexicon():
+def lexicon() -> Lexicon:
     vectors = np.random.default_rng(3).standard_normal((500, 12)).astype(np.float32)
     return Lexicon("toy", tuple(f"w{i}" for i in range(500)), vectors)
 
 
-def test_directions_are_shared_where_they_can_be(lexicon):
+def test_directions_are_shared_where_they_can_be(lexicon: Lexicon) -> None:
     shared = SharedDirections()
-    sphere = [create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")]
+    sphere: list[Any] = [
+        create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")
+    ]
     assert len({id(shared.bundle(mechanism)) for mechanism in sphere}) == 1
-    others = [create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")]
+    others: list[Any] = [
+        create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")
+    ]
     others += [create("mahalanobis", lexicon, {"lam": 0.9})]
     others += [create("laplace", lexicon, {"clip_norm": 1.0})]
     assert len({id(shared.bundle(mechanism)) for mechanism in [sphere[0], *others]}) == 6
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon, key):
+def test_a_shared_law_agrees_with_the_mechanisms_own(lexicon: Lexicon, key: str) -> None:
     mechanism = create(key, lexicon)
     allowed = mechanism.admissible
     low, high = max(allowed.low * 1.5, 0.5), min(allowed.high * 0.5, 1e4)

@@ -1,5 +1,7 @@
 """Rays towards a target: the right rays, with weights that change no expectation."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,14 +19,14 @@ RAYS = 4000
 
 
 @pytest.fixture(scope="module")
-def cloud():
+def cloud() -> Lexicon:
     return lexicons.cloud(60, 8)
 
 
 @pytest.mark.parametrize("key", RADIAL)
-def test_the_weights_change_no_mean(key, cloud):
+def test_the_weights_change_no_mean(key: str, cloud: Lexicon) -> None:
     """Functions of the direction have the same mean over weighed rays as over plain ones."""
-    mechanism = make(key, cloud)
+    mechanism: Any = make(key, cloud)
     bundle = mechanism.bundle(generator(1, "plain"), RAYS)
     ranking = mechanism.rankings(np.array([5]))[0]
     aimed = rays_towards(mechanism, bundle, ranking, 5, generator(2, "aimed"))
@@ -40,8 +42,8 @@ def test_the_weights_change_no_mean(key, cloud):
 
 
 @pytest.mark.parametrize("key", RADIAL)
-def test_the_rays_lead_to_the_target_more_often(key, cloud):
-    mechanism = make(key, cloud)
+def test_the_rays_lead_to_the_target_more_often(key: str, cloud: Lexicon) -> None:
+    mechanism: Any = make(key, cloud)
     bundle = mechanism.bundle(generator(1, "plain"), RAYS)
     centre = np.linalg.norm(mechanism.targets - mechanism.targets.mean(axis=0), axis=1)
     word = int(centre.argmax())
@@ -55,10 +57,12 @@ def test_the_rays_lead_to_the_target_more_often(key, cloud):
 
 
 @pytest.mark.parametrize("key", ["madlib", "mahalanobis", "vickrey", "gaussian", "projection"])
-def test_rays_of_the_kept_product_are_those_of_a_product_of_their_own(key, cloud):
+def test_rays_of_the_kept_product_are_those_of_a_product_of_their_own(
+    key: str, cloud: Lexicon
+) -> None:
     name = {"projection": "random-projection"}.get(key, key)
     settings = {"dimensions": "5"} if key == "projection" else {}
-    mechanism = create(name, cloud, settings)
+    mechanism: Any = create(name, cloud, settings)
     bundle = mechanism.bundle(generator(1, "plain"), 300)
     ranking = mechanism.rankings(np.array([7]))[0]
     both = [
@@ -72,9 +76,9 @@ def test_rays_of_the_kept_product_are_those_of_a_product_of_their_own(key, cloud
         np.testing.assert_allclose(a[:, :width], b[:, :width], rtol=1e-9)
 
 
-def test_there_is_no_way_towards_the_middle():
+def test_there_is_no_way_towards_the_middle() -> None:
     vectors = np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]], dtype=np.float32)
-    madlib = create("madlib", Lexicon("cross", tuple("abcde"), vectors))
+    madlib: Any = create("madlib", Lexicon("cross", tuple("abcde"), vectors))
     bundle = madlib.bundle(generator(0, "plain"), 100)
     ranking = madlib.rankings(np.array([4]))[0]
     assert rays_towards(madlib, bundle, ranking, 4, generator(1)) is None

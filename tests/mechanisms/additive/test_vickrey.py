@@ -9,25 +9,30 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import integrate
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.additive.multivariate import Mahalanobis, MultivariateLaplace
 from dpcore.mechanisms.additive.vickrey import Vickrey, first_wins
 from dpcore.noise.radial import radii
 from tests.chance import assert_law, assert_same_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 
 LEXICONS = lexicons.crafted() | {"cloud": lexicons.cloud(300, 6), "line": lexicons.cloud(30, 1)}
 
 
-def _replayed(mechanism, rng, count):
+def _replayed(
+    mechanism: Vickrey, rng: np.random.Generator, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The randomness of `paths`: directions, radii, coins, in this order."""
     unit = mechanism.directions(rng, count)
     radius = radii(rng, mechanism.family, count, mechanism.dimension)
     return unit, radius, rng.random(count)
 
 
-def _chosen(first, second, s1, s2, t, coin) -> int:
+def _chosen(first: int, second: int, s1: float, s2: float, t: float, coin: float) -> int:
     """y₁ if the coin lies below (1−t)s₂/(t·s₁ + (1−t)s₂); 0/0 is y₁."""
     total = t * s1 + (1 - t) * s2
     return first if total == 0 or coin <= (1 - t) * s2 / total else second
@@ -35,7 +40,7 @@ def _chosen(first, second, s1, s2, t, coin) -> int:
 
 @pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("noise", ["laplace", "mahalanobis"])
-def test_path_equals_the_definition_with_the_same_coin(t, noise, rng):
+def test_path_equals_the_definition_with_the_same_coin(t: float, noise: str, rng: MakeRng) -> None:
     lexicon = LEXICONS["cloud"]
     mechanism = Vickrey(lexicon=lexicon, t=t, noise=noise, lam=0.5)
     rows, word, draws = lexicon.vectors.astype(np.float64), 11, 60
@@ -50,7 +55,7 @@ def test_path_equals_the_definition_with_the_same_coin(t, noise, rng):
 
 
 @pytest.mark.parametrize("name", ["collinear", "far from zero", "two words", "line"])
-def test_path_equals_the_definition_on_crafted_words(name, rng):
+def test_path_equals_the_definition_on_crafted_words(name: str, rng: MakeRng) -> None:
     lexicon = LEXICONS[name]
     mechanism = Vickrey(lexicon=lexicon)
     rows, word, draws = lexicon.vectors.astype(np.float64), 1, 80
@@ -63,7 +68,7 @@ def test_path_equals_the_definition_on_crafted_words(name, rng):
             assert outputs[i] == _chosen(*near, mechanism.t, coin[i])
 
 
-def test_output_changes_only_where_the_path_says(rng):
+def test_output_changes_only_where_the_path_says(rng: MakeRng) -> None:
     """Just below and just above every break the definition gives the two neighbouring words."""
     lexicon = LEXICONS["cloud"]
     mechanism = Vickrey(lexicon=lexicon)
@@ -81,7 +86,7 @@ def test_output_changes_only_where_the_path_says(rng):
     assert changes > 2 * draws
 
 
-def test_t_zero_is_the_mechanism_of_the_noise(middle, rng):
+def test_t_zero_is_the_mechanism_of_the_noise(middle: Lexicon, rng: MakeRng) -> None:
     words = np.arange(400)
     for noise, twin in (
         ("laplace", MultivariateLaplace(lexicon=middle)),
@@ -99,7 +104,7 @@ def test_t_zero_is_the_mechanism_of_the_noise(middle, rng):
         assert mechanism.direction_key == twin.direction_key
 
 
-def test_t_one_always_takes_the_second(middle, rng):
+def test_t_one_always_takes_the_second(middle: Lexicon, rng: MakeRng) -> None:
     mechanism = Vickrey(lexicon=middle, t=1.0)
     words = np.arange(100)
     out = mechanism.sample(rng(), words, 15.0)
@@ -112,7 +117,7 @@ def test_t_one_always_takes_the_second(middle, rng):
         assert out[i] == second
 
 
-def test_nothing_over_nothing_is_the_first_word():
+def test_nothing_over_nothing_is_the_first_word() -> None:
     zero, unit = np.array([0.0]), np.array([1.0])
     for bar in (0.0, 0.3, math.inf):
         assert first_wins(zero, zero, np.array([bar]))[0]
@@ -120,7 +125,7 @@ def test_nothing_over_nothing_is_the_first_word():
     assert first_wins(unit, unit, np.array([1.0]))[0]
 
 
-def _line_law(points, origin, epsilon, t) -> np.ndarray:
+def _line_law(points: NDArray[np.float64], origin: float, epsilon: float, t: float) -> np.ndarray:
     """∫ p(z)·P(choice | z) dz for Laplace noise on a line, piece by piece."""
     order = np.sort(points)
     middles = np.unique([(a + b) / 2 for a in order for b in order])
@@ -145,7 +150,7 @@ def _line_law(points, origin, epsilon, t) -> np.ndarray:
     return law / law.sum()
 
 
-def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng):
+def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng: MakeRng) -> None:
     """All pairs and outputs: the choice sees the noisy point alone, so the noise's bound holds.
 
     Dropping the input word before the choice would break it, and would change these laws.
@@ -164,7 +169,7 @@ def test_law_on_a_line_equals_an_integral_and_keeps_the_bound(rng):
             assert np.all(laws[w] <= math.exp(loss) * laws[v] * (1 + 1e-4))
 
 
-def test_sample_and_path_agree_in_many_dimensions(middle, rng):
+def test_sample_and_path_agree_in_many_dimensions(middle: Lexicon, rng: MakeRng) -> None:
     mechanism = Vickrey(lexicon=middle)
     a = mechanism.sample(rng(), np.full(6000, 3), 20.0)
     b = mechanism.paths(rng(1), np.full(6000, 3)).at(np.array([20.0]))[:, 0]

@@ -1,15 +1,20 @@
 """Many documents at once give what `sample` gives for each of them, to the bit."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import DpcoreError, ParameterError
 from dpcore.mechanisms.bulk import kept as bulk_kept
 from dpcore.mechanisms.bulk.documents import OneByOne, bulk
 from dpcore.mechanisms.bulk.gumbel import RepairedBulk, TruncatedGumbelBulk
 from dpcore.mechanisms.bulk.tem import TemBulk
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import every_mechanism, make, typical
 
@@ -17,7 +22,7 @@ SHORT = [kind.short for kind in MECHANISMS.values()]
 SMALL = lexicons.cloud(300, 8)
 LARGE = lexicons.cloud(3_000, 8)
 SECRET = bytes(range(32))
-SETTINGS = {
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "tem, angular": ("tem", {"metric": "angular"}),
     "tem, manhattan": ("tem", {"metric": "manhattan", "beta": 0.2}),
     "vickrey, mahalanobis": ("vickrey", {"noise": "mahalanobis", "t": 0.5}),
@@ -26,22 +31,26 @@ SETTINGS = {
 }
 
 
-def useful(mechanism, factor=1.0):
+def useful(mechanism: Mechanism, factor: float = 1.0) -> float:
     """An ε at which words sometimes stay, or more."""
     return min(typical(mechanism) * factor, 0.99 * mechanism.admissible.high)
 
 
-def documents(rng, n, sizes):
+def documents(
+    rng: np.random.Generator, n: int, sizes: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Words of documents, frequent ones often; some documents are empty."""
     words = np.minimum(rng.zipf(1.3, sum(sizes)) - 1, n - 1).astype(np.int64)
     return words, np.concatenate(([0], np.cumsum(sizes)))
 
 
-def rngs(count, first=0):
+def rngs(count: int, first: int = 0) -> list[np.random.Generator]:
     return [document_generator(SECRET, first + i) for i in range(count)]
 
 
-def assert_as_plain(mechanism, epsilon, words, offsets):
+def assert_as_plain(
+    mechanism: Mechanism, epsilon: float, words: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
     count = len(offsets) - 1
     plain = OneByOne(mechanism, epsilon)(rngs(count), words, offsets)
     fast = bulk(mechanism, epsilon)
@@ -57,7 +66,7 @@ def assert_as_plain(mechanism, epsilon, words, offsets):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_every_mechanism_gives_what_it_gives_one_by_one(name, rng):
+def test_every_mechanism_gives_what_it_gives_one_by_one(name: str, rng: MakeRng) -> None:
     mechanism = create(name, SMALL)
     words, offsets = documents(rng(), len(SMALL), [1, 0, 40, 700, 5, 0, 3, 90])
     for factor in (1.0, 10.0):
@@ -66,7 +75,7 @@ def test_every_mechanism_gives_what_it_gives_one_by_one(name, rng):
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_so_it_does_with_other_settings(name, rng):
+def test_so_it_does_with_other_settings(name: str, rng: MakeRng) -> None:
     short, settings = SETTINGS[name]
     mechanism = create(short, SMALL, settings)
     words, offsets = documents(rng(), len(SMALL), [30, 2, 600])
@@ -74,7 +83,7 @@ def test_so_it_does_with_other_settings(name, rng):
 
 
 @pytest.mark.parametrize("name", ["tem", "truncated-gumbel", "truncated-gumbel-repaired"])
-def test_a_law_of_many_blocks(name, rng):
+def test_a_law_of_many_blocks(name: str, rng: MakeRng) -> None:
     mechanism = create(name, LARGE)
     words, offsets = documents(rng(), len(LARGE), [4_000, 10, 2_000])
     for factor in (1.0, 30.0):
@@ -82,7 +91,9 @@ def test_a_law_of_many_blocks(name, rng):
 
 
 @pytest.mark.parametrize("kind", [TemBulk, RepairedBulk, TruncatedGumbelBulk])
-def test_little_memory_changes_nothing(monkeypatch, kind, rng):
+def test_little_memory_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Any], rng: MakeRng
+) -> None:
     names = {TemBulk: "tem", RepairedBulk: "truncated-gumbel-repaired"}
     mechanism = create(names.get(kind, "truncated-gumbel"), SMALL)
     words, offsets = documents(rng(), len(SMALL), [500, 300])
@@ -94,8 +105,8 @@ def test_little_memory_changes_nothing(monkeypatch, kind, rng):
     assert len(fast._kept._things) == 1
 
 
-def test_laws_that_were_computed_elsewhere_change_nothing(rng):
-    mechanism = create("tem", LARGE)
+def test_laws_that_were_computed_elsewhere_change_nothing(rng: MakeRng) -> None:
+    mechanism: Any = create("tem", LARGE)
     words, offsets = documents(rng(), len(LARGE), [900, 300])
     plain = OneByOne(mechanism, 3.0)(rngs(2), words, offsets)
     first, second = TemBulk(mechanism, 3.0), TemBulk(mechanism, 3.0)
@@ -104,7 +115,7 @@ def test_laws_that_were_computed_elsewhere_change_nothing(rng):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_nothing_to_do(name):
+def test_nothing_to_do(name: str) -> None:
     mechanism = create(name, SMALL)
     empty = np.empty(0, dtype=np.int64)
     outputs = bulk(mechanism, useful(mechanism))(rngs(2), empty, np.zeros(3, dtype=np.int64))
@@ -112,7 +123,7 @@ def test_nothing_to_do(name):
 
 
 @every_mechanism
-def test_repeated_words_get_fresh_noise(key):
+def test_repeated_words_get_fresh_noise(key: str) -> None:
     """One word 400 times under much noise: outputs differ, within a document and between two."""
     mechanism = make(key)
     epsilon = max(1.0001 * mechanism.admissible.low, 0.01)
@@ -124,7 +135,7 @@ def test_repeated_words_get_fresh_noise(key):
     assert not np.array_equal(outputs[1], outputs[2])
 
 
-def test_a_wrong_epsilon_word_or_index_is_refused():
+def test_a_wrong_epsilon_word_or_index_is_refused() -> None:
     tem = create("tem", SMALL)
     with pytest.raises(DpcoreError):
         bulk(tem, 0.0)
@@ -135,4 +146,4 @@ def test_a_wrong_epsilon_word_or_index_is_refused():
         exact = False
 
     with pytest.raises(ParameterError, match="would break its guarantee"):
-        bulk(tem, 1.0, Approximate())
+        bulk(tem, 1.0, Approximate())  # type: ignore[arg-type]

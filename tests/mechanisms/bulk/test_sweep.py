@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.bulk.sweep import outputs_at
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import assert_law, assert_same_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import contract
 
 DRAWS = 4_000
@@ -14,7 +16,9 @@ RADIAL = ("madlib", "mahalanobis", "random-projection", "laplace", "l2-laplace",
 
 
 @pytest.mark.parametrize("key", MECHANISMS)
-def test_each_column_has_the_law_of_a_release(key, typicals, rng):
+def test_each_column_has_the_law_of_a_release(
+    key: str, typicals: dict[str, float], rng: MakeRng
+) -> None:
     """False alarm 1e-6 a chi-square test, two tests a mechanism."""
     mechanism = contract.make(key)
     epsilon = typicals[key]
@@ -32,7 +36,7 @@ def test_each_column_has_the_law_of_a_release(key, typicals, rng):
 
 
 @pytest.mark.parametrize("key", RADIAL)
-def test_it_is_the_path_of_the_same_noise(key, small, rng):
+def test_it_is_the_path_of_the_same_noise(key: str, small: Lexicon, rng: MakeRng) -> None:
     """The plain twin; only a tie within float32 may be decided otherwise."""
     mechanism = create(key, small)
     words = np.repeat(np.arange(0, 40, 2), 20)
@@ -43,7 +47,7 @@ def test_it_is_the_path_of_the_same_noise(key, small, rng):
     assert len(np.unique(outputs)) > 10
 
 
-def test_truncated_noise_is_that_of_its_paths(small, rng):
+def test_truncated_noise_is_that_of_its_paths(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("trlaplace", small, {"clip_norm": 0.5, "delta_root": 0.25})
     words = np.arange(40)
     epsilons = np.array([0.3, 0.05, 0.8])
@@ -53,7 +57,7 @@ def test_truncated_noise_is_that_of_its_paths(small, rng):
     assert (outputs != plain).mean() < 0.02
 
 
-def test_words_in_any_order_are_independent_draws(small, rng):
+def test_words_in_any_order_are_independent_draws(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("madlib", small)
     words = np.array([5, 1, 5, 39, 0, 5])
     outputs = outputs_at(mechanism, rng(), words, [1e6])
@@ -62,7 +66,7 @@ def test_words_in_any_order_are_independent_draws(small, rng):
     assert len(np.unique(wild)) > 3
 
 
-def test_nothing_in_nothing_out_and_refusals(small, rng):
+def test_nothing_in_nothing_out_and_refusals(small: Lexicon, rng: MakeRng) -> None:
     mechanism = create("tem", small)
     assert outputs_at(mechanism, rng(), [], [1.0, 2.0]).shape == (0, 2)
     with pytest.raises(EpsilonError, match="finite number > 0"):
@@ -71,7 +75,7 @@ def test_nothing_in_nothing_out_and_refusals(small, rng):
         outputs_at(mechanism, rng(), [40], [1.0])
 
 
-def test_progress_comes_to_its_end(small, rng):
+def test_progress_comes_to_its_end(small: Lexicon, rng: MakeRng) -> None:
     seen = []
     for key in ("tem", "madlib", "trlaplace", "vickrey"):
         mechanism = create(key, small)

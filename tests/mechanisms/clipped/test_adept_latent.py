@@ -11,6 +11,7 @@ from scipy import stats
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.additive.additive import RadialMechanism
 from dpcore.mechanisms.clipped.adept_latent import FORMS as FORMS_BY_NAME
 from dpcore.mechanisms.clipped.adept_latent import (
     LatentForm,
@@ -22,12 +23,13 @@ from dpcore.mechanisms.clipped.adept_latent import (
 )
 from dpcore.mechanisms.registry import create
 from tests.chance import assert_distribution
+from tests.fixtures import MakeRng
 
 FORMS = list(LatentForm)
 DIMENSION = 16
 
 
-def worst_loss(form, epsilon, norm, dimension):
+def worst_loss(form: LatentForm, epsilon: float, norm: float, dimension: int) -> float:
     """Largest log density ratio of the noisy vectors over the candidates for a worst pair."""
     scale = noise_scale(form, epsilon, norm, dimension)
     even = np.full(dimension, 1.0)
@@ -37,13 +39,15 @@ def worst_loss(form, epsilon, norm, dimension):
         row = clip_rows(1e6 * direction[None], norm, form)[0]
         # Noise far out in the direction of x: the loss is ‖x − y‖/scale in the norm of the noise.
         order = 2 if form is LatentForm.ROUND else 1
-        losses.append(np.linalg.norm(2 * row, ord=order) / scale)
+        losses.append(float(np.linalg.norm(2 * row, ord=order)) / scale)
     return max(losses)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dimension", [1, 2, 16, 300])
-def test_the_true_epsilon_is_attained_by_a_pair(form, dimension, rng):
+def test_the_true_epsilon_is_attained_by_a_pair(
+    form: LatentForm, dimension: int, rng: MakeRng
+) -> None:
     noisy = privatise(rng(), np.zeros((1, dimension)), 0.7, 3.0, form)
     assert noisy.claimed_epsilon == 0.7
     assert worst_loss(form, 0.7, 3.0, dimension) == pytest.approx(noisy.epsilon, rel=1e-9)
@@ -52,7 +56,7 @@ def test_the_true_epsilon_is_attained_by_a_pair(form, dimension, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_clipped_rows_keep_their_direction_and_stay_within(form, rng):
+def test_clipped_rows_keep_their_direction_and_stay_within(form: LatentForm, rng: MakeRng) -> None:
     rows = rng().standard_normal((500, DIMENSION)) * rng(1).uniform(0.01, 3, (500, 1))
     clipped = clip_rows(rows, 2.0, form)
     order = 1 if form is LatentForm.MANHATTAN else 2
@@ -64,7 +68,7 @@ def test_clipped_rows_keep_their_direction_and_stay_within(form, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_noise_has_its_law(form, rng):
+def test_the_noise_has_its_law(form: LatentForm, rng: MakeRng) -> None:
     rows = np.zeros((20_000, DIMENSION))
     noisy = privatise(rng(), rows, 2.0, 1.5, form)
     if form is LatentForm.ROUND:
@@ -78,7 +82,7 @@ def test_the_noise_has_its_law(form, rng):
     assert len(np.unique(noisy.vectors[:, 0])) == 20_000  # fresh noise for each row
 
 
-def test_round_noise_is_smaller_than_wide_noise_by_the_root_of_two(rng):
+def test_round_noise_is_smaller_than_wide_noise_by_the_root_of_two(rng: MakeRng) -> None:
     """E‖z‖²: d(d+1)(2C/ε)² against d·2·d·(2C/ε)²."""
     rows = np.zeros((4_000, 300))
     by = {f: privatise(rng(), rows, 1.0, 1.0, f).vectors for f in FORMS}
@@ -89,7 +93,7 @@ def test_round_noise_is_smaller_than_wide_noise_by_the_root_of_two(rng):
     assert ratio == pytest.approx(2 * 300 / 301, rel=1.1 * limit * deviation)
 
 
-def test_what_is_refused(rng):
+def test_what_is_refused(rng: MakeRng) -> None:
     good = np.zeros((2, 3))
     for epsilon in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(EpsilonError, match="finite number > 0"):
@@ -103,7 +107,7 @@ def test_what_is_refused(rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_path_is_one_draw_for_every_epsilon(form, rng):
+def test_a_path_is_one_draw_for_every_epsilon(form: LatentForm, rng: MakeRng) -> None:
     rows = rng(7).standard_normal((5, DIMENSION))
     path = latent_path(rng(), rows, 2.0, form)
     for epsilon in (0.5, 3.0, 40.0):
@@ -118,12 +122,13 @@ def test_a_path_is_one_draw_for_every_epsilon(form, rng):
         path.at(0.0)
 
 
-def test_every_form_has_the_mechanism_of_words_with_its_noise():
+def test_every_form_has_the_mechanism_of_words_with_its_noise() -> None:
     """The registry's mechanism of that name has the same true ε for words as the form for texts."""
     lexicon = Lexicon("two words", ("a", "b"), np.eye(2, dtype=np.float32))
     assert set(FORMS_BY_NAME.values()) == set(FORMS)
     for name, form in FORMS_BY_NAME.items():
         mechanism = create(name, lexicon, {"clip_norm": 1.5})
+        assert isinstance(mechanism, RadialMechanism)
         true = mechanism.true_epsilon(0.7) if hasattr(mechanism, "true_epsilon") else 0.7
         assert true == pytest.approx(true_epsilon(form, 0.7, 2))
         assert mechanism.scale(0.7) == pytest.approx(noise_scale(form, 0.7, 1.5, 2))

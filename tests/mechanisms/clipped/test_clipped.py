@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.clipped.clipped import (
     ClippedGaussian,
     ClippedGaussianClassical,
     ClippedL2Laplace,
     ClippedLaplace,
+    ClippedRadial,
     clip,
 )
 from dpcore.mechanisms.clipped.gaussian import gaussian_log_delta
 from dpcore.noise.radial import radii
 from tests.chance import assert_mean
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 KINDS = [ClippedLaplace, ClippedL2Laplace, ClippedGaussian, ClippedGaussianClassical]
@@ -24,7 +27,7 @@ KINDS = [ClippedLaplace, ClippedL2Laplace, ClippedGaussian, ClippedGaussianClass
 
 @pytest.mark.parametrize("norm", [1e-6, 0.1, 1.0, 1 / 3, math.pi, 17.3, 1e6])
 @pytest.mark.parametrize("d", [1, 3, 100, 300])
-def test_rounding_never_lifts_a_row_above_the_bound(norm, d, rng):
+def test_rounding_never_lifts_a_row_above_the_bound(norm: float, d: int, rng: MakeRng) -> None:
     """Norms recomputed in extended precision from the float32 rows that are used."""
     rows = (norm * rng().standard_normal((3000, d))).astype(np.float32)
     clipped = clip(rows, norm).astype(np.longdouble)
@@ -34,7 +37,7 @@ def test_rounding_never_lifts_a_row_above_the_bound(norm, d, rng):
     assert np.all(lengths[before > norm] >= norm * (1 - 1e-6))
 
 
-def test_rows_within_the_bound_are_returned_as_they_are(rng):
+def test_rows_within_the_bound_are_returned_as_they_are(rng: MakeRng) -> None:
     rows = rng().standard_normal((50, 4)).astype(np.float32)
     assert clip(rows, 100.0) is rows
     some = clip(rows, 2.0)
@@ -45,7 +48,7 @@ def test_rows_within_the_bound_are_returned_as_they_are(rng):
     assert not some.flags.writeable
 
 
-def test_a_clipped_row_keeps_its_direction(rng):
+def test_a_clipped_row_keeps_its_direction(rng: MakeRng) -> None:
     rows = rng().standard_normal((200, 5)).astype(np.float32)
     clipped = clip(rows, 0.5)
     cosine = (
@@ -55,7 +58,7 @@ def test_a_clipped_row_keeps_its_direction(rng):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_by_default_nothing_is_clipped(kind, middle):
+def test_by_default_nothing_is_clipped(kind: type[ClippedRadial], middle: Lexicon) -> None:
     mechanism = kind(lexicon=middle)
     assert mechanism.bound == middle.largest_norm
     assert mechanism.origins is middle.vectors
@@ -63,7 +66,9 @@ def test_by_default_nothing_is_clipped(kind, middle):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_two_origins_are_farther_apart_than_the_sensitivity(kind, middle):
+def test_no_two_origins_are_farther_apart_than_the_sensitivity(
+    kind: type[ClippedRadial], middle: Lexicon
+) -> None:
     mechanism = kind(lexicon=middle, clip_norm=1.0)
     rows = mechanism.origins.astype(np.float64)
     norm = 1 if kind is ClippedLaplace else 2
@@ -72,7 +77,9 @@ def test_no_two_origins_are_farther_apart_than_the_sensitivity(kind, middle):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_comparison_with_unclipped_words_loses_words_even_without_noise(kind, middle, rng):
+def test_comparison_with_unclipped_words_loses_words_even_without_noise(
+    kind: type[ClippedRadial], middle: Lexicon, rng: MakeRng
+) -> None:
     """Huang et al. 2024, eq. (2): with C below the norms the noiseless output is another word."""
     words = np.arange(len(middle))
     norm = 0.3 * middle.largest_norm
@@ -86,7 +93,9 @@ def test_comparison_with_unclipped_words_loses_words_even_without_noise(kind, mi
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_paths_of_unclipped_comparison_equal_a_direct_search(kind, rng):
+def test_paths_of_unclipped_comparison_equal_a_direct_search(
+    kind: type[ClippedRadial], rng: MakeRng
+) -> None:
     lexicon = lexicons.cloud(80, 4)
     mechanism = kind(lexicon=lexicon, clip_norm=1.0, compare_with="unclipped")
     words = np.full(60, 7)
@@ -101,7 +110,7 @@ def test_paths_of_unclipped_comparison_equal_a_direct_search(kind, rng):
         assert np.array_equal(paths.at(np.array([epsilon]))[:, 0], expected)
 
 
-def test_two_words_clipped_to_one_point_are_one_output(rng):
+def test_two_words_clipped_to_one_point_are_one_output(rng: MakeRng) -> None:
     """Collinear words beyond C cannot be told apart: the lowest index comes out."""
     mechanism = ClippedL2Laplace(lexicon=lexicons.line(1.5, 2, 3, -1), clip_norm=1.0)
     out = mechanism.sample(rng(), np.array([0, 1, 2, 3]), 1e9)
@@ -113,7 +122,9 @@ def test_two_words_clipped_to_one_point_are_one_output(rng):
     ("kind", "deviation"),
     [(ClippedLaplace, 2 * math.sqrt(2 * 30)), (ClippedL2Laplace, 2 * math.sqrt(31))],
 )
-def test_noise_has_the_stated_deviation(kind, deviation, rng):
+def test_noise_has_the_stated_deviation(
+    kind: type[ClippedLaplace], deviation: float, rng: MakeRng
+) -> None:
     """Per coordinate at C = ε = 1, d = 30. False-alarm probability 1e-6."""
     lexicon = lexicons.cloud(40, 30)
     mechanism = kind(lexicon=lexicon, clip_norm=1.0)
@@ -123,7 +134,7 @@ def test_noise_has_the_stated_deviation(kind, deviation, rng):
     assert_mean(square, deviation**2, square.std())
 
 
-def test_the_gaussian_guarantee_is_computed():
+def test_the_gaussian_guarantee_is_computed() -> None:
     lexicon = lexicons.cloud(40, 3)
     good = ClippedGaussian(lexicon=lexicon, delta=1e-6)
     classical = ClippedGaussianClassical(lexicon=lexicon, delta=1e-6)
@@ -138,7 +149,7 @@ def test_the_gaussian_guarantee_is_computed():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scale_and_its_inverse(kind, middle):
+def test_scale_and_its_inverse(kind: type[ClippedRadial], middle: Lexicon) -> None:
     mechanism = kind(lexicon=middle)
     epsilons = np.geomspace(0.05, 100, 25)
     scales = np.array([mechanism.scale(float(e)) for e in epsilons])

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.guarantee import delta_at_most
 from dpcore.mechanisms.clipped.gaussian import (
@@ -20,11 +21,13 @@ from dpcore.mechanisms.clipped.gaussian import (
     ("sensitivity", "epsilon", "delta", "sigma"),
     [(1.0, 1.0, 1e-5, 3.730631635), (2.0, 10.0, 1e-5, 0.9997772394)],
 )
-def test_reference_values_of_the_analytic_formula(sensitivity, epsilon, delta, sigma):
+def test_reference_values_of_the_analytic_formula(
+    sensitivity: float, epsilon: float, delta: float, sigma: float
+) -> None:
     assert analytic_sigma(epsilon, math.log(delta), sensitivity) == pytest.approx(sigma, rel=1e-9)
 
 
-def test_reference_value_of_the_classical_formula():
+def test_reference_value_of_the_classical_formula() -> None:
     """Δ√(2 ln(1.25/δ))/ε at Δ = 2, ε = 0.5, δ = 1e-5: 4·√(2·11.7360690)."""
     assert classical_sigma(0.5, 1e-5, 2.0) == pytest.approx(19.379, rel=1e-4)
     assert classical_sigma(0.5, 1e-5, 2.0) == 4 * math.sqrt(2 * math.log(1.25e5))
@@ -45,7 +48,7 @@ def _log_delta(epsilon: float, sigma: float, sensitivity: float) -> float:
     x = edge[:-1, None] + half * (1 + node)
     peak = max(-above, 0.0)
 
-    def exponent(y):
+    def exponent(y: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
         return -(2 * above * y + np.square(y)) / (4 * eta)
 
     total = (half * weight * -np.expm1(-x) * np.exp(exponent(x) - exponent(peak))).sum()
@@ -71,20 +74,22 @@ CASES = [
 
 
 @pytest.mark.parametrize(("epsilon", "sigma", "sensitivity"), CASES)
-def test_log_delta_against_the_integral(epsilon, sigma, sensitivity):
+def test_log_delta_against_the_integral(epsilon: float, sigma: float, sensitivity: float) -> None:
     log_delta = float(gaussian_log_delta(epsilon, sigma, sensitivity))
     assert log_delta == pytest.approx(_log_delta(epsilon, sigma, sensitivity), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.01, 1e-5, 1e-20, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 1.0, 10.0, 500.0])
-def test_the_calibrated_noise_is_private_and_no_larger_than_it_must_be(epsilon, delta):
+def test_the_calibrated_noise_is_private_and_no_larger_than_it_must_be(
+    epsilon: float, delta: float
+) -> None:
     sigma = analytic_sigma(epsilon, math.log(delta), 2.0)
     assert _log_delta(epsilon, sigma, 2.0) <= math.log(delta) + 1e-6
     assert _log_delta(epsilon, sigma * (1 - 1e-6), 2.0) > math.log(delta)
 
 
-def test_epsilon_of_sigma_inverts_sigma_of_epsilon():
+def test_epsilon_of_sigma_inverts_sigma_of_epsilon() -> None:
     epsilons = np.geomspace(0.01, 200, 30)
     for delta in (0.1, 1e-5, 1e-50):
         log_delta = math.log(delta)
@@ -93,12 +98,12 @@ def test_epsilon_of_sigma_inverts_sigma_of_epsilon():
         np.testing.assert_allclose(analytic_epsilon(sigmas, log_delta, 2.0), epsilons, rtol=1e-8)
 
 
-def test_epsilon_of_a_sigma_that_needs_none_is_zero():
+def test_epsilon_of_a_sigma_that_needs_none_is_zero() -> None:
     """δ(0) = 2Φ(Δ/2σ) − 1 is below 0.1 for σ = 10Δ."""
     assert analytic_epsilon(np.array([10.0]), math.log(0.1), 1.0)[0] == 0
 
 
-def test_the_classical_formula_fails_for_large_epsilon():
+def test_the_classical_formula_fails_for_large_epsilon() -> None:
     """A theorem for ε ≤ 1; at ε = 20 its exact δ is far above the stated one."""
     delta = 1e-5
     for epsilon, holds in ((0.1, True), (1.0, True), (20.0, False)):
@@ -115,7 +120,7 @@ def _fifty_digits(epsilon: float, sigma: float, sensitivity: float) -> mpmath.mp
         return mpmath.log(mpmath.ncdf(a - b) - mpmath.exp(e) * mpmath.ncdf(-a - b))
 
 
-def test_the_bounds_enclose_the_formula_in_fifty_digits():
+def test_the_bounds_enclose_the_formula_in_fifty_digits() -> None:
     rng = np.random.default_rng(3)
     seen = 0
     for _ in range(250):
@@ -134,7 +139,7 @@ def test_the_bounds_enclose_the_formula_in_fifty_digits():
 
 @pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0])
-def test_the_noise_is_never_below_what_delta_needs(epsilon, delta):
+def test_the_noise_is_never_below_what_delta_needs(epsilon: float, delta: float) -> None:
     """In fifty digits: δ(σ) ≤ δ, and with a billionth less noise it is not."""
     sigma = analytic_sigma(epsilon, math.nextafter(math.log(delta), -math.inf), 2.0)
     assert _fifty_digits(epsilon, sigma, 2.0) <= mpmath.log(mpmath.mpf(delta))
@@ -142,7 +147,7 @@ def test_the_noise_is_never_below_what_delta_needs(epsilon, delta):
     assert less > mpmath.log(mpmath.mpf(delta))
 
 
-def test_bounds_say_so_where_nothing_is_known():
+def test_bounds_say_so_where_nothing_is_known() -> None:
     low, high = gaussian_log_delta_bounds(np.array([2000.0]), np.array([1e9]), 1.0)
     assert low <= high
     assert not np.isnan([low, high]).any()
@@ -157,5 +162,5 @@ def test_bounds_say_so_where_nothing_is_known():
         (-1151.0, "10^-499.8"),
     ],
 )
-def test_a_small_probability_is_printed_rounded_up(log_delta, text):
+def test_a_small_probability_is_printed_rounded_up(log_delta: float, text: str) -> None:
     assert delta_at_most(log_delta) == text

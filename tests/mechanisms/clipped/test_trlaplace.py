@@ -9,7 +9,12 @@ import pytest
 from scipy.stats import norm
 
 from dpcore.guarantee import Status
-from dpcore.mechanisms.clipped.trlaplace import TrLaplace, TrLaplaceCorrected
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.clipped.trlaplace import (
+    TrLaplace,
+    TrLaplaceCorrected,
+    TruncatedLaplaceMechanism,
+)
 from dpcore.mechanisms.clipped.truncation import (
     Truncation,
     corrected_truncation,
@@ -21,6 +26,7 @@ from dpcore.mechanisms.clipped.truncation import (
 )
 from dpcore.noise.truncated_laplace import shifted_out
 from tests.chance import FALSE_ALARM, assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons, plain
 
 ROOT = 0.25
@@ -33,7 +39,7 @@ ROOT = 0.25
     ("epsilon", "alpha", "cut"),
     [(0.1, 0.002886751346, 4.023273343), (1.0, 0.02886751346, 4.250414901)],
 )
-def test_published_noise_at_d_300(epsilon, alpha, cut):
+def test_published_noise_at_d_300(epsilon: float, alpha: float, cut: float) -> None:
     noise = published_truncation(epsilon, ROOT, 1.0, 300)
     assert noise.alpha == pytest.approx(alpha, rel=1e-9)
     assert noise.cut == pytest.approx(cut, rel=1e-9)
@@ -41,7 +47,7 @@ def test_published_noise_at_d_300(epsilon, alpha, cut):
     assert 2 * noise.mass / noise.alpha == pytest.approx(8.0, rel=1e-12)
 
 
-def test_published_deviation_at_d_300():
+def test_published_deviation_at_d_300() -> None:
     assert published_truncation(0.1, ROOT, 1.0, 300).deviation == pytest.approx(
         2.319464576, rel=1e-9
     )
@@ -57,7 +63,7 @@ def test_published_deviation_at_d_300():
         (5.0, 0.843, 5e-4),
     ],
 )
-def test_true_delta_at_d_300(epsilon, delta, digits):
+def test_true_delta_at_d_300(epsilon: float, delta: float, digits: float) -> None:
     noise = published_truncation(epsilon, ROOT, 1.0, 300)
     assert worst_delta(noise, 1.0, 300) == pytest.approx(delta, abs=digits)
 
@@ -65,19 +71,19 @@ def test_true_delta_at_d_300(epsilon, delta, digits):
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(0.05, 0.249), (0.1, 0.248), (0.5, 0.239), (1.0, 0.228), (5.0, 0.1225)]
 )
-def test_delta_of_a_single_differing_coordinate(epsilon, delta):
+def test_delta_of_a_single_differing_coordinate(epsilon: float, delta: float) -> None:
     noise = published_truncation(epsilon, ROOT, 1.0, 300)
     assert float(shifted_out(np.array(2.0), noise.alpha, noise.cut)) == pytest.approx(
         delta, abs=5e-4
     )
 
 
-def test_corrected_cut_at_d_300():
+def test_corrected_cut_at_d_300() -> None:
     noise = corrected_truncation(1.0, 1e-6, 1.0, 300)
     assert noise.alpha * noise.cut == pytest.approx(13.12403201, rel=1e-9)
 
 
-def test_deviation_per_coordinate_over_c():
+def test_deviation_per_coordinate_over_c() -> None:
     """d = 300, δ = 1e-5, ε = 1: corrected, Laplace, L2-Laplace and analytic Gaussian."""
     from dpcore.mechanisms.clipped.gaussian import analytic_sigma
 
@@ -91,7 +97,7 @@ def test_deviation_per_coordinate_over_c():
 
 
 @pytest.mark.parametrize("x", [1e-6, 9e-5, 1.1e-4, 0.3, 5.0, 60.0, 2000.0])
-def test_deviation_equals_an_integral(x):
+def test_deviation_equals_an_integral(x: float) -> None:
     noise = Truncation(2.0, x / 2.0, -math.expm1(-x))
     node, weight = np.polynomial.legendre.leggauss(40)
     edge = np.linspace(0, min(x, 100.0), 401)
@@ -128,7 +134,9 @@ def _shifts(rng: np.random.Generator, d: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("d", "rate", "cut"), SEARCHES)
-def test_no_shift_is_worse_than_the_worst_one(d, rate, cut, rng):
+def test_no_shift_is_worse_than_the_worst_one(
+    d: int, rate: float, cut: float, rng: MakeRng
+) -> None:
     """210,000 shifts in all, at rates α·C from almost uniform noise to very steep."""
     noise = Truncation(rate, cut, -math.expm1(-rate * cut))
     worst = worst_delta(noise, 1.0, d)
@@ -138,7 +146,7 @@ def test_no_shift_is_worse_than_the_worst_one(d, rate, cut, rng):
 
 
 @pytest.mark.parametrize(("rate", "cut"), [(x, c) for _, x, c in SEARCHES if c >= 2])
-def test_loss_of_a_coordinate_is_concave_and_then_convex(rate, cut):
+def test_loss_of_a_coordinate_is_concave_and_then_convex(rate: float, cut: float) -> None:
     """−ln(1 − m) as a function of v², A ≥ 2C: what the form of the worst shift rests on."""
     square = np.linspace(0, 4, 4001)
     value = -np.log1p(-shifted_out(np.sqrt(square), rate, cut))
@@ -149,7 +157,7 @@ def test_loss_of_a_coordinate_is_concave_and_then_convex(rate, cut):
     assert np.all(np.diff(sign) >= 0)
 
 
-def test_worst_shift_of_a_hill_climb(rng):
+def test_worst_shift_of_a_hill_climb(rng: MakeRng) -> None:
     """Moving mass between two coordinates of the best shift found never passes the bound."""
     generator = rng()
     for d, rate, cut in [(3, 3.0, 4.0), (6, 1.0, 2.5), (5, 10.0, 3.0), (4, 0.1, 1.1)]:
@@ -169,7 +177,7 @@ def test_worst_shift_of_a_hill_climb(rng):
         assert reached == pytest.approx(worst, rel=0.05)
 
 
-def test_equal_spread_under_covers_for_large_epsilon():
+def test_equal_spread_under_covers_for_large_epsilon() -> None:
     """At ε ≫ √d the closed form for equal coordinates gives δ = 0.055 where 1e-5 is promised."""
     d, epsilon, delta = 4, 40.0, 1e-5
     single = -math.expm1(math.log1p(-delta) / d)
@@ -185,7 +193,7 @@ def test_equal_spread_under_covers_for_large_epsilon():
 @pytest.mark.parametrize("cut", [2.0, 3.0, 40.0])
 @pytest.mark.parametrize("alpha", [0.02, 1.0, 15.0])
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_the_worst_difference_lies_between_the_bounds(d, alpha, cut):
+def test_the_worst_difference_lies_between_the_bounds(d: int, alpha: float, cut: float) -> None:
     """No difference of norm 2 goes beyond, and the bounds are near; unequal ones in 60 digits."""
     noise = Truncation(alpha, cut, -math.expm1(-alpha * cut))
     low, high = worst_delta(noise, 1.0, d), worst_delta_bound(noise, 1.0, d)
@@ -201,7 +209,7 @@ def test_the_worst_difference_lies_between_the_bounds(d, alpha, cut):
 
 
 @pytest.mark.parametrize("edge", [0.01, 0.5, 1.0, 5.0, 200.0])
-def test_the_loss_of_a_coordinate_is_concave_in_its_square_and_then_convex(edge):
+def test_the_loss_of_a_coordinate_is_concave_in_its_square_and_then_convex(edge: float) -> None:
     """Signs of second differences on a fine grid: one change, at αv below 1, as is proved."""
     with mpmath.workdps(60):
         k = 2 * mpmath.exp(edge) - 1
@@ -220,7 +228,9 @@ def test_the_loss_of_a_coordinate_is_concave_in_its_square_and_then_convex(edge)
 @pytest.mark.parametrize("d", [1, 2, 10, 300])
 @pytest.mark.parametrize("delta", [0.5, 1e-2, 1e-5, 1e-12, 1e-100, 1e-300])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 30.0, 1e3, 1e5])
-def test_corrected_noise_keeps_its_promise_and_is_as_short_as_it_can_be(d, delta, epsilon):
+def test_corrected_noise_keeps_its_promise_and_is_as_short_as_it_can_be(
+    d: int, delta: float, epsilon: float
+) -> None:
     noise = corrected_truncation(epsilon, delta, 3.0, d)
     assert worst_delta(noise, 3.0, d) <= worst_delta_bound(noise, 3.0, d) <= delta
     shorter = Truncation(noise.alpha, noise.cut * (1 - 1e-6), 0.0)
@@ -230,7 +240,7 @@ def test_corrected_noise_keeps_its_promise_and_is_as_short_as_it_can_be(d, delta
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _lattice(side: int = 5, step: float = 0.25):
+def _lattice(side: int = 5, step: float = 0.25) -> Lexicon:
     """Words on a square grid: their cells are boxes, so the law is a product of two."""
     axis = (np.arange(side) - side // 2) * step
     return lexicons.lexicon(np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2))
@@ -243,7 +253,7 @@ def _line_laws(points: np.ndarray, noise: Truncation) -> np.ndarray:
     return np.array([plain.line_law(points, x, cdf) for x in points])
 
 
-def _lattice_laws(mechanism, epsilon: float) -> np.ndarray:
+def _lattice_laws(mechanism: TruncatedLaplaceMechanism, epsilon: float) -> np.ndarray:
     noise = mechanism.truncation(epsilon)
     vectors = mechanism.lexicon.vectors.astype(np.float64)
     axis = np.unique(vectors[:, 0])
@@ -256,7 +266,7 @@ def _worst_pair(laws: np.ndarray, epsilon: float) -> float:
     return max(plain.delta_between(p, q, epsilon) for p in laws for q in laws)
 
 
-def test_published_claim_is_refuted_by_words_in_two_dimensions():
+def test_published_claim_is_refuted_by_words_in_two_dimensions() -> None:
     mechanism = TrLaplace(lexicon=_lattice(), delta_root=0.01)
     epsilon = 0.02
     claimed = math.exp(mechanism.log_delta)
@@ -266,13 +276,13 @@ def test_published_claim_is_refuted_by_words_in_two_dimensions():
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_corrected_claim_holds_for_words_in_two_dimensions(epsilon):
+def test_corrected_claim_holds_for_words_in_two_dimensions(epsilon: float) -> None:
     mechanism = TrLaplaceCorrected(lexicon=_lattice(), delta=0.01)
     assert _worst_pair(_lattice_laws(mechanism, epsilon), epsilon) <= 0.01 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("root", [0.01, 0.3, 0.9])
-def test_published_claim_holds_in_one_dimension(root):
+def test_published_claim_holds_in_one_dimension(root: float) -> None:
     mechanism = TrLaplace(lexicon=lexicons.line(-1.0, -0.4, 0.0, 0.3, 1.0), delta_root=root)
     points = mechanism.lexicon.vectors[:, 0].astype(np.float64)
     for share in (1e-3, 0.3, 0.9, 0.999):
@@ -284,7 +294,7 @@ def test_published_claim_holds_in_one_dimension(root):
         assert worst_delta(noise, mechanism.bound, 1) <= root * (1 + 1e-12)
 
 
-def test_status_follows_the_exact_delta():
+def test_status_follows_the_exact_delta() -> None:
     """Close to the largest ε the cut is long: 0.1² is promised, and kept."""
     mechanism = TrLaplace(lexicon=_lattice(), delta_root=0.1)
     high = mechanism.admissible.high
@@ -296,7 +306,9 @@ def test_status_follows_the_exact_delta():
 
 
 @pytest.mark.parametrize("kind", [TrLaplace, TrLaplaceCorrected])
-def test_draws_have_the_law_of_the_lattice(kind, rng):
+def test_draws_have_the_law_of_the_lattice(
+    kind: type[TruncatedLaplaceMechanism], rng: MakeRng
+) -> None:
     """False-alarm probability 1e-6 for each of the two words."""
     mechanism = kind(lexicon=_lattice())
     epsilon = 0.5
@@ -306,7 +318,7 @@ def test_draws_have_the_law_of_the_lattice(kind, rng):
         assert_law(drawn, laws[word])
 
 
-def test_paths_are_exact_at_the_points_of_their_grid(rng):
+def test_paths_are_exact_at_the_points_of_their_grid(rng: MakeRng) -> None:
     """Equal to a plain search with the same uniforms at every ε of the grid."""
     mechanism = TrLaplace(lexicon=lexicons.cloud(60, 4))
     words = np.array([3, 3, 40])
@@ -324,7 +336,7 @@ def test_paths_are_exact_at_the_points_of_their_grid(rng):
             assert outputs[i, e] == distance.argmin()
 
 
-def test_dummy_dimensions_raise_the_limit_and_keep_the_real_coordinates():
+def test_dummy_dimensions_raise_the_limit_and_keep_the_real_coordinates() -> None:
     lexicon = lexicons.cloud(60, 4)
     few = TrLaplace(lexicon=lexicon)
     many = TrLaplace(lexicon=lexicon, dummy_dimensions=60)
@@ -336,7 +348,7 @@ def test_dummy_dimensions_raise_the_limit_and_keep_the_real_coordinates():
     assert many.sample(np.random.default_rng(0), np.array([1]), 5.0).shape == (1,)
 
 
-def test_law_states_its_standard_error(rng):
+def test_law_states_its_standard_error(rng: MakeRng) -> None:
     mechanism = TrLaplaceCorrected(lexicon=_lattice())
     law = mechanism.law(12, [0.5, 50.0], rng=rng())
     exact = np.stack([_lattice_laws(mechanism, e)[12] for e in (0.5, 50.0)])

@@ -11,11 +11,12 @@ from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.packing.weights import known_weights
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 N = 50
 LEXICON = lexicons.cloud(N, 6, 4)
-MECHANISM = create("optimal", LEXICON)
+MECHANISM = Optimal(lexicon=LEXICON)
 MECHANISM_METRIC = Metric.EUCLIDEAN
 
 
@@ -28,13 +29,13 @@ def by_hand(word: int, epsilon: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 3.0, 8.0])
-def test_the_law_is_the_formula(epsilon):
+def test_the_law_is_the_formula(epsilon: float) -> None:
     law = MECHANISM.law(7, [epsilon]).dense(N)[0]
     np.testing.assert_allclose(law, by_hand(7, epsilon), rtol=1e-4)  # ε is lowered by 2.5e-7
     assert law.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_draws_have_the_law_and_so_have_paths(rng):
+def test_draws_have_the_law_and_so_have_paths(rng: MakeRng) -> None:
     words, grid = np.full(20_000, 7), np.array([0.3, 1.0, 3.0])
     on_paths = MECHANISM.paths(rng(1), words, epsilons=grid).at(grid)
     for i, epsilon in enumerate(grid):
@@ -43,7 +44,8 @@ def test_draws_have_the_law_and_so_have_paths(rng):
         assert_law(on_paths[:, i], law)
 
 
-def test_words_without_weight_never_come_out(rng):
+def test_words_without_weight_never_come_out(rng: MakeRng) -> None:
+    assert MECHANISM.certificate is not None
     epsilon = float(MECHANISM.certificate.epsilons[0])
     silent = np.flatnonzero(MECHANISM.weights(epsilon) == 0)
     assert silent.size
@@ -52,7 +54,7 @@ def test_words_without_weight_never_come_out(rng):
     assert (MECHANISM.log_law(int(silent[0]), epsilon)[silent] == -math.inf).all()
 
 
-def test_columns_are_those_of_the_laws():
+def test_columns_are_those_of_the_laws() -> None:
     for epsilon in (0.01, 0.3, 2.0, 1e4):
         laws = np.stack([MECHANISM.log_law(word, epsilon) for word in range(N)])
         for output in (0, 31):
@@ -60,7 +62,7 @@ def test_columns_are_those_of_the_laws():
             np.testing.assert_allclose(column, laws[:, output], atol=2e-6, rtol=1e-12)
 
 
-def test_no_mechanism_with_metric_privacy_keeps_more_words():
+def test_no_mechanism_with_metric_privacy_keeps_more_words() -> None:
     """Whoever promises ε·d truly stays below the bound, the optimal one reaches it."""
     table = known_weights(LEXICON, MECHANISM_METRIC)
     for row, epsilon in enumerate(table.wanted.tolist()):
@@ -74,7 +76,7 @@ def test_no_mechanism_with_metric_privacy_keeps_more_words():
             assert stays <= table.upper[row]
 
 
-def test_a_mechanism_that_promises_too_much_is_seen():
+def test_a_mechanism_that_promises_too_much_is_seen() -> None:
     """A canary: TEM without its factor 1/2 keeps more words than its ε allows to anybody."""
     table = known_weights(LEXICON, MECHANISM_METRIC)
     row = int(np.flatnonzero(table.wanted == 1.0)[0])
@@ -82,7 +84,8 @@ def test_a_mechanism_that_promises_too_much_is_seen():
     assert (1.0 / k.sum(axis=1)).mean() > table.upper[row]
 
 
-def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below():
+def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below() -> None:
+    assert MECHANISM.certificate is not None
     high, low = MECHANISM.guarantee(3.0), MECHANISM.guarantee(MECHANISM.certificate.epsilons[0])
     assert high.status is Status.PROVED
     assert "optimal" in high.reason
@@ -90,7 +93,9 @@ def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below(
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0, 50.0])
-def test_without_weights_the_theorem_decides(epsilon, monkeypatch):
+def test_without_weights_the_theorem_decides(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Optimal, "_table", None)
     plain = Optimal(lexicon=LEXICON)
     assert plain.guarantee(epsilon).status is Status.PROVED
@@ -102,5 +107,5 @@ def test_without_weights_the_theorem_decides(epsilon, monkeypatch):
     assert plain.proved_epsilon(np.array([strength]))[0] <= epsilon * (1.0 + 1e-12)
 
 
-def test_it_stands_in_the_registry():
+def test_it_stands_in_the_registry() -> None:
     assert MECHANISMS["optimal.v1"] is Optimal

@@ -4,29 +4,38 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import MetricPrivacy, Status
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.exponential.tem_law import log_odds, tem_gamma
 from dpcore.noise.gumbel import standard_gumbel
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.plain import tem_log_law
 
 DISTANCES = np.array([0.0, 0.7, 1.1, 1.5, 2.9])
 
 
-def test_reference_values():
+def test_reference_values() -> None:
     law = np.exp(tem_log_law(DISTANCES, 2.0, 1.2))
     expected = [0.4112104503, 0.2042010664, 0.1368800682, 0.1238542075, 0.1238542075]
     np.testing.assert_allclose(law, expected, atol=5e-11)
     assert tem_gamma(2.0, 48_210, 1e-3) == pytest.approx(17.69005578, abs=5e-9)
 
 
-def plain_draws(rng, distance, epsilon, gamma, count):
+def plain_draws(
+    rng: np.random.Generator,
+    distance: NDArray[np.float64],
+    epsilon: float,
+    gamma: float,
+    count: int,
+) -> NDArray[np.int64]:
     """Algorithm 2 as it is written: Gumbel noise on the near words and on ⊥."""
     near = np.flatnonzero(distance <= gamma)
     far = np.flatnonzero(distance > gamma)
@@ -42,13 +51,13 @@ def plain_draws(rng, distance, epsilon, gamma, count):
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.2, 5.0])
-def test_the_closed_form_is_the_law_of_the_published_algorithm(rng, gamma):
+def test_the_closed_form_is_the_law_of_the_published_algorithm(rng: MakeRng, gamma: float) -> None:
     draws = plain_draws(rng(), DISTANCES, 2.0, gamma, 200_000)
     assert_law(draws, np.exp(tem_log_law(DISTANCES, 2.0, gamma)))
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_law_is_the_closed_form_in_every_metric(small, metric):
+def test_law_is_the_closed_form_in_every_metric(small: Lexicon, metric: Metric) -> None:
     mechanism = TruncatedExponential(lexicon=small, metric=str(metric), beta=0.01)
     epsilons = np.array([1e-3, 0.7, 5.0, 80.0])
     law = mechanism.law(7, epsilons)
@@ -62,7 +71,7 @@ def test_law_is_the_closed_form_in_every_metric(small, metric):
     np.testing.assert_allclose(law.probabilities.sum(axis=1), 1.0, atol=1e-13)
 
 
-def test_a_known_ranking_changes_nothing(small):
+def test_a_known_ranking_changes_nothing(small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     ranking = rank(small.vectors, small.vectors[[3]])[0]
     with_it = mechanism.law(3, [2.0], ranking=ranking).probabilities
@@ -74,13 +83,13 @@ def test_a_known_ranking_changes_nothing(small):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
-def test_samples_have_the_law(rng, small, epsilon):
+def test_samples_have_the_law(rng: MakeRng, small: Lexicon, epsilon: float) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     outputs = mechanism.sample(rng(), np.full(100_000, 11), epsilon)
     assert_law(outputs, mechanism.law(11, [epsilon]).probabilities[0])
 
 
-def test_a_batch_is_what_one_by_one_gives(rng, small):
+def test_a_batch_is_what_one_by_one_gives(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     words = np.array([5, 0, 5, 39, 0, 5])
     single = rng(1)
@@ -95,7 +104,9 @@ def test_a_batch_is_what_one_by_one_gives(rng, small):
 
 @pytest.mark.parametrize("name", ["random", "lattice", "one-hot", "near duplicates", "two words"])
 @pytest.mark.parametrize("beta", [0.001, 0.3])
-def test_paths_equal_direct_evaluation_with_the_same_noise(rng, name, beta):
+def test_paths_equal_direct_evaluation_with_the_same_noise(
+    rng: MakeRng, name: str, beta: float
+) -> None:
     lexicon = lexicons.cloud(300, 8) if name == "random" else lexicons.crafted()[name]
     n = len(lexicon)
     mechanism = TruncatedExponential(lexicon=lexicon, beta=beta)
@@ -117,7 +128,7 @@ def test_paths_equal_direct_evaluation_with_the_same_noise(rng, name, beta):
     assert (paths.low, paths.high) == (0.0, math.inf)
 
 
-def test_one_path_has_the_law_at_every_epsilon(rng, small):
+def test_one_path_has_the_law_at_every_epsilon(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small, beta=0.05)
     epsilons = np.array([0.2, 2.0, 6.0, 50.0])
     outputs = mechanism.paths(rng(), np.full(60_000, 4)).at(epsilons)
@@ -126,7 +137,7 @@ def test_one_path_has_the_law_at_every_epsilon(rng, small):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_the_theorem_holds_on_a_small_vocabulary(small, metric):
+def test_the_theorem_holds_on_a_small_vocabulary(small: Lexicon, metric: Metric) -> None:
     mechanism = TruncatedExponential(lexicon=small, metric=str(metric))
     epsilon = 3.0
     rows = distances(small.vectors, small.vectors, metric)
@@ -143,7 +154,7 @@ def test_the_theorem_holds_on_a_small_vocabulary(small, metric):
 
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e300, 1.7e308])
 @pytest.mark.parametrize("name", ["all huge", "all tiny", "huge and tiny", "two words"])
-def test_extreme_values_give_a_law(rng, name, epsilon):
+def test_extreme_values_give_a_law(rng: MakeRng, name: str, epsilon: float) -> None:
     lexicon = lexicons.crafted()[name]
     mechanism = TruncatedExponential(lexicon=lexicon)
     law = mechanism.law(1, [epsilon]).probabilities
@@ -152,7 +163,7 @@ def test_extreme_values_give_a_law(rng, name, epsilon):
     assert mechanism.gamma(epsilon) > 0
 
 
-def test_limits(small):
+def test_limits(small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     law = mechanism.law(2, [1e-300, 1e300])
     np.testing.assert_allclose(law.probabilities[0], 1.0 / 40, rtol=1e-12)
@@ -160,16 +171,16 @@ def test_limits(small):
 
 
 @pytest.mark.parametrize("beta", [0.0, -0.1, 0.975, 1.0, 2.0, math.nan])
-def test_beta_outside_its_range_is_refused(small, beta):
+def test_beta_outside_its_range_is_refused(small: Lexicon, beta: float) -> None:
     with pytest.raises(ParameterError, match="beta of tem must be"):
         TruncatedExponential(lexicon=small, beta=beta)
 
 
-def test_a_tiny_beta_does_not_overflow():
+def test_a_tiny_beta_does_not_overflow() -> None:
     assert log_odds(48_210, 5e-324) == pytest.approx(744.44 + math.log(48_209), abs=0.01)
 
 
-def test_what_is_not_a_metric_is_refused_with_the_reason(small):
+def test_what_is_not_a_metric_is_refused_with_the_reason(small: Lexicon) -> None:
     with pytest.raises(ParameterError, match="cosine distance is not a metric"):
         TruncatedExponential(lexicon=small, metric="cosine")
     with pytest.raises(ParameterError, match="use one of euclidean"):
@@ -177,7 +188,7 @@ def test_what_is_not_a_metric_is_refused_with_the_reason(small):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
-def test_an_inadmissible_epsilon_is_refused(rng, small, epsilon):
+def test_an_inadmissible_epsilon_is_refused(rng: MakeRng, small: Lexicon, epsilon: float) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     for call in (mechanism.guarantee, mechanism.gamma, lambda e: mechanism.law(0, [e])):
         with pytest.raises(EpsilonError, match="finite number > 0"):
@@ -186,15 +197,15 @@ def test_an_inadmissible_epsilon_is_refused(rng, small, epsilon):
         mechanism.sample(rng(), np.array([0]), epsilon)
 
 
-def test_an_approximate_index_is_refused(rng, small):
+def test_an_approximate_index_is_refused(rng: MakeRng, small: Lexicon) -> None:
     class Approximate:
         exact = False
 
     with pytest.raises(ParameterError, match="approximate index would break"):
-        TruncatedExponential(lexicon=small).sample(rng(), np.array([0]), 1.0, index=Approximate())
+        TruncatedExponential(lexicon=small).sample(rng(), np.array([0]), 1.0, index=Approximate())  # type: ignore[arg-type]
 
 
-def test_no_words_give_no_outputs(rng, small):
+def test_no_words_give_no_outputs(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedExponential(lexicon=small)
     nothing = np.empty(0, dtype=np.int64)
     assert mechanism.sample(rng(), nothing, 1.0).shape == (0,)
@@ -202,7 +213,7 @@ def test_no_words_give_no_outputs(rng, small):
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_a_zero_vector_has_no_angle(metric):
+def test_a_zero_vector_has_no_angle(metric: Metric) -> None:
     lexicon = lexicons.lexicon([[0, 0], [1, 0], [1, 1], [0, -2]])
     if metric is Metric.ANGULAR:
         with pytest.raises(ParameterError, match="zero vector"):

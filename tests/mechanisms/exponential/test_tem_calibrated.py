@@ -1,18 +1,22 @@
 """Calibrated TEM is TEM at 2η(ε), and its true ε is what it says, pair by pair."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms import calibrated
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(60, 5)
 
 
-def true_epsilon(mechanism, epsilon, metric=Metric.EUCLIDEAN):
+def true_epsilon(mechanism: Mechanism, epsilon: float, metric: Metric = Metric.EUCLIDEAN) -> float:
     """From the laws of all words, by the definition."""
     vectors = mechanism.lexicon.vectors
     apart = distances(vectors, vectors, metric)
@@ -24,9 +28,9 @@ def true_epsilon(mechanism, epsilon, metric=Metric.EUCLIDEAN):
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.ANGULAR])
 @pytest.mark.parametrize("epsilon", [0.1, 0.37, 2.0, 3.3, 9.0])
-def test_the_true_epsilon_is_below_and_close(metric, epsilon):
-    mechanism = create("tem-calibrated", LEXICON, {"metric": str(metric)})
-    promise = mechanism.guarantee(epsilon)
+def test_the_true_epsilon_is_below_and_close(metric: Metric, epsilon: float) -> None:
+    mechanism: Any = create("tem-calibrated", LEXICON, {"metric": str(metric)})
+    promise: Any = mechanism.guarantee(epsilon)
     assert promise.status is Status.CERTIFIED
     assert promise.metric == str(metric)
     true = true_epsilon(mechanism, epsilon, metric)
@@ -39,7 +43,7 @@ def test_the_true_epsilon_is_below_and_close(metric, epsilon):
         )
 
 
-def test_it_keeps_more_words_than_tem_at_the_same_promise():
+def test_it_keeps_more_words_than_tem_at_the_same_promise() -> None:
     mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         more, less = (
@@ -48,8 +52,9 @@ def test_it_keeps_more_words_than_tem_at_the_same_promise():
         assert more > less
 
 
-def test_it_is_tem_at_the_nominal_parameter(rng):
-    mechanism, plain = create("tem-calibrated", LEXICON), create("tem", LEXICON)
+def test_it_is_tem_at_the_nominal_parameter(rng: MakeRng) -> None:
+    mechanism: Any = create("tem-calibrated", LEXICON)
+    plain: Any = create("tem", LEXICON)
     words = np.arange(60)
     for epsilon in (0.03, 0.5, 2.2, 7.0, 400.0):
         nominal = mechanism.nominal(epsilon)
@@ -66,8 +71,8 @@ def test_it_is_tem_at_the_nominal_parameter(rng):
         )
 
 
-def test_between_two_entries_the_smaller_one_holds():
-    mechanism = create("tem-calibrated", LEXICON)
+def test_between_two_entries_the_smaller_one_holds() -> None:
+    mechanism: Any = create("tem-calibrated", LEXICON)
     table = mechanism.certificate
     for low, strength in table.to_json():
         if strength > mechanism.proved_strength(1.0001 * low):
@@ -75,10 +80,12 @@ def test_between_two_entries_the_smaller_one_holds():
             assert mechanism.strength(low * 1.00001) == strength
 
 
-def test_a_large_lexicon_without_certificate_has_the_proved_noise(monkeypatch):
+def test_a_large_lexicon_without_certificate_has_the_proved_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 59)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
-    mechanism = create("tem-calibrated", LEXICON)
+    mechanism: Any = create("tem-calibrated", LEXICON)
     assert mechanism.certificate is None
     assert mechanism.nominal(2.0) == 2.0
     promise = mechanism.guarantee(2.0)
@@ -86,8 +93,8 @@ def test_a_large_lexicon_without_certificate_has_the_proved_noise(monkeypatch):
     assert "python -m dpcore calibrate --mechanism tem-calibrated" in promise.reason
 
 
-def test_outside_its_table_the_theorem_holds():
-    mechanism = create("tem-calibrated", LEXICON)
+def test_outside_its_table_the_theorem_holds() -> None:
+    mechanism: Any = create("tem-calibrated", LEXICON)
     assert mechanism.nominal(1e-3) == 1e-3
     assert mechanism.guarantee(1e-3).status is Status.PROVED
     assert mechanism.nominal(1e6) == 1e6

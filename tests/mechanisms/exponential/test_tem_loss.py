@@ -1,9 +1,12 @@
 """The true ε of TEM in O(n²) equals that of its laws, over all pairs and all outputs."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.errors import ComputationError, LexiconError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -17,7 +20,9 @@ from tests.mechanisms.plain import tem_log_law
 NAMES = ("lattice", "one-hot", "collinear", "far from zero", "two words", "near duplicates")
 
 
-def brute(lexicon, metric, eta, gamma):
+def brute(
+    lexicon: Lexicon, metric: Metric, eta: float, gamma: float
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """ε_eff by the definition: laws of all words, all pairs, all outputs."""
     apart = distances(lexicon.vectors, lexicon.vectors, metric)
     logs = np.stack([tem_log_law(row, 2 * eta, gamma) for row in apart])
@@ -31,7 +36,9 @@ def brute(lexicon, metric, eta, gamma):
 
 @pytest.mark.parametrize("tile", [7, 512])
 @pytest.mark.parametrize("name", ["cloud", *NAMES])
-def test_the_fast_form_equals_brute_force_over_laws(name, tile, monkeypatch):
+def test_the_fast_form_equals_brute_force_over_laws(
+    name: str, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(all_pairs, "TILE", tile)
     lexicon = lexicons.cloud(45, 4) if name == "cloud" else lexicons.crafted()[name]
     typical = float(np.median(distances(lexicon.vectors, lexicon.vectors[:1])[0]))
@@ -57,21 +64,25 @@ def test_the_fast_form_equals_brute_force_over_laws(name, tile, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", [Metric.MANHATTAN, Metric.CHEBYSHEV, Metric.ANGULAR])
-def test_other_metrics(metric):
+def test_other_metrics(metric: Metric) -> None:
     lexicon = lexicons.cloud(45, 4)
     wanted, _, _ = brute(lexicon, metric, 1.3, 2.0)
     assert effective_epsilon(lexicon, metric, 1.3, 2.0).epsilon == pytest.approx(wanted, rel=1e-9)
 
 
-def parallel():
+def parallel() -> Lexicon:
     """Words in five directions, some at several lengths, one of them against another."""
+    rows: list[list[float]]
     rows = [[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [3, 3, 3], [-1, -0.0, 0.0]]
-    return lexicons.lexicon([*rows, [7e-45, 0, 0], [2, 4, 6], [3, 6, 9]])
+    rows += [[7e-45, 0, 0], [2, 4, 6], [3, 6, 9]]
+    return lexicons.lexicon(rows)
 
 
 @pytest.mark.parametrize("tile", [2, 512])
 @pytest.mark.parametrize("gamma", [0.9, math.inf])
-def test_parallel_words_have_one_law_and_no_loss(tile, gamma, monkeypatch):
+def test_parallel_words_have_one_law_and_no_loss(
+    tile: int, gamma: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The angle between them is 0, and so is their loss: 0/0 is left out, and hides no other."""
     monkeypatch.setattr(all_pairs, "TILE", tile)
     lexicon = parallel()
@@ -84,15 +95,17 @@ def test_parallel_words_have_one_law_and_no_loss(tile, gamma, monkeypatch):
     assert loss.error < 1e-7
 
 
-def test_words_that_are_all_parallel_are_refused():
+def test_words_that_are_all_parallel_are_refused() -> None:
     with pytest.raises(LexiconError, match="all words are parallel"):
         effective_epsilon(lexicons.lexicon([[1, 2], [2, 4], [3, 6]]), "angular", 1.0)
 
 
-def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch):
+def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a metric says 0 of words with different distances to others, the loss is infinite."""
 
-    def wrong(vectors, origins, metric):
+    def wrong(
+        vectors: NDArray[np.float32], origins: NDArray[np.float64], metric: Metric
+    ) -> NDArray[np.float64]:
         apart = distances(vectors, origins, Metric.EUCLIDEAN)
         return np.where(apart < 1.01, 0.0, apart)
 
@@ -103,8 +116,10 @@ def test_no_epsilon_is_true_of_two_laws_at_distance_0(monkeypatch):
     assert {loss.word, loss.other} == {0, 1}
 
 
-def test_nan_among_the_losses_is_an_error(monkeypatch):
-    def broken(vectors, origins, metric):
+def test_nan_among_the_losses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(
+        vectors: NDArray[np.float32], origins: NDArray[np.float64], metric: Metric
+    ) -> NDArray[np.float64]:
         apart = distances(vectors, origins, metric)
         apart[apart == apart.max()] = math.nan
         return apart
@@ -114,13 +129,15 @@ def test_nan_among_the_losses_is_an_error(monkeypatch):
         effective_epsilon(lexicons.cloud(20, 3), "manhattan", 0.5)
 
 
-def test_tiles_beyond_reach_are_not_computed_and_not_missed(monkeypatch):
+def test_tiles_beyond_reach_are_not_computed_and_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Most normalisers of a large ε are alike: then a pair decides that is nearer than most."""
     lexicon = lexicons.cloud(300, 4)
     computed = []
     distances_of_a_tile = all_pairs.AllPairs._distances
 
-    def counted(self, *place):
+    def counted(self: Any, *place: Any) -> Any:
         computed.append(place)
         return distances_of_a_tile(self, *place)
 
@@ -134,7 +151,7 @@ def test_tiles_beyond_reach_are_not_computed_and_not_missed(monkeypatch):
     assert loss.epsilon == pytest.approx(wanted, rel=1e-9)
 
 
-def test_progress_ends_at_the_whole():
+def test_progress_ends_at_the_whole() -> None:
     seen = []
     effective_epsilon(lexicons.cloud(40, 3), "euclidean", 1.0, progress=lambda *a: seen.append(a))
     assert {stage for stage, _, _ in seen} == {"normalising", "comparing"}
@@ -143,7 +160,7 @@ def test_progress_ends_at_the_whole():
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_a_bad_exponent_or_threshold_is_refused(bad):
+def test_a_bad_exponent_or_threshold_is_refused(bad: float) -> None:
     lexicon = lexicons.cloud(10, 2)
     with pytest.raises(ParameterError, match="eta must be finite"):
         effective_epsilon(lexicon, "euclidean", bad, 1.0)
@@ -154,7 +171,7 @@ def test_a_bad_exponent_or_threshold_is_refused(bad):
         effective_epsilons(lexicon, "euclidean", [1.0, 2.0], [1.0])
 
 
-def test_glove(data_dir):
+def test_glove(data_dir: Path) -> None:
     """7,847 GloVe vectors: the true ε is two thirds of the nominal one."""
     vectors = np.load(data_dir / "glove6b_50d_partial.npy").astype(np.float32)
     names = (data_dir / "glove6b_50d_partial.vocab.txt").read_text("utf-8").split("\n")

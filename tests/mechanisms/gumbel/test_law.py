@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.ranking import rank
 from dpcore.mechanisms.gumbel.far_words import Grid
@@ -18,6 +20,7 @@ from dpcore.mechanisms.gumbel.law import (
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances, points_for
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.noise.poisson import poisson_weights
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.gumbel_twin import adaptive_law, fine_law
 
@@ -31,7 +34,7 @@ DISTANCES = np.array([0.0, 0.7, 1.1, 1.5, 2.9])
         (3.0, [0.8538138742, 0.1233104214, 0.0203739334, 0.0025015816, 1.8947740e-7]),
     ],
 )
-def test_reference_laws(bound, expected):
+def test_reference_laws(bound: float, expected: list[float]) -> None:
     law = law_from_distances(DISTANCES, poisson_weights(5), 0.5, bound)
     np.testing.assert_allclose(law, expected, atol=5.1e-11)
     np.testing.assert_allclose(law[-1], expected[-1], rtol=1e-6)
@@ -40,14 +43,14 @@ def test_reference_laws(bound, expected):
 
 
 @pytest.mark.parametrize("ratio", [1e-6, 0.3, 2.0, 3.5, 8.0])
-def test_the_law_of_few_words_equals_adaptive_quadrature(ratio):
+def test_the_law_of_few_words_equals_adaptive_quadrature(ratio: float) -> None:
     b = 3.0 / ratio
     for weights in (poisson_weights(5), np.eye(5)[2], np.eye(5)[4], np.eye(5)[0]):
         law = law_from_distances(DISTANCES, weights, b, 3.0)
         np.testing.assert_allclose(law, adaptive_law(DISTANCES, weights, b, 3.0), atol=1e-11)
 
 
-def test_equal_distances_get_equal_probabilities_but_for_the_candidate_order():
+def test_equal_distances_get_equal_probabilities_but_for_the_candidate_order() -> None:
     d = np.array([0.0, 1.0, 1.0, 1.0, 1.0])
     whole = law_from_distances(d, np.eye(5)[4], 1.0, 1.0)
     np.testing.assert_allclose(whole[1:], whole[1], atol=1e-13)
@@ -55,7 +58,9 @@ def test_equal_distances_get_equal_probabilities_but_for_the_candidate_order():
     assert np.all(np.diff(mixed) < 0)
 
 
-def spread_distances(n, shape, rng):
+def spread_distances(
+    n: int, shape: str, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
     """Distances as embeddings have them (concentrated, with outliers), and harder ones."""
     if shape == "dense":
         return np.sort(np.append(0.0, rng.uniform(0.0, 1.0, n - 1) ** 2)), 1.0
@@ -74,7 +79,7 @@ def spread_distances(n, shape, rng):
 
 @pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
 @pytest.mark.parametrize("ratio", [1e-6, 0.001, 1.5, 2.3, 3.1, 3.5, 6.0])
-def test_compressed_words_keep_the_stated_error(rng, shape, ratio):
+def test_compressed_words_keep_the_stated_error(rng: MakeRng, shape: str, ratio: float) -> None:
     for n in (60, 150, 800):
         d, bound = spread_distances(n, shape, rng(n))
         weights = poisson_weights(n)
@@ -103,7 +108,9 @@ def test_compressed_words_keep_the_stated_error(rng, shape, ratio):
         (3_000, "duplicates", 60.0),
     ],
 )
-def test_large_vocabularies_keep_the_stated_error(rng, n, shape, ratio):
+def test_large_vocabularies_keep_the_stated_error(
+    rng: MakeRng, n: int, shape: str, ratio: float
+) -> None:
     d, bound = spread_distances(n, shape, rng())
     weights = poisson_weights(n)
     fine = fine_law(d, weights, bound / ratio, bound, order=4, depth=35.0)
@@ -112,7 +119,7 @@ def test_large_vocabularies_keep_the_stated_error(rng, n, shape, ratio):
 
 
 @pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
-def test_the_compact_law_vouches_for_every_useful_scale(rng, shape):
+def test_the_compact_law_vouches_for_every_useful_scale(rng: MakeRng, shape: str) -> None:
     d, bound = spread_distances(20_000, shape, rng())
     weights = poisson_weights(20_000)
     for ratio in (1e-9, 0.01, 1.0, 2.2, 3.1, 3.47, 5.0, 9.0, 20.0):
@@ -128,7 +135,7 @@ RATIOS = np.array([1e-9, 0.004, 0.3, 1.0, 1.9, 2.2, 2.7, 3.1, 3.4, 3.47, 4.0, 5.
 
 @pytest.mark.parametrize("shape", ["concentrated", "dense", "equal", "duplicates"])
 @pytest.mark.parametrize("n", [30, 500, 6_000])
-def test_many_scales_at_once_give_the_laws_of_each(rng, shape, n):
+def test_many_scales_at_once_give_the_laws_of_each(rng: MakeRng, shape: str, n: int) -> None:
     d, bound = spread_distances(max(n, 101) if shape == "duplicates" else n, shape, rng(n))
     weights = poisson_weights(d.size)
     scales = (bound / RATIOS).tolist()
@@ -139,7 +146,7 @@ def test_many_scales_at_once_give_the_laws_of_each(rng, shape, n):
 
 @pytest.mark.parametrize("shape", ["concentrated", "outliers", "dense", "clusters", "equal"])
 @pytest.mark.parametrize("n", [60, 800, 20_000])
-def test_sums_over_the_grouped_law_are_those_over_the_law(rng, shape, n):
+def test_sums_over_the_grouped_law_are_those_over_the_law(rng: MakeRng, shape: str, n: int) -> None:
     d, bound = spread_distances(n, shape, rng(n))
     weights = poisson_weights(n)
     scales = (bound / RATIOS).tolist()
@@ -160,12 +167,12 @@ def test_sums_over_the_grouped_law_are_those_over_the_law(rng, shape, n):
             assert shown == pytest.approx(plain, abs=runs * max(unseen, 1e-9))
 
 
-def test_a_grouped_law_is_not_offered_where_the_compact_law_does_not_vouch(rng):
+def test_a_grouped_law_is_not_offered_where_the_compact_law_does_not_vouch(rng: MakeRng) -> None:
     d, bound = spread_distances(300, "outliers", rng())
     assert grouped_laws(d, np.eye(300)[200], [bound / 5.0], bound) is None
 
 
-def test_multiplicities_keep_polynomial_moments(rng):
+def test_multiplicities_keep_polynomial_moments(rng: MakeRng) -> None:
     d = np.sort(np.append(0.0, rng().uniform(1.0, 2.0, 3_000)))
     for near, step, cells in ((1, 1 / 64, 64), (40, 1 / 128, 128)):
         grid = Grid.of(d, near, step, cells)
@@ -174,7 +181,7 @@ def test_multiplicities_keep_polynomial_moments(rng):
             assert grid.multiplicities @ x**k == pytest.approx((words**k).sum(), abs=1e-8)
 
 
-def test_the_slow_route_takes_over_where_the_compact_law_does_not_vouch(rng):
+def test_the_slow_route_takes_over_where_the_compact_law_does_not_vouch(rng: MakeRng) -> None:
     d, bound = spread_distances(300, "outliers", rng())
     weights = np.eye(300)[200]  # candidates by the hundred
     b = bound / 5.0
@@ -184,7 +191,7 @@ def test_the_slow_route_takes_over_where_the_compact_law_does_not_vouch(rng):
     np.testing.assert_allclose(law, np.append(nearest, np.zeros(99)), atol=ABSOLUTE_ERROR)
 
 
-def test_a_bound_far_away_is_no_bound(rng):
+def test_a_bound_far_away_is_no_bound(rng: MakeRng) -> None:
     d, bound = spread_distances(3_000, "outliers", rng())
     weights = poisson_weights(3_000)
     without = law_from_distances(d, weights, bound / 6.0, math.inf)
@@ -193,7 +200,7 @@ def test_a_bound_far_away_is_no_bound(rng):
     )
 
 
-def test_log_probabilities_of_words_at_one_distance_are_equal(rng):
+def test_log_probabilities_of_words_at_one_distance_are_equal(rng: MakeRng) -> None:
     for shape, same in (("equal", slice(1, None)), ("duplicates", slice(100))):
         d, bound = spread_distances(2_000, shape, rng())
         for ratio in (0.3, 3.0, 60.0):
@@ -204,7 +211,7 @@ def test_log_probabilities_of_words_at_one_distance_are_equal(rng):
 
 
 @pytest.mark.parametrize("ratio", [0.01, 2.0, 5.0, 20.0])
-def test_log_probabilities_do_not_underflow_and_are_ordered(rng, ratio):
+def test_log_probabilities_do_not_underflow_and_are_ordered(rng: MakeRng, ratio: float) -> None:
     d, bound = spread_distances(4000, "outliers", rng())
     logs = log_law_from_distances(d, poisson_weights(4000), bound / ratio, bound)
     assert np.isfinite(logs).all()
@@ -214,7 +221,7 @@ def test_log_probabilities_do_not_underflow_and_are_ordered(rng, ratio):
     assert np.diff(logs).max() < 0.05
 
 
-def test_points_keep_polynomial_moments(rng):
+def test_points_keep_polynomial_moments(rng: MakeRng) -> None:
     d = np.sort(rng().uniform(1.0, 2.0, 3000))
     for bins, degree in ((96, 4), (24, 4), (0, 11)):
         points, counts = points_for(d, 50, 0.1, bins)
@@ -227,7 +234,7 @@ def test_points_keep_polynomial_moments(rng):
 
 
 @pytest.mark.parametrize(("n", "expected"), [(48_210, 18.8), (11_673, 17.1)])
-def test_support_of_a_thousand_draws_in_the_wide_noise_limit(n, expected):
+def test_support_of_a_thousand_draws_in_the_wide_noise_limit(n: int, expected: float) -> None:
     # With noise much wider than the distances the law given K = k is uniform on k words.
     weights = poisson_weights(n)
     law = np.cumsum((weights / np.arange(1, n + 1))[::-1])[::-1]
@@ -240,7 +247,7 @@ def test_support_of_a_thousand_draws_in_the_wide_noise_limit(n, expected):
 
 
 @pytest.mark.parametrize("factor", [1.0 + 1e-12, 1.5, 1e4])
-def test_law_of_the_mechanism(small, factor):
+def test_law_of_the_mechanism(small: Lexicon, factor: float) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     epsilon = mechanism.admissible.low * factor
     law = mechanism.law(9, [epsilon, 2.0 * epsilon])
@@ -260,7 +267,7 @@ def test_law_of_the_mechanism(small, factor):
 
 
 @pytest.mark.parametrize("name", sorted(lexicons.crafted()))
-def test_crafted_vocabularies_and_extreme_epsilons(rng, name):
+def test_crafted_vocabularies_and_extreme_epsilons(rng: MakeRng, name: str) -> None:
     lexicon = lexicons.crafted()[name]
     mechanism = TruncatedGumbel(lexicon=lexicon)
     low = mechanism.admissible.low

@@ -1,6 +1,7 @@
 """The truncated Gumbel mechanism: its scale, its domain, its sampler and its paths."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +17,13 @@ from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.noise.gumbel import truncated_from_uniform
 from dpcore.noise.poisson import poisson_quantile
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 # -- the scale and where it exists ---------------------------------------------------------------
 
 
-def test_reference_scales():
+def test_reference_scales() -> None:
     assert scale(math.exp(10), 48_210, 0.2208, 10.0) == pytest.approx(2.707813775, abs=5e-10)
     assert scale(121.0, 48_210, 0.2208, 10.0) == pytest.approx(409.5016913, abs=5e-8)
     assert lowest_epsilon(48_210, 0.2208) == pytest.approx(120.32, abs=0.005)
@@ -31,14 +33,14 @@ def test_reference_scales():
 
 
 @pytest.mark.parametrize("epsilon", [121.0, 130.0, 1e3, 1e5, 1e12])
-def test_the_scale_is_the_published_formula(epsilon):
+def test_the_scale_is_the_published_formula(epsilon: float) -> None:
     n, separation, diameter = 48_210, 0.2208, 10.0
     alpha = (epsilon - 2.0 * (1.0 + math.log(n)) / separation) / 3.0
     smaller = min(lambertw(2.0 * alpha * diameter).real, math.log(alpha * separation))
     assert scale(epsilon, n, separation, diameter) == pytest.approx(2 * diameter / smaller)
 
 
-def test_the_scale_at_both_ends_of_its_domain():
+def test_the_scale_at_both_ends_of_its_domain() -> None:
     low = lowest_epsilon(48_210, 0.2208)
     assert 0 < scale(math.nextafter(low, math.inf), 48_210, 0.2208, 10.0) < math.inf
     huge = scale(1.7e308, 48_210, 1e10, 1e11)
@@ -47,7 +49,7 @@ def test_the_scale_at_both_ends_of_its_domain():
         scale(110.0, 48_210, 0.2208, 10.0)
 
 
-def test_the_gap_is_refused_with_both_numbers(rng, small):
+def test_the_gap_is_refused_with_both_numbers(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     separation = small.extent.separation
     low = lowest_epsilon(40, separation)
@@ -79,7 +81,7 @@ def test_the_gap_is_refused_with_both_numbers(rng, small):
 
 @pytest.mark.parametrize("factor", [1.0 + 1e-9, 1.3, 30.0, 1e5])
 @pytest.mark.parametrize("name", ["small", "lattice", "two words"])
-def test_samples_have_the_law(rng, small, name, factor):
+def test_samples_have_the_law(rng: MakeRng, small: Lexicon, name: str, factor: float) -> None:
     lexicon = small if name == "small" else lexicons.crafted()[name]
     mechanism = TruncatedGumbel(lexicon=lexicon)
     epsilon = mechanism.admissible.low * factor
@@ -87,7 +89,7 @@ def test_samples_have_the_law(rng, small, name, factor):
     assert_law(outputs, mechanism.law(1, [epsilon]).probabilities[0])
 
 
-def test_samples_of_mixed_words_have_their_laws(rng, small):
+def test_samples_of_mixed_words_have_their_laws(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     epsilon = mechanism.admissible.low * 1.5
     words = rng(1).permutation(np.repeat([3, 17, 39], 30_000))
@@ -96,7 +98,7 @@ def test_samples_of_mixed_words_have_their_laws(rng, small):
         assert_law(outputs[words == word], mechanism.law(word, [epsilon]).probabilities[0])
 
 
-def test_paths_at_grid_points_equal_direct_evaluation(rng, small):
+def test_paths_at_grid_points_equal_direct_evaluation(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     words = rng().integers(0, 40, 120)
     paths = mechanism.paths(rng(1), words)
@@ -122,7 +124,7 @@ def test_paths_at_grid_points_equal_direct_evaluation(rng, small):
     assert {40, 1} <= set(counts)
 
 
-def test_known_rankings_change_nothing(rng, small):
+def test_known_rankings_change_nothing(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     words = np.array([4, 8, 4, 15])
     rankings = rank(small.vectors, small.vectors[words])
@@ -132,7 +134,7 @@ def test_known_rankings_change_nothing(rng, small):
     np.testing.assert_array_equal(plain, given)
 
 
-def test_one_path_has_the_law_at_a_grid_point(rng, small):
+def test_one_path_has_the_law_at_a_grid_point(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     epsilons = mechanism.admissible.low * np.array([1.2, 40.0])
     outputs = mechanism.paths(rng(), np.full(30_000, 4), epsilons=epsilons).at(epsilons)
@@ -140,7 +142,7 @@ def test_one_path_has_the_law_at_a_grid_point(rng, small):
         assert_law(column, row)
 
 
-def test_no_words_give_no_outputs(rng, small):
+def test_no_words_give_no_outputs(rng: MakeRng, small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     nothing = np.empty(0, dtype=np.int64)
     epsilon = mechanism.admissible.low * 2
@@ -148,7 +150,7 @@ def test_no_words_give_no_outputs(rng, small):
     assert mechanism.paths(rng(), nothing).at(mechanism.grid()).shape == (0, 192)
 
 
-def test_the_claim_is_reported_as_refuted(small):
+def test_the_claim_is_reported_as_refuted(small: Lexicon) -> None:
     mechanism = TruncatedGumbel(lexicon=small)
     promise = mechanism.guarantee(mechanism.admissible.low * 2)
     assert promise.status is Status.REFUTED
@@ -156,23 +158,23 @@ def test_the_claim_is_reported_as_refuted(small):
     assert "126.7" in promise.reason
 
 
-def test_an_approximate_index_is_refused(rng, small):
+def test_an_approximate_index_is_refused(rng: MakeRng, small: Lexicon) -> None:
     class Approximate:
         exact = False
 
     mechanism = TruncatedGumbel(lexicon=small)
     with pytest.raises(ParameterError, match="approximate index would break"):
-        mechanism.sample(rng(), np.array([0]), mechanism.admissible.low * 2, index=Approximate())
+        mechanism.sample(rng(), np.array([0]), mechanism.admissible.low * 2, index=Approximate())  # type: ignore[arg-type]
 
 
-def test_euclidean_extent_is_used_whatever_the_lexicon_names(small):
+def test_euclidean_extent_is_used_whatever_the_lexicon_names(small: Lexicon) -> None:
     other = small.with_metric("manhattan")
     plain, named = TruncatedGumbel(lexicon=small), TruncatedGumbel(lexicon=other)
     epsilon = plain.admissible.low * 2
     assert named.noise_scale(epsilon) == plain.noise_scale(epsilon)
 
 
-def test_theorem_1_is_refuted_by_the_numbers_of_the_guarantee(data_dir):
+def test_theorem_1_is_refuted_by_the_numbers_of_the_guarantee(data_dir: Path) -> None:
     """The first 5,403 words of the shared GloVe file, just above the lower end of the domain.
 
     An independent evaluation (log-space trapezoid over 200,000 points, all 5,403 survival

@@ -5,16 +5,21 @@ False-alarm probability of each randomised assertion: 1e-6.
 
 import math
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.mechanisms import calibrated
 from dpcore.mechanisms.gumbel import repaired_certificate as certificate_module
 from dpcore.mechanisms.gumbel.repaired import (
+    TruncatedGumbelRepaired,
     law_of,
     log_law_of,
     proved_epsilon,
@@ -25,11 +30,12 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.gumbel import standard_gumbel
 from dpcore.noise.poisson import poisson_weights, truncated_poisson
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.needs import ROOT
 
 
-def log_laws(lexicon, strength):
+def log_laws(lexicon: Lexicon, strength: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln P of all pairs, by the definition: a softmax for each K; and the distances."""
     n = len(lexicon)
     apart = distances(lexicon.vectors, lexicon.vectors)
@@ -44,14 +50,18 @@ def log_laws(lexicon, strength):
     return logs, apart
 
 
-def brute(lexicon, strength, known=None):
+def brute(
+    lexicon: Lexicon,
+    strength: float,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> float:
     """The largest loss per distance."""
     logs, apart = known or log_laws(lexicon, strength)
     apart = np.where(np.eye(len(apart)) > 0, 1.0, apart)
     return max(float(((row - logs).max(axis=1) / apart[w]).max()) for w, row in enumerate(logs))
 
 
-def test_the_closed_form_is_a_mixture_of_softmaxes():
+def test_the_closed_form_is_a_mixture_of_softmaxes() -> None:
     lexicon = lexicons.cloud(30, 3)
     logs, apart = log_laws(lexicon, 1.7)
     for w in (0, 11):
@@ -63,7 +73,7 @@ def test_the_closed_form_is_a_mixture_of_softmaxes():
 
 
 @pytest.mark.parametrize("strength", [0.3, 1.7, 40.0, 1e4])
-def test_the_logarithms_do_not_underflow(strength):
+def test_the_logarithms_do_not_underflow(strength: float) -> None:
     """Equal to the definition in logarithms, far below the smallest float."""
     lexicon = lexicons.cloud(30, 3)
     logs, apart = log_laws(lexicon, strength)
@@ -73,16 +83,16 @@ def test_the_logarithms_do_not_underflow(strength):
         computed = log_law_of(near[:29], near, strength)
         np.testing.assert_allclose(computed, logs[w][order], rtol=1e-12, atol=1e-12)
     assert (logs.min() < -1e4) == (strength == 1e4)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = max(2.0 * strength, 1.1 * mechanism.admissible.low)
     whole = log_laws(lexicon, mechanism.strength(epsilon))[0]
     np.testing.assert_allclose(mechanism.log_law(4, epsilon), whole[4], rtol=1e-11, atol=1e-11)
 
 
-def test_the_law_is_that_of_the_algorithm(rng):
+def test_the_law_is_that_of_the_algorithm(rng: MakeRng) -> None:
     """K, then the smallest distance minus noise among the K nearest."""
     lexicon = lexicons.cloud(30, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = 1.4 * mechanism.admissible.low
     b, draws = mechanism.noise_scale(epsilon), 20_000
     row = distances(lexicon.vectors, lexicon.vectors[[4]])[0]
@@ -94,10 +104,10 @@ def test_the_law_is_that_of_the_algorithm(rng):
     assert_law(mechanism.sample(rng(2), np.full(draws, 4), epsilon), law)
 
 
-def test_many_heads_and_a_rest(rng):
+def test_many_heads_and_a_rest(rng: MakeRng) -> None:
     """More words than the counts tell apart: sampling puts only the heads in order."""
     lexicon = lexicons.cloud(200, 25)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     epsilon = 1.1 * mechanism.admissible.low
     assert mechanism.heads < 100
     law = mechanism.law(9, [epsilon]).dense(200)[0]
@@ -109,7 +119,7 @@ def test_many_heads_and_a_rest(rng):
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["cloud", "wide", "lattice", "one-hot", "collinear", "line"])
-def test_the_certificate_covers_every_pair_and_output(name, share):
+def test_the_certificate_covers_every_pair_and_output(name: str, share: float) -> None:
     crafted = {
         "cloud": lexicons.cloud(60, 3),
         "wide": lexicons.cloud(140, 12),
@@ -131,7 +141,9 @@ def test_the_certificate_covers_every_pair_and_output(name, share):
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["cloud", "lattice", "one-hot", "collinear"])
-def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
+def test_bounded_normalisers_certify_the_same(
+    monkeypatch: pytest.MonkeyPatch, name: str, share: float
+) -> None:
     """Z between two float32 bounds first, in float64 where it matters: the same worst loss."""
     lexicon = lexicons.cloud(400, 12) if name == "cloud" else lexicons.crafted()[name]
     strengths = np.array([share / lexicon.extent.separation])
@@ -141,7 +153,9 @@ def test_bounded_normalisers_certify_the_same(monkeypatch, name, share):
     assert bounded.epsilon == pytest.approx(plain.epsilon, rel=3e-6)
 
 
-def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
+def test_more_equal_pairs_than_are_computed_keep_their_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(certificate_module, "_BOUNDED", 2)
     monkeypatch.setattr(certificate_module, "_SETTLED", 1)
     monkeypatch.setattr(certificate_module, "_ROUNDS", 1)
@@ -154,7 +168,7 @@ def test_more_equal_pairs_than_are_computed_keep_their_bound(monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 40, 25_000])
 @pytest.mark.parametrize("separation", [1e-3, 0.2, 3.0])
-def test_the_proved_strength_inverts_the_bound(n, separation):
+def test_the_proved_strength_inverts_the_bound(n: int, separation: float) -> None:
     low = float(proved_epsilon(np.zeros(()), n, separation))
     assert proved_strength(low, n, separation) == 0.0
     assert proved_strength(0.5 * low, n, separation) == 0.0
@@ -165,19 +179,21 @@ def test_the_proved_strength_inverts_the_bound(n, separation):
         assert back == pytest.approx(times * low, rel=1e-9)
 
 
-def test_what_it_promises_holds(rng):
+def test_what_it_promises_holds(rng: MakeRng) -> None:
     lexicon = lexicons.cloud(60, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism: Any = create("truncated-gumbel-repaired", lexicon)
     for epsilon in (1.02 * mechanism.admissible.low, 15.0, 37.0, 900.0):
         assert brute(lexicon, mechanism.strength(epsilon)) <= epsilon
     assert mechanism.guarantee(15.0).status is Status.CERTIFIED
 
 
-def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch):
+def test_without_certificate_the_bound_for_every_vocabulary_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(calibrated, "CERTIFIED_AT_ONCE_WORDS", 10)
     monkeypatch.setattr(calibrated, "known_certificate", lambda *_: None)
     lexicon = lexicons.cloud(60, 3)
-    mechanism = create("truncated-gumbel-repaired", lexicon)
+    mechanism = TruncatedGumbelRepaired(lexicon=lexicon)
     low = float(proved_epsilon(np.zeros(()), 60, lexicon.extent.separation))
     assert mechanism.admissible.low == pytest.approx(low)
     assert "a certificate allows less" in mechanism.admissible.low_reason
@@ -187,7 +203,7 @@ def test_without_certificate_the_bound_for_every_vocabulary_decides(monkeypatch)
     assert brute(lexicon, mechanism.strength(2 * low)) <= 2 * low
 
 
-def test_what_to_know_before_it_is_taken_is_computed():
+def test_what_to_know_before_it_is_taken_is_computed() -> None:
     """At the lowest ε that a lexicon allows the noise is largest; there a word stays this often."""
     mechanism = create("truncated-gumbel-repaired", lexicons.cloud(30, 6))
     low = mechanism.admissible.low
@@ -202,7 +218,7 @@ def test_what_to_know_before_it_is_taken_is_computed():
     assert np.all(np.array(more) > lowest)
 
 
-def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_stay():
+def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_stay() -> None:
     mechanism = create("truncated-gumbel-repaired", load())
     stays = float(re.search(r"with probability (0\.\d+)", mechanism.caution)[1])
     assert stays > 0.999
@@ -214,7 +230,9 @@ def test_the_summary_and_the_page_say_how_often_words_of_the_bundled_lexicon_sta
 # -- bounds on ln Z from float32 products, against float64 brute force
 
 
-def log_normalisers(vectors, strengths):
+def log_normalisers(
+    vectors: NDArray[np.float32], strengths: Iterable[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     apart = distances(vectors, vectors)
     np.fill_diagonal(apart, np.inf)  # own weight 1 comes in by log1p: small sums keep their digits
     logs = np.array([np.log1p(np.exp(-s * apart).sum(axis=1)) for s in strengths])
@@ -231,7 +249,9 @@ def log_normalisers(vectors, strengths):
         (600, 50, 0.0, 1e7),
     ],
 )
-def test_the_truth_lies_between_the_bounds(rng, n, d, middle, spread):
+def test_the_truth_lies_between_the_bounds(
+    rng: MakeRng, n: int, d: int, middle: float, spread: float
+) -> None:
     vectors = (middle + spread * rng().standard_normal((n, d))).astype(np.float32)
     typical = spread * np.sqrt(d)
     strengths = np.array([1e-3, 0.1, 1.0, 5.0, 30.0, 1e4]) / typical
@@ -246,7 +266,7 @@ def test_the_truth_lies_between_the_bounds(rng, n, d, middle, spread):
         assert np.all((high - low)[0] < 3e-4)
 
 
-def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng):
+def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng: MakeRng) -> None:
     half = rng().standard_normal((300, 40)).astype(np.float32)
     vectors = np.concatenate((half, np.nextafter(half, np.float32(9))))
     strengths = np.array([0.5, 20.0, 2e6])
@@ -258,14 +278,14 @@ def test_near_duplicates_make_the_bounds_wide_and_not_wrong(rng):
     assert bounds[1].max() <= np.log(600) + 1e-12
 
 
-def test_lengths_whose_squares_leave_float32_are_left_to_float64():
+def test_lengths_whose_squares_leave_float32_are_left_to_float64() -> None:
     vectors = lexicons.cloud(30, 3).vectors
     gaps = np.ones(30)
     assert normaliser_bounds(vectors * np.float32(1e18), gaps, np.ones(1)) is None
     assert normaliser_bounds(vectors * np.float32(1e-18), gaps, np.ones(1)) is None
 
 
-def test_progress_counts_every_tile(rng):
+def test_progress_counts_every_tile(rng: MakeRng) -> None:
     seen = []
     vectors = rng().standard_normal((1100, 4)).astype(np.float32)
     _, gaps = log_normalisers(vectors, [])

@@ -44,11 +44,12 @@ def best_mechanism(lexicon: Lexicon, epsilon: float, prior: np.ndarray) -> float
         b_eq=np.ones(n),
         method="highs",
     )
-    return float(-answer.fun)
+    assert answer.fun is not None
+    return -answer.fun
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_products_are_those_of_the_matrix(metric):
+def test_products_are_those_of_the_matrix(metric: Metric) -> None:
     lexicon = lexicons.cloud(700, 6)
     etas = np.array([0.1, 1.0, 30.0])
     columns = np.random.default_rng(1).random((3, 700))
@@ -59,7 +60,9 @@ def test_products_are_those_of_the_matrix(metric):
     np.testing.assert_allclose(kernel.near(etas, columns), exact, rtol=1e-4)
 
 
-def test_distances_that_do_not_fit_are_computed_for_every_product(monkeypatch):
+def test_distances_that_do_not_fit_are_computed_for_every_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lexicon = lexicons.cloud(600, 4)
     columns = np.random.default_rng(1).random((1, 600))
     held = Kernel(lexicon.vectors).near(np.array([1.0]), columns)
@@ -71,7 +74,7 @@ def test_distances_that_do_not_fit_are_computed_for_every_product(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("skew", [0.0, 1.5])
-def test_the_bound_is_the_value_of_the_linear_programme(seed, skew):
+def test_the_bound_is_the_value_of_the_linear_programme(seed: int, skew: float) -> None:
     lexicon = lexicons.cloud(60, 8, seed)
     prior = (1.0 + np.arange(60.0)) ** -skew
     prior /= prior.sum()
@@ -81,11 +84,12 @@ def test_the_bound_is_the_value_of_the_linear_programme(seed, skew):
     for eta, upper in zip(etas, solution.upper(prior * 60) / 60, strict=True):
         k = matrix(lexicon, eta)
         exact = linprog(np.ones(60), A_ub=-k, b_ub=-prior, method="highs").fun
+        assert exact is not None
         assert exact * (1.0 - 1e-7) <= upper  # HiGHS is right to 1e-7
         assert upper <= exact * 1.2  # sharp where no weight is negative: the test below
 
 
-def test_the_bound_is_sharp_where_no_weight_is_negative():
+def test_the_bound_is_sharp_where_no_weight_is_negative() -> None:
     lexicon = lexicons.cloud(60, 8)
     k = matrix(lexicon, 2.0)
     weights = np.linalg.solve(k, np.ones(60))
@@ -98,7 +102,7 @@ def test_the_bound_is_sharp_where_no_weight_is_negative():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("epsilon", [0.4, 0.9, 1.7])
 @pytest.mark.parametrize("skew", [0.0, 1.0])
-def test_no_mechanism_at_all_lies_above_the_bound(seed, epsilon, skew):
+def test_no_mechanism_at_all_lies_above_the_bound(seed: int, epsilon: float, skew: float) -> None:
     lexicon = lexicons.cloud(5, 3, seed)
     prior = (1.0 + np.arange(5.0)) ** -skew
     prior /= prior.sum()
@@ -110,7 +114,7 @@ def test_no_mechanism_at_all_lies_above_the_bound(seed, epsilon, skew):
         assert best == pytest.approx(weights.mean(), rel=1e-6)  # and the optimal one reaches it
 
 
-def test_a_bound_that_is_too_low_would_be_seen():
+def test_a_bound_that_is_too_low_would_be_seen() -> None:
     """The canary of the test above: a dual point that is scaled down lies below some mechanism."""
     lexicon = lexicons.cloud(5, 3)
     prior = np.full(5, 0.2)
@@ -119,7 +123,7 @@ def test_a_bound_that_is_too_low_would_be_seen():
 
 
 @pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.MANHATTAN, Metric.CHEBYSHEV])
-def test_certified_weights_keep_their_epsilon(metric):
+def test_certified_weights_keep_their_epsilon(metric: Metric) -> None:
     """Every pair and every output of the law, against what was certified."""
     lexicon = lexicons.cloud(80, 6, 3)
     wanted = [0.05, 0.2, 0.5, 1.0, 2.0, 5.0]

@@ -17,6 +17,7 @@ from dpcore.audit.report import audit_report
 from dpcore.mechanisms.registry import create
 from dpcore.noise.inversion import Digits
 from tests.chance import assert_law
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
 N = 12
@@ -31,22 +32,24 @@ def by_hand(n: int, word: int, epsilon: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.3, 2.5, 30.0])
-def test_the_law_is_the_formula(epsilon):
+def test_the_law_is_the_formula(epsilon: float) -> None:
     law = MECHANISM.law(4, [epsilon]).dense(N)[0]
     np.testing.assert_allclose(law, by_hand(N, 4, epsilon), rtol=1e-14)
     np.testing.assert_allclose(np.exp(MECHANISM.log_law(4, epsilon)), law, rtol=1e-13)
-    stays, values, counts = MECHANISM.grouped_law(4, np.array([epsilon]), None)
+    grouped = MECHANISM.grouped_law(4, np.array([epsilon]), None)  # type: ignore[arg-type]
+    assert grouped is not None
+    stays, values, counts = grouped
     assert stays[0] == law[4]
     assert (values * counts).sum() == pytest.approx(1.0)
 
 
-def test_logarithms_do_not_underflow():
+def test_logarithms_do_not_underflow() -> None:
     logs = MECHANISM.log_law(0, 5_000.0)
     assert (logs[0], logs[1]) == (0.0, -5_000.0)
     assert MECHANISM.law(0, [5_000.0]).probabilities.tolist() == [[1.0] + [0.0] * (N - 1)]
 
 
-def test_draws_have_the_law_and_so_have_paths(rng):
+def test_draws_have_the_law_and_so_have_paths(rng: MakeRng) -> None:
     draws, grid = 30_000, np.array([0.5, 2.0, 4.0])
     words = np.full(draws, 7)
     on_paths = MECHANISM.paths(rng(1), words).at(grid)
@@ -55,7 +58,7 @@ def test_draws_have_the_law_and_so_have_paths(rng):
         assert_law(on_paths[:, i], by_hand(N, 7, epsilon))
 
 
-def test_a_path_leads_from_one_other_word_to_the_word(rng):
+def test_a_path_leads_from_one_other_word_to_the_word(rng: MakeRng) -> None:
     paths = MECHANISM.paths(rng(), np.arange(N).repeat(50))
     for i, word in enumerate(paths.words.tolist()):
         pieces = paths.pieces(i)
@@ -68,7 +71,7 @@ def test_a_path_leads_from_one_other_word_to_the_word(rng):
 
 
 @pytest.mark.parametrize("epsilon", [0.7, 6.0, 900.0])
-def test_units_are_whole_and_every_word_can_come_out(epsilon):
+def test_units_are_whole_and_every_word_can_come_out(epsilon: float) -> None:
     """The stored weights are those of e^(−ε) to its last bit, also where float64 holds none."""
     from dpcore.mechanisms.response.k_ary import _shifts
 
@@ -84,7 +87,7 @@ def test_units_are_whole_and_every_word_can_come_out(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 3.0, 40.0])
-def test_every_pair_spends_all_of_epsilon(epsilon):
+def test_every_pair_spends_all_of_epsilon(epsilon: float) -> None:
     """All outputs of all pairs by the plain audit, and the search that stands for it."""
     promise = MECHANISM.guarantee(epsilon)
     assert promise.loss(1e-9) == promise.loss(1e9) == epsilon
@@ -97,7 +100,7 @@ def test_every_pair_spends_all_of_epsilon(epsilon):
     assert audit_report(MECHANISM, epsilon).label == "proved"
 
 
-def test_the_attacker_over_a_whole_lexicon_is_right_as_often_as_the_word_stays():
+def test_the_attacker_over_a_whole_lexicon_is_right_as_often_as_the_word_stays() -> None:
     lexicon = lexicons.cloud(300, 3)  # more words than a list may hold
     mechanism, epsilon = create("k-ary", lexicon), 5.0
     channel = open_channel(mechanism)

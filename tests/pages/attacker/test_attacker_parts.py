@@ -1,6 +1,7 @@
 """Parts of the Attacker page by themselves: labels, the preparation in the background, lists."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -39,12 +40,16 @@ def test_the_lists_of_the_game_are_words_of_the_bundled_lexicon() -> None:
         assert 2 <= len(set(text.split())) == len(text.split()) <= 12
 
 
+def begin(mechanism: Any) -> Any:
+    """A preparation that hands on what stands in for a mechanism."""
+    return Opening(mechanism)
+
+
 def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "open_channel", lambda mechanism, progress: mechanism)
     turns = [turn.WORK.join() for _ in range(MAX_PAGE_WORK)]
-    begun = Opening("tem")
-    assert begun.progress() == (0.0, "Waiting: 1 before you")
-    assert begun.channel is None
+    begun = begin("tem")
+    assert (*begun.progress(), begun.channel) == (0.0, "Waiting: 1 before you", None)
     for taken in turns:
         taken.leave()
     begun.thread.join(30)
@@ -63,7 +68,7 @@ def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPat
         return f"channel of {mechanism}"
 
     monkeypatch.setattr(channels, "open_channel", slow)
-    begun = Opening("tem")
+    begun = begin("tem")
     assert reported.wait(30)
     share, text = begun.progress()
     assert share == 0.25

@@ -3,14 +3,18 @@
 import json
 import shlex
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.game import Game
+from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.likelihood import Channel
 from dpcore.cli.main import main
 from dpcore.errors import DpcoreError, StudyError
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.attacker import channels, recorded_view
 from pages.attacker.believing import AROUND, LIST
@@ -111,10 +115,12 @@ def test_nothing_typed_enters_a_shared_cache(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    real = channels.open_channel
-    monkeypatch.setattr(
-        channels, "open_channel", lambda m, *a, **k: (seen.append((a, k)), real(m, *a, **k))[1]
-    )
+
+    def watched(mechanism: Mechanism, *arguments: Any, **options: Any) -> Channel:
+        seen.append((arguments, options))
+        return open_channel(mechanism, *arguments, **options)
+
+    monkeypatch.setattr(channels, "open_channel", watched)
     st.cache_resource.clear()
     test = opened(prior=LIST)
     test.text_area(key="prior_list").set_value("nurse=0.5, patient=0.5").run()

@@ -25,7 +25,8 @@ def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
 
 def test_a_step_of_the_slider_moves_the_posterior(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    weak, strong = [], []
+    weak: list[float] = []
+    strong: list[float] = []
     for epsilon, chances in ((0.1, weak), (20.0, strong)):
         test.select_slider(key="eps_metric").set_value(epsilon).run()
         chances += table(test, "now", "before")["probability"].tolist()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -21,7 +22,7 @@ def script() -> None:
 def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     monkeypatch.setattr(appendix, "_DIRECTIONS", 20)
 
-    def make(**state: object) -> AppTest:
+    def make(**state: Any) -> AppTest:
         test = AppTest.from_function(script, default_timeout=60)
         for name, value in state.items():
             test.session_state[name] = value

@@ -1,6 +1,8 @@
 """The section with the papers' figures under AppTest: drawn from records, refusing damage."""
 
 import json
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,8 +21,8 @@ def script() -> None:
 
 
 @pytest.fixture
-def opened():
-    def make(**state):
+def opened() -> Iterator[Callable[..., AppTest]]:
+    def make(**state: Any) -> AppTest:
         recorded.recorded.clear()
         test = AppTest.from_function(script, default_timeout=60)
         for name, value in state.items():
@@ -32,7 +34,7 @@ def opened():
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_is_drawn(opened, name):
+def test_every_study_is_drawn(opened: Callable[..., AppTest], name: str) -> None:
     test = opened(study=name)
     assert not test.exception, test.exception
     charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
@@ -44,7 +46,9 @@ def test_every_study_is_drawn(opened, name):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_row_of_the_comparison_is_read_in_full(opened, name):
+def test_every_row_of_the_comparison_is_read_in_full(
+    opened: Callable[..., AppTest], name: str
+) -> None:
     test = opened(study=name)
     texts = {element.value for element in test.text}
     titles = {element.value for element in test.markdown}
@@ -62,14 +66,16 @@ def test_every_row_of_the_comparison_is_read_in_full(opened, name):
         assert numbers.endswith(f"Difference: {row.difference}") == bool(row.difference)
 
 
-def test_it_opens_with_the_first_paper_and_its_gap(opened):
+def test_it_opens_with_the_first_paper_and_its_gap(opened: Callable[..., AppTest]) -> None:
     test = opened()
     assert test.selectbox[0].value == next(iter(STUDIES))
     assert any("not defined at" in str(element.value) for element in test.markdown)
 
 
-def test_a_damaged_record_is_said(opened, monkeypatch):
-    def damaged(name):
+def test_a_damaged_record_is_said(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(name: str) -> None:
         raise StudyError("it is damaged: record it again")
 
     monkeypatch.setattr(recorded, "read_recorded", damaged)

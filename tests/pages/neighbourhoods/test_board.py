@@ -21,7 +21,7 @@ def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest])
     assert shown(test) == DEFAULT_PAIR
     assert len(figures(test)) == 3
     facts = test.dataframe[0].value.set_index("fact")
-    assert facts.loc["stratum"].tolist() == ["dense", "sparse"]
+    assert list(facts.loc["stratum"]) == ["dense", "sparse"]
     rows = table(test)
     assert [name.split()[1] for name in rows["mechanism"]] == [
         mechanism for mechanism in CURVE_MECHANISMS for _ in (0, 1)

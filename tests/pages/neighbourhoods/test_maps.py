@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,8 +28,14 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
         def stop(self) -> None:
             self.stopped = True
 
-    job, asked = Job(), []
-    monkeypatch.setattr(map_jobs, "start", lambda *a, **k: asked.append(a) or job)
+    job = Job()
+    asked: list[Any] = []
+
+    def start(*given: Any, **_: Any) -> Job:
+        asked.append(given)
+        return job
+
+    monkeypatch.setattr(map_jobs, "start", start)
     test = opened(word="doctor", other_word="violin", **FEW)
     assert "PCA of" in said(test)
     test.button(key="build_map").click().run()

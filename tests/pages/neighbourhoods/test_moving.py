@@ -51,7 +51,7 @@ def test_a_step_of_the_slider_measures_nothing_and_draws_the_map_alone(
 )
 @pytest.mark.parametrize("value", [0.1, 3.0, 1000.0])
 def test_after_a_step_the_screen_is_that_of_a_visit_with_the_new_epsilon(
-    opened: Callable[..., AppTest], state: dict[str, object], value: float
+    opened: Callable[..., AppTest], state: dict[str, Any], value: float
 ) -> None:
     test, before = watched(lambda: opened(**state))
     test, after = watched(lambda: step(test, "eps_metric", value, FRAGMENT), before)

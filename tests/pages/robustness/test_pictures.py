@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.learn import packages
 from dpcore.learn.pixeldp.digits import digits
 from pages.robustness import pictures_work
 from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
@@ -138,7 +137,7 @@ def test_without_scikit_learn_it_says_what_to_install(
         raise ImportError(name)
 
     digits.cache_clear()
-    monkeypatch.setattr(packages.importlib, "import_module", missing)
+    monkeypatch.setattr("dpcore.learn.packages.importlib.import_module", missing)
     shown = said(opened(seed="77"))
     assert "pip install -r requirements.txt" in shown
     digits.cache_clear()

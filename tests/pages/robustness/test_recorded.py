@@ -64,7 +64,7 @@ def test_accuracies_are_those_of_the_record(opened: Opened) -> None:
     (figure,) = figures(test)
     wanted = training_curves(read_recorded(name), "madlib", "stronger")
     for title, rows in wanted.groupby("curve"):
-        drawn = curve(figure, title)
+        drawn = curve(figure, str(title))
         assert drawn == pytest.approx(dict(zip(rows["x"], rows["mean"], strict=True)))
 
 

@@ -1,5 +1,7 @@
 """What a person chose on one page is chosen on the next."""
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -8,7 +10,7 @@ from tests.pages.app import open_page, unopened
 GROUPS = ("metric", "log", "local")
 
 
-def chosen(test: AppTest, prefix: str = "") -> dict[str, list[str]]:
+def chosen(test: AppTest, prefix: str = "") -> dict[str, Any]:
     assert not test.exception, test.exception
     return {group: test.button_group(key=f"{prefix}{group}").value for group in GROUPS}
 

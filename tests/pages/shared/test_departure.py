@@ -14,20 +14,19 @@ from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import (
     RerunData,
     ScriptRequests,
     ScriptRequestType,
 )
-from streamlit.runtime.scriptrunner_utils.script_run_context import (
-    SCRIPT_RUN_CONTEXT_ATTR_NAME,
-    ScriptRunContext,
-)
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
 from pages.shared import departure
 from pages.shared.departure import keep_order
 from tests.needs import ROOT
 
+ATTRIBUTE: str = vars(script_run_context)["SCRIPT_RUN_CONTEXT_ATTR_NAME"]
 FIELD, FRAME = "$$ID-0f-text", "$$ID-0f-explain"
 
 
@@ -36,13 +35,13 @@ class Runner(ScriptRunner):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.stopped = False
+        self.stopped: Any = False
         RUNNERS.append(self)
 
     def start(self) -> None:
         self._script_thread = Thread()
         context = SimpleNamespace(has_script_started=False)
-        setattr(self._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, context)
+        setattr(self._script_thread, ATTRIBUTE, context)
 
     def request_stop(self) -> None:
         self.stopped = True
@@ -60,7 +59,7 @@ class Runner(ScriptRunner):
 
     @property
     def context(self) -> Any:
-        return getattr(self._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME)
+        return getattr(self._script_thread, ATTRIBUTE)
 
 
 RUNNERS: list[Runner] = []
@@ -204,6 +203,6 @@ def test_before_any_link_and_without_a_browser_nothing_is_changed(
 def test_streamlit_is_as_it_is_taken_to_be() -> None:
     assert list(signature(departure._request_rerun).parameters) == ["self", "client_state"]
     assert {"_lock", "_state", "_rerun_data"} <= vars(ScriptRequests()).keys()
-    assert isinstance(AppSession.page_script_hash, property)
-    assert isinstance(ScriptRunContext.has_script_started, property)
+    assert isinstance(vars(AppSession)["page_script_hash"], property)
+    assert isinstance(vars(ScriptRunContext)["has_script_started"], property)
     assert "_script_thread" in ScriptRunner.__init__.__code__.co_names

@@ -2,31 +2,40 @@
 
 import asyncio
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from pages.shared.gate import BrowserRules, OwnHosts, OwnOrigins, browser_rules
 
 
-def answer(guard, **scope: object) -> tuple[int, dict]:
-    """Status of an answer, and the scope that got through (empty: none did)."""
-    passed, messages = {}, []
+async def nothing() -> Message:
+    """What an answer reads that needs nothing."""
+    return {}
 
-    async def app(scope: dict, receive: object, send: object) -> None:
+
+def answer(guard: Callable[..., Any], **scope: Any) -> tuple[int, dict[str, Any]]:
+    """Status of an answer, and the scope that got through (empty: none did)."""
+    passed: dict[str, Any] = {}
+    messages: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         passed.update(scope)
         kind = "websocket." if scope["type"] == "websocket" else ""
         await send({"type": f"{kind}http.response.start", "status": 200, "headers": []})
 
-    async def send(message: dict) -> None:
+    async def send(message: Message) -> None:
         messages.append(message)
 
     headers = [(k.lower().encode(), v.encode()) for k, v in scope.pop("headers", {}).items()]
     given = {"type": "http", "method": "GET", "path": "/", "headers": headers, **scope}
     if given["type"] == "websocket":
         given["extensions"] = {"websocket.http.response": {}}
-    asyncio.run(guard(app)(given, None, send))
+    asyncio.run(guard(app)(given, nothing, send))
     return messages[0]["status"], passed
 
 
@@ -52,7 +61,7 @@ def answer(guard, **scope: object) -> tuple[int, dict]:
 def test_only_named_hosts_are_answered_and_health_on_the_machine_itself(
     host: str, path: str, status: int, kind: str
 ) -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnHosts(app, ["lab.example.org", "*.course.example"])
 
     if kind == "websocket" and path.endswith("health"):
@@ -94,9 +103,9 @@ FOREIGN = {
 @pytest.mark.parametrize(("origin", "host"), sorted(OWN))
 @pytest.mark.parametrize("scope", [{"type": "websocket"}, {"method": "PUT"}, {"method": "DELETE"}])
 def test_an_own_origin_passes_and_nobody_else_judges_it(
-    origin: str, host: str, scope: dict
+    origin: str, host: str, scope: dict[str, Any]
 ) -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, ["https://front.example"])
 
     got, passed = answer(guard, headers={"Origin": origin, "Host": host}, **scope)
@@ -106,8 +115,8 @@ def test_an_own_origin_passes_and_nobody_else_judges_it(
 
 @pytest.mark.parametrize(("origin", "host"), sorted(FOREIGN))
 @pytest.mark.parametrize("scope", [{"type": "websocket"}, {"method": "PUT"}, {"method": "DELETE"}])
-def test_a_foreign_origin_is_refused(origin: str, host: str, scope: dict) -> None:
-    def guard(app):
+def test_a_foreign_origin_is_refused(origin: str, host: str, scope: dict[str, Any]) -> None:
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, ["https://front.example"])
 
     got, passed = answer(guard, headers={"Origin": origin, "Host": host}, **scope)
@@ -116,7 +125,7 @@ def test_a_foreign_origin_is_refused(origin: str, host: str, scope: dict) -> Non
 
 
 def test_programs_without_an_origin_and_plain_requests_pass() -> None:
-    def guard(app):
+    def guard(app: Any) -> Any:
         return OwnOrigins(app, [])
 
     assert answer(guard, type="websocket", headers={"Host": "a"})[0] == 200
@@ -136,16 +145,16 @@ def test_every_script_in_the_page_is_allowed_by_its_hash(tmp_path: Path) -> None
 
 
 def test_rules_are_added_to_what_an_answer_says_itself() -> None:
-    sent: list[dict] = []
+    sent: list[Message] = []
 
-    async def app(scope: dict, receive: object, send: object) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", b"text/plain"), (b"x-frame-options", b"ALLOWALL")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
-    async def send(message: dict) -> None:
+    async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(BrowserRules(app, {"X-Frame-Options": "DENY"})({"type": "http"}, None, send))
+    asyncio.run(BrowserRules(app, {"X-Frame-Options": "DENY"})({"type": "http"}, nothing, send))
     assert sent[0]["headers"] == [(b"content-type", b"text/plain"), (b"x-frame-options", b"DENY")]
     assert sent[1] == {"type": "http.response.body", "body": b""}

@@ -1,6 +1,7 @@
 """What the grid hears: a chosen word, and nothing when its page was left meanwhile."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -35,7 +36,7 @@ def test_a_word_is_heard(drawn: tuple[Heard, list[tuple[str, int]]], name: str) 
 
 @pytest.mark.parametrize("state", [{}, {"some_grid": {}}, {"some_grid": {"word": None}}])
 def test_a_glance_from_a_page_that_was_left_is_nothing(
-    drawn: tuple[Heard, list[tuple[str, int]]], state: dict[str, object]
+    drawn: tuple[Heard, list[tuple[str, int]]], state: dict[str, Any]
 ) -> None:
     calls, heard = drawn
     st.session_state.update(state)

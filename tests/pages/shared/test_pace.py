@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from dpcore import limits
 from pages.shared import pace
@@ -14,20 +15,26 @@ from pages.shared.pace import Pace
 LEFT = {"type": "websocket.disconnect", "code": 1001}
 
 
+async def never() -> Message:
+    """Wait for what does not come."""
+    await asyncio.Event().wait()
+    return {}
+
+
 class Line:
     """A web socket as uvicorn hands it over, and an app that notes what it reads from it."""
 
     def __init__(self, guard: Pace, address: str = "192.0.2.1") -> None:
         self.guard, self.address = guard, address
-        self.arriving: asyncio.Queue[dict] = asyncio.Queue()
-        self.sent: list[dict] = []
+        self.arriving: asyncio.Queue[Message] = asyncio.Queue()
+        self.sent: list[Message] = []
 
     def ask(self, *sizes: int) -> None:
         for size in sizes:
             self.arriving.put_nowait({"type": "websocket.receive", "bytes": bytes(size)})
 
     async def run(self) -> None:
-        async def send(message: dict) -> None:
+        async def send(message: Message) -> None:
             self.sent.append(message)
 
         scope = {"type": "websocket", "client": (self.address, 1), "path": "/", "line": self}
@@ -41,7 +48,7 @@ class App:
         self.read: dict[Line, list[float]] = {}
         self.ended: dict[Line, int] = {}
 
-    async def __call__(self, scope: dict, receive: Callable, send: Callable) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         line = scope["line"]
         times = self.read.setdefault(line, [])
         while (message := await receive())["type"] == "websocket.receive":
@@ -50,7 +57,7 @@ class App:
 
 
 @asynccontextmanager
-async def open_lines(lines: Iterable[Line]):
+async def open_lines(lines: Iterable[Line]) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(line.run()) for line in lines]
     await asyncio.sleep(0.01)
     yield
@@ -107,18 +114,18 @@ def test_a_long_request_costs_as_several_and_a_longer_one_ends_the_tab() -> None
 def test_only_an_error_of_a_socket_that_is_over_is_silent(lost: bool) -> None:
     """Streamlit closes a lost socket again, which Starlette takes for an error."""
 
-    async def app(scope: dict, receive: Callable, send: Callable) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if lost:
             with pytest.raises(OSError, match="gone"):
                 await send({"type": "websocket.send", "bytes": b""})
         raise RuntimeError('Cannot call "send" once a close message has been sent.')
 
-    async def gone(message: dict) -> None:
+    async def gone(message: Message) -> None:
         raise OSError("gone")
 
     async def work() -> None:
         scope = {"type": "websocket", "client": ("192.0.2.1", 1), "path": "/"}
-        await Pace(app)(scope, asyncio.Event().wait, gone)
+        await Pace(app)(scope, never, gone)
 
     if lost:
         run(work())
@@ -156,7 +163,7 @@ def test_uploads_take_turns_and_a_slow_one_ends(monkeypatch: pytest.MonkeyPatch)
     scope = {"type": "http", "method": "PUT"}
     running, most, statuses = 0, 0, []
 
-    async def stalled(scope: dict, receive: Callable, send: Callable) -> None:
+    async def stalled(scope: Scope, receive: Receive, send: Send) -> None:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -165,13 +172,13 @@ def test_uploads_take_turns_and_a_slow_one_ends(monkeypatch: pytest.MonkeyPatch)
         finally:
             running -= 1
 
-    async def send(message: dict) -> None:
+    async def send(message: Message) -> None:
         statuses.append(message.get("status"))
 
     async def work() -> None:
         guard = Pace(stalled)
         uploads = limits.MAX_UPLOADS + 1
-        await asyncio.gather(*(guard(scope, asyncio.Event().wait, send) for _ in range(uploads)))
+        await asyncio.gather(*(guard(scope, never, send) for _ in range(uploads)))
         assert most == limits.MAX_UPLOADS
         assert statuses.count(408) == uploads
 

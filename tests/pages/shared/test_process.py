@@ -135,7 +135,7 @@ def test_elsewhere_nothing_is_done(error: type[Exception], monkeypatch: pytest.M
     def refuse(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(process.ctypes, "CDLL", refuse)
+    monkeypatch.setattr("pages.shared.process.ctypes.CDLL", refuse)
     give_memory_back()
 
 

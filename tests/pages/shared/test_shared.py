@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import streamlit as st
 
-from dpcore.mechanisms.mechanism import EpsilonMeaning
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.rewrite.policy import Treatment
 from dpcore.rewrite.sentence import prepare
@@ -114,15 +114,15 @@ def test_progress_shows_the_time_left_and_goes_away(monkeypatch: pytest.MonkeyPa
         def empty(self) -> None:
             shown.append("gone")
 
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(progress.st, "empty", Slot)
+    monkeypatch.setattr("pages.shared.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pages.shared.progress.st.empty", Slot)
     steps: Iterator[int] = progress.timed("Drawing", [1, 2, 3, 4])
     assert list(steps) == [1, 2, 3, 4]
     # One second passes between two looks at the clock: after the first step 2 s are gone.
     assert shown[0] == "0.25 Drawing: 1 of 4, about 6 s left"
     assert shown[-1] == "gone"
     shown.clear()
-    monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr("pages.shared.progress.time.monotonic", lambda: 0.0)
     assert list(progress.timed("Drawing", [1, 2])) == [1, 2]
     assert shown == []
 

@@ -2,10 +2,11 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+import streamlit as st
 
 from dpcore.limits import MAX_PAGE_WORK
 from pages.shared import progress, turn
@@ -43,7 +44,7 @@ class Slot:
 def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     """Every place that is made on the page; nothing counts as short."""
     empty = Slot()
-    monkeypatch.setattr(turn.st, "empty", lambda: empty)
+    monkeypatch.setattr(st, "empty", lambda: empty)
     monkeypatch.setattr(turn, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", -1.0)
     monkeypatch.setattr(progress, "_PULSE_SECONDS", -1.0)
@@ -51,7 +52,7 @@ def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
     assert turn.WORK.join(threading.current_thread()).wait(0)  # everybody has left
 
 
-def in_a_thread(work: object) -> threading.Thread:
+def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work)
     thread.start()
     return thread
@@ -110,7 +111,7 @@ def test_work_that_reports_waits_too_and_an_interruption_makes_room(slot: Slot) 
     with others():
         in_a_thread(interrupted).join(PATIENCE)
         assert ended.is_set()
-    del slot.progress  # type: ignore[attr-defined]
+    del slot.progress
     with Reporter("Attacking") as progress:
         progress("texts", 1, 10)
     # What was interrupted has taken away its progress; what came after it was shown.

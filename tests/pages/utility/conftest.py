@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.utility import recorded
+from pages.shared.recorded import recorded
 from tests.pages.app import open_page
 
 
 @pytest.fixture
 def opened() -> Iterator[Callable[..., AppTest]]:
-    recorded.recorded.clear()
+    recorded.clear()
     yield functools.partial(open_page, "utility")
-    recorded.recorded.clear()
+    recorded.clear()

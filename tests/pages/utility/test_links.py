@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -42,7 +43,7 @@ def test_what_is_chosen_comes_back_with_the_link(opened: Callable[..., AppTest])
 
 
 def test_the_ends_of_epsilon_and_the_texts_come_with_a_link() -> None:
-    link = {"use_source": OWN, "use_corpus": "topic", "use_metric": ["tem"]}
+    link: dict[str, Any] = {"use_source": OWN, "use_corpus": "topic", "use_metric": ["tem"]}
     test = visited(**link, use_ends_metric=["2", "9"])
     assert test.segmented_control(key="use_corpus").value == "topic"
     assert test.select_slider(key="use_ends_metric").value == (2.0, 9.0)

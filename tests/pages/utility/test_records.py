@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
 from dpcore.study import live_jobs
+from pages.shared.recorded import recorded as bundled_record
 from pages.utility import recorded
 from tests.needs import ROOT
 from tests.pages.app import figures, said
@@ -98,7 +99,7 @@ def test_examples_of_a_record_are_those_of_the_chosen_classifier(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = with_curves()
-    record = recorded.recorded(name)
+    record = bundled_record(name)
     row = record.table[record.table["quantity"] == "accuracy"].iloc[[0]]
     learner = row["learner"].iloc[0]
     texts = {"original": "![x](http://a.b)", "private": "a *b*", "true": "good", "guessed": "bad"}

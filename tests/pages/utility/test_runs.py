@@ -46,7 +46,8 @@ def test_a_stop_keeps_the_parts_that_are_done(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Job:
-        done, stopped, error, finished, rows, examples = False, False, None, 0, (), ()
+        done, stopped, finished, rows, examples = False, False, 0, (), ()
+        error: str | None = None
 
         def progress(self) -> tuple[float, str]:
             return 0.25, "1 of 4 parts done after 9 s, about 27 s left"
@@ -66,7 +67,8 @@ def test_a_stop_keeps_the_parts_that_are_done(
     assert job.stopped
     assert "Stopped after 0 of 4 parts." in said(test)
     test.button(key="use_start").click().run()  # and may be run again
-    job.done, job.stopped, job.error = True, False, "a worker ran out of memory"
+    job.done, job.stopped = True, False
+    job.error = "a worker ran out of memory"
     assert "a worker ran out of memory" in said(test.run())
 
 

@@ -1,8 +1,10 @@
 """What the rows about ADePT say in words, as inequalities between recorded numbers."""
 
 import math
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcore.audit.settings import AuditSettings
@@ -20,12 +22,12 @@ TABLE = RECORDED.table
 DATA = ("atis.parquet", "snips.parquet")
 
 
-def rows(quantity, label, data, **where):
+def rows(quantity: str, label: str, data: str, **where: Any) -> pd.DataFrame:
     return chosen(TABLE, quantity, label=label, data=data, **where)
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_the_attack_refutes_the_published_claim_and_no_repair(data):
+def test_the_attack_refutes_the_published_claim_and_no_repair(data: str) -> None:
     for label in FORMS:
         found = rows("bayes", label, data)
         bounds = rows("first_bound", label, data, variant="claimed")
@@ -43,7 +45,7 @@ def test_the_attack_refutes_the_published_claim_and_no_repair(data):
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_the_share_named_agrees_with_the_bayes_optimum(data):
+def test_the_share_named_agrees_with_the_bayes_optimum(data: str) -> None:
     """Clopper–Pearson at 95 % for each of many rows: most of them hold the optimum."""
     for label in FORMS:
         found = rows("first", label, data)
@@ -53,7 +55,7 @@ def test_the_share_named_agrees_with_the_bayes_optimum(data):
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_what_the_table_concludes_holds_in_the_record(data):
+def test_what_the_table_concludes_holds_in_the_record(data: str) -> None:
     assert baseline(TABLE, "unprotected", data=data).mean > 0.99
     where = {"data": data, "learner": "tf-idf", "tested_on": "clean"}
     plain = baseline(TABLE, "accuracy", variant="", **where).mean
@@ -68,16 +70,16 @@ def test_what_the_table_concludes_holds_in_the_record(data):
     assert between == pytest.approx(rouge["adept", 16.0], abs=0.05)
 
 
-def test_the_true_epsilon_is_that_of_the_audit():
+def test_the_true_epsilon_is_that_of_the_audit() -> None:
     lexicon = Lexicon("two words", ("a", "b"), np.eye(2, dtype=np.float32))
     for epsilon in (1.0, 16.0):
         settings = AuditSettings(epsilon=epsilon, latent=32)
         audited = adept_published(lexicon, settings).numbers["true epsilon"]
         values = chosen(TABLE, "true_epsilon", label="adept", epsilon=epsilon)["value"]
-        np.testing.assert_allclose(values, audited, rtol=1e-12)
+        np.testing.assert_allclose(values, float(audited), rtol=1e-12)
 
 
-def test_the_rows_name_both_corpora_and_the_paper_they_are_about():
+def test_the_rows_name_both_corpora_and_the_paper_they_are_about() -> None:
     found = adept_rows(Figures(RECORDED))
     assert {row.paper for row in found} == {"Krishna et al. 2021", "Habernal 2021"}
     assert sum("ATIS" in row.ours and "SNIPS" in row.ours for row in found) >= 7

@@ -4,8 +4,10 @@ False-alarm probability of each randomised assertion: 1e-6.
 """
 
 import math
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -14,27 +16,29 @@ from dpcore.papers.habernal2021.pairs import (
     COLUMNS,
     DISTRIBUTIONS,
     GEOMETRY_COLUMNS,
+    Coordinates,
     clipped_distances,
     exceeding_pairs,
     two_dimensions,
 )
+from tests.fixtures import MakeRng
 
 PAIRS = 4_000
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> pd.DataFrame:
     return exceeding_pairs(np.random.default_rng(1), (1, 2, 4, 8, 16, 24, 32, 178, 200), PAIRS)
 
 
-def share(table, name, n, clipping="L2"):
+def share(table: pd.DataFrame, name: str, n: int, clipping: str = "L2") -> Any:
     rows = table[(table["distribution"] == name) & (table["clipping"] == clipping)]
     return rows[rows["dimension"] == n].iloc[0]
 
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("scale", [0.05, 0.4, 3.0])
-def test_distances_equal_plain_clipping(order, scale, rng):
+def test_distances_equal_plain_clipping(order: int, scale: float, rng: MakeRng) -> None:
     x, y = rng().standard_normal((2, 12, 50)) * scale
     dimensions = [1, 2, 5, 12]
     for found, n in zip(clipped_distances(x, y, dimensions, order), dimensions, strict=True):
@@ -43,7 +47,7 @@ def test_distances_equal_plain_clipping(order, scale, rng):
             assert found[i] == pytest.approx(np.abs(a - b).sum(), rel=1e-12)
 
 
-def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table):
+def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table: pd.DataFrame) -> None:
     assert tuple(table.columns) == COLUMNS
     control = table[table["clipping"] == "L1"]
     assert not control["exceeding"].any()
@@ -54,7 +58,7 @@ def test_the_control_never_exceeds_and_the_root_of_n_bounds_the_rest(table):
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS[1:])
-def test_normal_vectors_agree_with_the_formula(table, kind):
+def test_normal_vectors_agree_with_the_formula(table: pd.DataFrame, kind: Coordinates) -> None:
     """Within chance, and the error of the expansion: of order 1/n, here below 0.005."""
     compared = 0
     for n in (1, 16, 24, 32, 178, 200):
@@ -69,13 +73,14 @@ def test_normal_vectors_agree_with_the_formula(table, kind):
     assert compared >= 4
 
 
-def test_half_of_the_normal_pairs_exceed_at_root_pi_over_sigma():
+def test_half_of_the_normal_pairs_exceed_at_root_pi_over_sigma() -> None:
     for kind in DISTRIBUTIONS[1:]:
+        assert kind.deviation is not None
         crossing = math.sqrt(math.pi) / kind.deviation
         assert kind.expected(math.floor(crossing) - 1) < 0.5 < kind.expected(math.ceil(crossing))
 
 
-def test_uniform_vectors_in_two_dimensions(table):
+def test_uniform_vectors_in_two_dimensions(table: pd.DataFrame) -> None:
     """Half a million other pairs, clipped plainly: the share is 0.138, standard error 0.0005."""
     x, y = np.random.default_rng(5).uniform(-1, 1, (2, 500_000, 2))
     x, y = (v / np.maximum(1.0, np.linalg.norm(v, axis=1))[:, None] for v in (x, y))
@@ -86,12 +91,12 @@ def test_uniform_vectors_in_two_dimensions(table):
     assert abs(found - expected) <= stats.norm.isf(1e-6 / 2) * deviation
 
 
-def test_uniform_vectors_in_one_dimension_are_covered(table):
+def test_uniform_vectors_in_one_dimension_are_covered(table: pd.DataFrame) -> None:
     assert share(table, DISTRIBUTIONS[0].name, 1)["exceeding"] == 0
     assert share(table, DISTRIBUTIONS[0].name, 1)["expected"] == 0
 
 
-def test_the_picture_in_two_dimensions():
+def test_the_picture_in_two_dimensions() -> None:
     shapes = two_dimensions()
     assert tuple(shapes.columns) == GEOMETRY_COLUMNS
     by = {name: rows[["x", "y"]].to_numpy() for name, rows in shapes.groupby("shape")}
@@ -106,7 +111,7 @@ def test_the_picture_in_two_dimensions():
     assert apart.max() <= 2 * math.sqrt(2) + 1e-12
 
 
-def test_what_is_refused(rng):
+def test_what_is_refused(rng: MakeRng) -> None:
     for dimensions in ([], [0], [2_000]):
         with pytest.raises(ParameterError, match="dimensions"):
             exceeding_pairs(rng(), dimensions, 10)
@@ -114,7 +119,7 @@ def test_what_is_refused(rng):
         exceeding_pairs(rng(), [2], 0)
 
 
-def test_progress_ends_at_the_whole(rng):
+def test_progress_ends_at_the_whole(rng: MakeRng) -> None:
     seen = []
     exceeding_pairs(rng(), [1, 2], 1_100, progress=lambda *a: seen.append(a))
     assert [done for _, done, _ in seen] == list(range(1, 10))

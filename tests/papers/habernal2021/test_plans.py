@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +21,11 @@ from dpcore.papers.habernal2021.plans import (
     trained,
     unprotected,
 )  # fmt: skip
-from dpcore.study.plan import Arm, canonical
-from dpcore.study.sources import gather
+from dpcore.study.plan import Arm, Plan, canonical
+from dpcore.study.rows import Row
+from dpcore.study.sources import Sources, gather
 from dpcore.study.tables import check_trials, tidy
+from tests.fixtures import MakeRng
 
 PLAN = STUDY.plan
 CITIES = ("lima", "oslo", "cairo", "hanoi", "quito", "accra", "tunis", "doha")
@@ -43,13 +47,13 @@ OPTIONS = {
 EPSILONS = (1.0, 1e6)
 
 
-def utterances():
+def utterances() -> list[tuple[str, str]]:
     both = ((FARE, "fare"), (TRIP, "trip"))
     return [(kind.format(c, d), label) for c in CITIES for d in DAYS for kind, label in both]
 
 
 @pytest.fixture(scope="module")
-def corpus_file(tmp_path_factory):
+def corpus_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = utterances()
     extra = [
         ("Show flights to Lima today!", "trip", "train"),  # one that stands there already
@@ -67,7 +71,7 @@ def corpus_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def toy(corpus_file, tmp_path_factory):
+def toy(corpus_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Sources]:
     words = tuple(sorted({word for text, _ in utterances() for word in text.split()}))
     vectors = np.random.default_rng(1).standard_normal((len(words), 5)).astype(np.float32)
     lexicon = Lexicon("toy", words, vectors)
@@ -83,12 +87,12 @@ def toy(corpus_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def rows(toy):
+def rows(toy: tuple[Plan, Sources]) -> dict[str, list[Row]]:
     plan, sources = toy
     return {cell.label: measure(cell, sources) for cell in plan.cells()}
 
 
-def of(rows, quantity, **where):
+def of(rows: list[Row], quantity: str, **where: Any) -> list[Any]:
     return [
         row["value"]
         for row in rows
@@ -96,7 +100,9 @@ def of(rows, quantity, **where):
     ]
 
 
-def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(corpus_file):
+def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(
+    corpus_file: Path,
+) -> None:
     corpus = read_corpus(corpus_file, OPTIONS, 0)
     parts = [corpus.public.texts, corpus.private.texts, corpus.testing.texts]
     assert len(set(corpus.all_texts)) == sum(len(part) for part in parts)
@@ -111,7 +117,7 @@ def test_the_parts_are_disjoint_and_the_network_sees_the_public_one_alone(corpus
     assert model.facts["texts"] == 30
 
 
-def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file):
+def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file: Path) -> None:
     corpus = read_corpus(corpus_file, OPTIONS | {"private": 50}, 0)
     names, private, testing = corpus.intents()
     assert names == ("fare", "trip")
@@ -125,7 +131,7 @@ def test_a_rare_intent_is_left_out_and_one_alone_is_refused(corpus_file):
         read_corpus(corpus_file, OPTIONS | {"private": 61}, 0)
 
 
-def test_every_noise_is_measured_at_every_epsilon(rows):
+def test_every_noise_is_measured_at_every_epsilon(rows: dict[str, list[Row]]) -> None:
     for label, found in rows.items():
         check_trials(tidy(found))
         if label == "baseline":
@@ -144,7 +150,9 @@ def test_every_noise_is_measured_at_every_epsilon(rows):
                 assert of(found, "first_bound", variant=variant, **at) == [pytest.approx(bound)]
 
 
-def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(rows):
+def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(
+    rows: dict[str, list[Row]],
+) -> None:
     base, same = rows["baseline"], {"variant": NO_NOISE}
     for label in ("adept", "laplace", "l2-laplace"):  # (a) clips by another norm
         found = rows[label]
@@ -156,14 +164,16 @@ def test_without_noise_the_text_and_the_attack_are_those_of_the_clipped_vector(r
     assert len(of(base, "unprotected")) == len(of(base, "widest_pair")) == 1
 
 
-def test_a_cell_comes_out_again_whatever_was_measured_before(rows, toy):
+def test_a_cell_comes_out_again_whatever_was_measured_before(
+    rows: dict[str, list[Row]], toy: tuple[Plan, Sources]
+) -> None:
     plan, sources = toy
     trained.cache_clear()
     last = plan.cells()[-1]
     assert measure(last, sources) == rows[last.label]
 
 
-def test_pairs_that_the_noise_does_not_cover_are_counted(rng):
+def test_pairs_that_the_noise_does_not_cover_are_counted(rng: MakeRng) -> None:
     corner = np.full(4, 0.5)
     latents = np.concatenate([np.tile(corner, (50, 1)), np.tile(-corner, (50, 1))])
     share, widest = (row["value"] for row in unprotected(rng(), latents, 4_000))
@@ -174,7 +184,7 @@ def test_pairs_that_the_noise_does_not_cover_are_counted(rng):
     assert [row["value"] for row in unprotected(rng(), latents[:50], 100)] == [0.0, 0.0]
 
 
-def test_rewriting_is_compared_with_the_original():
+def test_rewriting_is_compared_with_the_original() -> None:
     made = compared(["a b c d", "e f"], ["a b c d", "g"])
     found = {row["quantity"]: row["value"] for row in made}
     assert found["exact"] == 0.5
@@ -182,7 +192,7 @@ def test_rewriting_is_compared_with_the_original():
     assert 0 < found["bleu"] < 100
 
 
-def test_the_plan_names_the_noises_and_the_baseline_first():
+def test_the_plan_names_the_noises_and_the_baseline_first() -> None:
     assert [arm.mechanism for arm in PLAN.arms] == ["", *FORMS]
     assert all(arm.epsilons == PLAN.arms[1].epsilons for arm in PLAN.arms[1:])
     options = dict(PLAN.options)

@@ -1,8 +1,11 @@
 """The examples of the private auto-encoder: ours, complete, and refused when damaged."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ from tests import needs
 from tests.shell import run
 
 
-def test_every_sentence_is_ours_and_has_every_noise():
+def test_every_sentence_is_ours_and_has_every_noise() -> None:
     found = read_examples()
     own = set(sentences_of(teaching_corpus().part("test").texts, 1, 100))
     texts = [row.text for row in found.rows if row.label == ""]
@@ -29,12 +32,12 @@ def test_every_sentence_is_ours_and_has_every_noise():
     assert found.facts["command"] == "python -m dpcore autoencoder examples"
 
 
-def test_what_the_examples_show_is_so():
+def test_what_the_examples_show_is_so() -> None:
     """Without noise all is written back; at ε ≤ 20 no noise leaves a sentence as it was."""
     rows = read_examples().rows
     clean = [row for row in rows if not row.label]
     assert sum(row.network == row.text for row in clean) >= 0.9 * len(clean)
-    paper = [row for row in rows if row.label and row.epsilon <= 20]
+    paper = [row for row in rows if row.label and row.epsilon is not None and row.epsilon <= 20]
     assert paper
     assert not any(row.network == row.text for row in paper)
     lost = [row for row in rows if row.label == "laplace" and row.epsilon == 1000.0]
@@ -51,7 +54,7 @@ def test_what_the_examples_show_is_so():
         (lambda f: f.update(length_alone=[]), "damaged"),
     ],
 )
-def test_a_damaged_file_is_refused(tmp_path, change, said):
+def test_a_damaged_file_is_refused(tmp_path: Path, change: Callable[..., Any], said: str) -> None:
     found = json.loads(examples_path().read_text(encoding="utf-8"))
     change(found)
     path = tmp_path / "words.json"
@@ -65,7 +68,9 @@ def test_a_damaged_file_is_refused(tmp_path, change, said):
         read_examples(tmp_path / "absent.json")
 
 
-def test_they_are_made_by_the_command(capsys, tmp_path, monkeypatch):
+def test_they_are_made_by_the_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     needs.torch()
     corpus = teaching_corpus()
     parts = {

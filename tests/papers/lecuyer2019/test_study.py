@@ -1,23 +1,27 @@
 """Tasks of the recorded experiments of PixelDP: small cells, and the plans."""
 
 import dataclasses
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpcore.papers.lecuyer2019.plans import DIGITS, REGIMES, TEXTS
 from dpcore.papers.lecuyer2019.study import ACCOUNTINGS, measure, measure_text
+from dpcore.study.plan import Cell, Plan
+from dpcore.study.rows import Row
 from dpcore.study.sources import Sources, gather
 
 SMALL = (("epochs", 1), ("draws", 20), ("error", 0.01), ("sizes", (0.0, 0.1)))
 
 
-def cell_of(plan, label, *options):
+def cell_of(plan: Plan, label: str, *options: Any) -> Cell:
     """A cell of a plan that is done in a moment."""
     cell = next(one for one in plan.cells() if one.label == label)
     return dataclasses.replace(cell, options=(*cell.options, *SMALL, *options))
 
 
-def values(rows, quantity):
+def values(rows: list[Row], quantity: str) -> dict[tuple[Any, Any], Any]:
     return {
         (row["variant"], row["at"]): row["value"] for row in rows if row["quantity"] == quantity
     }
@@ -26,7 +30,7 @@ def values(rows, quantity):
 @pytest.mark.parametrize(
     "label", ["first-layer, joint, laplace, 0.25", "picture, linear, gaussian, 0.5"]
 )
-def test_a_cell_tells_every_way_to_certify(label):
+def test_a_cell_tells_every_way_to_certify(label: str) -> None:
     rows = measure(cell_of(DIGITS.plan, label), Sources())
     noise = label.split(", ")[2]
     certified = values(rows, "certified")
@@ -44,14 +48,14 @@ def test_a_cell_tells_every_way_to_certify(label):
     assert set(values(rows, "abstained")) == {("hoeffding", None), ("clopper-pearson", None)}
 
 
-def test_the_same_cell_gives_the_same_rows():
+def test_the_same_cell_gives_the_same_rows() -> None:
     cell = cell_of(DIGITS.plan, "auto-encoder, separate, gaussian, 0.25")
     assert measure(cell, Sources()) == measure(cell, Sources())
     other = dataclasses.replace(cell, seed=1)
     assert measure(other, Sources()) != measure(cell, Sources())
 
 
-def test_the_network_without_noise_and_the_cost_are_cells_too():
+def test_the_network_without_noise_and_the_cost_are_cells_too() -> None:
     (row,) = measure(cell_of(DIGITS.plan, "no noise layer"), Sources())
     assert row["quantity"] == "accuracy"
     rows = measure(
@@ -64,7 +68,7 @@ def test_the_network_without_noise_and_the_cost_are_cells_too():
     assert min(seconds.values()) > 0
 
 
-def test_texts_are_certified_in_words(tmp_path):
+def test_texts_are_certified_in_words(tmp_path: Path) -> None:
     from dpcore.lexicon.catalogue import load
 
     lexicon = load()
@@ -80,5 +84,5 @@ def test_texts_are_certified_in_words(tmp_path):
 
 
 @pytest.mark.parametrize("plan", [DIGITS.plan, TEXTS.plan])
-def test_plans_are_data(plan):
+def test_plans_are_data(plan: Plan) -> None:
     assert len({arm.name for arm in plan.arms}) == len(plan.arms)

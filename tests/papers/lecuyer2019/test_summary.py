@@ -1,28 +1,30 @@
 """What is said of the recorded experiments of PixelDP, as inequalities between means."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dpcore.papers.lecuyer2019.plans import REGIMES, SCALES, SEEDS, STEPS
 from dpcore.papers.lecuyer2019.summary import costs, summary
-from dpcore.study.recorded import read_recorded
+from dpcore.study.recorded import Recorded, read_recorded
 
 BOUNDS = ("hoeffding", "clopper-pearson")
 
 
 @pytest.fixture(scope="module")
-def digits():
+def digits() -> Recorded:
     return read_recorded("pixeldp-digits")
 
 
-def table(recorded, quantity, *index, **where):
+def table(recorded: Recorded, quantity: str, *index: Any, **where: Any) -> Any:
     found = summary(recorded, quantity)
     for column, value in where.items():
         found = found[found[column] == value]
     return found.set_index(list(index))["mean"]
 
 
-def test_every_arm_is_summarised(digits):
+def test_every_arm_is_summarised(digits: Recorded) -> None:
     found = summary(digits, "certified")
     assert set(found["place"]) == {str(place) for place in REGIMES}
     assert (found["trials"] == len(SEEDS)).all()
@@ -35,7 +37,7 @@ def test_every_arm_is_summarised(digits):
     assert free["mean"].tolist()[0] > 0.95
 
 
-def test_certified_accuracy_falls_with_the_size_and_rises_with_the_proof(digits):
+def test_certified_accuracy_falls_with_the_size_and_rises_with_the_proof(digits: Recorded) -> None:
     keys = ("place", "regime", "noise", "scale", "at")
     for bound in BOUNDS:
         for accounting in ("gaussian-analytic", "laplace"):
@@ -56,7 +58,7 @@ def test_certified_accuracy_falls_with_the_size_and_rises_with_the_proof(digits)
         assert (slides >= analytic - 1e-12).all()
 
 
-def test_the_slides_claim_more_than_any_proof_allows(digits):
+def test_the_slides_claim_more_than_any_proof_allows(digits: Recorded) -> None:
     """Their largest size is above the tight one, which a half-space attains."""
     keys = ("place", "regime", "scale", "bound")
     how = {"noise": "gaussian", "accounting": "gaussian-analytic"}
@@ -65,7 +67,7 @@ def test_the_slides_claim_more_than_any_proof_allows(digits):
     assert (slides > tight).any()
 
 
-def test_joint_training_certifies_more_than_a_first_map_that_is_kept(digits):
+def test_joint_training_certifies_more_than_a_first_map_that_is_kept(digits: Recorded) -> None:
     how = {"condition": "tight", "bound": "clopper-pearson", "at": 0.1}
     found = table(digits, "certified", "place", "noise", "scale", "regime", **how)
     joint, separate = (found.xs(name, level="regime") for name in ("joint", "separate"))
@@ -74,7 +76,7 @@ def test_joint_training_certifies_more_than_a_first_map_that_is_kept(digits):
     assert (joint[both] > separate[both]).all()
 
 
-def test_the_cost_of_a_step_is_told_for_every_place_and_size(digits):
+def test_the_cost_of_a_step_is_told_for_every_place_and_size(digits: Recorded) -> None:
     found = costs(digits)
     assert len(found) == len(REGIMES) * len(SCALES) * len(STEPS)
     assert (found["low"] <= found["ratio"]).all()
@@ -86,7 +88,7 @@ def test_the_cost_of_a_step_is_told_for_every_place_and_size(digits):
         assert ratio["first-layer", noise, 8] > 1.2
 
 
-def test_no_text_may_lose_a_single_word():
+def test_no_text_may_lose_a_single_word() -> None:
     texts = read_recorded("pixeldp-texts")
     proved = summary(texts, "words").query("condition != 'slides'")
     assert len(proved)

@@ -5,11 +5,12 @@ import numpy as np
 from dpcore.learn.corpus import LABELLINGS, teaching_corpus
 from dpcore.papers.ours.teaching import ARMS, STUDY, divided
 from dpcore.papers.studies import EXPERIMENTS
+from tests.fixtures import MakeRng
 
 PLAN = STUDY.plan
 
 
-def test_both_labellings_are_of_the_same_texts_divided_alike(rng):
+def test_both_labellings_are_of_the_same_texts_divided_alike(rng: MakeRng) -> None:
     found = divided(rng())
     corpus = teaching_corpus()
     assert set(found) == set(LABELLINGS)
@@ -26,7 +27,7 @@ def test_both_labellings_are_of_the_same_texts_divided_alike(rng):
     assert [topics.classes[i] for i in topics.labels.tolist()] == [labels[t] for t in topics.texts]
 
 
-def test_another_trial_divides_otherwise():
+def test_another_trial_divides_otherwise() -> None:
     rngs = [PLAN.cells()[0].shared_generator("split") for _ in range(2)]
     first, again = (divided(rng)["topic"][0].texts for rng in rngs)
     last = divided(PLAN.cells()[-1].shared_generator("split"))["topic"][0].texts
@@ -34,7 +35,7 @@ def test_another_trial_divides_otherwise():
     assert first != last
 
 
-def test_it_is_an_experiment_without_a_data_folder():
+def test_it_is_an_experiment_without_a_data_folder() -> None:
     experiment = EXPERIMENTS["teaching-corpus"]
     assert experiment.plan == PLAN
     assert not experiment.reads_data

@@ -1,9 +1,12 @@
 """Appendix C: the formulas, the bounds that hold, and the numbers that contradict the formulas."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from dpcore.errors import ParameterError
@@ -28,6 +31,7 @@ from dpcore.papers.xu2021.appendix_c import (
 )
 from dpcore.papers.xu2021.appendix_c_sentences import gumbel_sentences, laplace_sentences
 from tests.chance import FALSE_ALARM, deviation
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.gumbel_twin import survival_and_density
 
@@ -41,14 +45,14 @@ def small() -> Lexicon:
 
 
 @pytest.fixture(scope="module")
-def glove(data_dir):
+def glove(data_dir: Path) -> Lexicon:
     """The first 2,000 rows of GloVe 6B in 50 dimensions."""
     names = (data_dir / "glove6b_50d_partial.vocab.txt").read_text(encoding="utf-8").split("\n")
     vectors = np.load(data_dir / "glove6b_50d_partial.npy", allow_pickle=False)[:2000]
     return Lexicon("glove", tuple(names[:2000]), vectors.astype(np.float32))
 
 
-def nearest_of(lexicon):
+def nearest_of(lexicon: Lexicon) -> NDArray[np.float64]:
     gaps = distances(lexicon.vectors, lexicon.vectors)
     np.fill_diagonal(gaps, np.inf)
     return gaps.min(axis=1)
@@ -57,7 +61,7 @@ def nearest_of(lexicon):
 # -- Laplace ------------------------------------------------------------------------------------
 
 
-def test_the_laplace_formula_is_exact_on_a_line_at_half_the_epsilon_it_names():
+def test_the_laplace_formula_is_exact_on_a_line_at_half_the_epsilon_it_names() -> None:
     lexicon = lexicons.line(-1.5, 0.0, 1.5)
     madlib = create("madlib", lexicon)
     rows = appendix_rows(madlib, named(lexicon, ["w1"]), EPSILONS / 2)
@@ -70,7 +74,7 @@ def test_the_laplace_formula_is_exact_on_a_line_at_half_the_epsilon_it_names():
     np.testing.assert_allclose(laplace_ceiling(EPSILONS, 1.5, 1), one_sided, atol=1e-15)
 
 
-def test_a_lonely_neighbour_leaves_a_half_where_the_formula_says_never():
+def test_a_lonely_neighbour_leaves_a_half_where_the_formula_says_never() -> None:
     lexicon = lexicons.line(0.0, 1e-6, 50.0)
     rows = appendix_rows(create("madlib", lexicon), named(lexicon, ["w0"]), [1.0], runs=5000)
     assert rows[0]["formula"] < 1e-6
@@ -78,7 +82,7 @@ def test_a_lonely_neighbour_leaves_a_half_where_the_formula_says_never():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 50, 300])
-def test_the_bounds_of_laplace_are_integrals_over_the_angle(d):
+def test_the_bounds_of_laplace_are_integrals_over_the_angle(d: int) -> None:
     floor = laplace_floor(EPSILONS, 2.0, d)
     ceiling = laplace_ceiling(EPSILONS, 2.0, d)
     assert np.all(np.diff(floor) >= 0)
@@ -93,7 +97,7 @@ def test_the_bounds_of_laplace_are_integrals_over_the_angle(d):
         assert value == pytest.approx(1 - beyond / density.sum() / 2, abs=1e-9)
 
 
-def test_the_truth_under_laplace_lies_between_its_bounds(small):
+def test_the_truth_under_laplace_lies_between_its_bounds(small: Lexicon) -> None:
     madlib = create("madlib", small)
     chosen = named(small, small.words[:10])
     rows = appendix_rows(madlib, chosen, EPSILONS, runs=1000, seed=3)
@@ -103,14 +107,14 @@ def test_the_truth_under_laplace_lies_between_its_bounds(small):
         assert row["low"] - slack <= row["truth"] <= row["high"] + slack
 
 
-def test_the_laplace_formula_is_several_times_too_large_on_glove(glove):
-    nearest = nearest_of(glove)
-    assert laplace_formula(1.0, nearest).mean() == pytest.approx(0.466, abs=1e-3)
+def test_the_laplace_formula_is_several_times_too_large_on_glove(glove: Lexicon) -> None:
+    nearest: Any = nearest_of(glove)
+    assert np.mean(laplace_formula(np.asarray(1.0), nearest)) == pytest.approx(0.466, abs=1e-3)
     chosen = named(glove, glove.words[::40])
     rows = appendix_rows(create("madlib", glove), chosen, [1.0], runs=400, seed=1)
     truth = np.array([row["truth"] for row in rows])
     formula = np.array([row["formula"] for row in rows])
-    np.testing.assert_allclose(formula, laplace_formula(1.0, nearest[::40]), rtol=1e-6)
+    np.testing.assert_allclose(formula, laplace_formula(np.asarray(1.0), nearest[::40]), rtol=1e-6)
     # The mean of 400 directions, each a number in [0, 1]; the true mean is about 0.003.
     slack = deviation(400, 400 * np.mean([row["standard_error"] for row in rows]) ** 2)
     assert truth.mean() + slack < formula.mean() / 3
@@ -123,7 +127,7 @@ SCALES = np.array([1e4, 8.0, 3.0, 1.0, 0.3, 0.1])
 
 @pytest.mark.parametrize("nearest", [0.0, 0.2, 0.9])
 @pytest.mark.parametrize("n", [5, 40, 600])
-def test_the_bounds_of_gumbel_hold_for_any_distances(rng, n, nearest):
+def test_the_bounds_of_gumbel_hold_for_any_distances(rng: MakeRng, n: int, nearest: float) -> None:
     weights, make = poisson_weights(n), rng(n)
     for spread in (0.0, 1e-3, 0.1, 2.0):
         d = np.sort(make.uniform(nearest, nearest + spread, n - 1))
@@ -135,7 +139,7 @@ def test_the_bounds_of_gumbel_hold_for_any_distances(rng, n, nearest):
             assert under - 1e-9 <= truth <= over + 1e-9
 
 
-def test_the_proved_bound_is_reached_by_equal_distances_without_truncation():
+def test_the_proved_bound_is_reached_by_equal_distances_without_truncation() -> None:
     n, nearest = 7, 0.8
     d = np.append(0.0, np.full(n - 1, nearest))
     for b in (5.0, 1.0, 0.2):
@@ -143,23 +147,24 @@ def test_the_proved_bound_is_reached_by_equal_distances_without_truncation():
         assert truth == pytest.approx(gumbel_floor(np.array(b), nearest, n), abs=1e-9)
 
 
-def test_the_upper_bound_is_the_law_of_the_difference_of_two():
+def test_the_upper_bound_is_the_law_of_the_difference_of_two() -> None:
     for b in (5.0, 1.0, 0.2):
 
-        def meets(t, scale=b):
+        def meets(t: float, scale: float = b) -> float:
             survival, _ = survival_and_density(np.array(t - 0.8), scale, 3.0)
             _, density = survival_and_density(np.array(t), scale, 3.0)
             return float(density * (survival if t > -2.2 else 1.0))
 
         beats = sum(
-            integrate.quad(meets, *ends, epsabs=1e-12)[0] for ends in ((-3, -2.2), (-2.2, 3))
+            integrate.quad(meets, low, high, epsabs=1e-12)[0]
+            for low, high in ((-3, -2.2), (-2.2, 3))
         )
         share = 1 - math.log(7) / 7  # P(K >= 2)
         found = gumbel_ceiling(np.array([b]), 0.8, 7, 3.0)[0]
         assert found == pytest.approx(1 - share + share * beats, abs=1e-9)
 
 
-def test_the_formulas_of_gumbel_are_those_of_the_paper():
+def test_the_formulas_of_gumbel_are_those_of_the_paper() -> None:
     n, b, nearest = 1000, np.array([0.5, 2.0]), 0.7
     share = 1 - math.log(n) / n
     np.testing.assert_allclose(
@@ -170,13 +175,13 @@ def test_the_formulas_of_gumbel_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize(("n", "share"), [(48_210, 0.1037), (11_673, 0.1219), (2_000, 0.1561)])
-def test_what_is_certain_is_the_mean_of_one_over_the_candidates(n, share):
+def test_what_is_certain_is_the_mean_of_one_over_the_candidates(n: int, share: float) -> None:
     assert certain_share(n) == pytest.approx(share, abs=5e-5)
     assert gumbel_floor(np.array(1e12), 1.0, n) == pytest.approx(certain_share(n), abs=1e-9)
     assert certain_share(n) < gumbel_limit(n)
 
 
-def test_words_of_glove_contradict_the_inequality_and_the_floor(glove):
+def test_words_of_glove_contradict_the_inequality_and_the_floor(glove: Lexicon) -> None:
     gumbel = create("truncated-gumbel", glove)
     nearest = nearest_of(glove)
     dense, sparse = glove.words[nearest.argmin()], glove.words[nearest.argmax()]
@@ -194,12 +199,12 @@ def test_words_of_glove_contradict_the_inequality_and_the_floor(glove):
 # -- rows and sentences -------------------------------------------------------------------------
 
 
-def test_another_mechanism_is_refused(small):
+def test_another_mechanism_is_refused(small: Lexicon) -> None:
     with pytest.raises(ParameterError, match=r"madlib .* and truncated-gumbel, got gaussian"):
         appendix_rows(create("gaussian", small, {"delta": 1e-5}), named(small, ["w1"]), [1.0])
 
 
-def test_the_sentences_say_the_numbers_of_the_rows(small):
+def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
     chosen = named(small, ["w3", "w9"])
     madlib, gumbel = create("madlib", small), create("truncated-gumbel", small)
     rows = appendix_rows(madlib, chosen, [1.0, 1000.0], runs=200)
@@ -228,7 +233,7 @@ def test_the_sentences_say_the_numbers_of_the_rows(small):
     assert "is not undercut here" in gumbel_sentences(top, 1e200, 60)[-1]
 
 
-def test_the_words_to_begin_with_are_a_dense_and_a_sparse_one():
+def test_the_words_to_begin_with_are_a_dense_and_a_sparse_one() -> None:
     lexicon = lexicons.line(0.0, 1.0, 1.1, 5.0, 9.0, 20.0)  # made-up words: none is alphabetic
     assert everyday_extremes(lexicon) == ("w1", "w5")
     names = ("cat", "river", "forest", "monday", "tree", "garage")

@@ -3,6 +3,9 @@
 import dataclasses
 import gzip
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +20,10 @@ from dpcore.papers.xu2021 import training as xu2021_training
 from dpcore.papers.xu2021.material import LISTS, Trial, material, private_text
 from dpcore.papers.xu2021.plans import TRAININGS
 from dpcore.papers.xu2021.training import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, measure
+from dpcore.study.definition import Study
 from dpcore.study.plan import Arm, Plan
-from dpcore.study.sources import gather
+from dpcore.study.rows import Row
+from dpcore.study.sources import Sources, gather
 from tests import needs
 
 needs.torch()
@@ -28,7 +33,7 @@ WORDS = tuple(f"word{i}" for i in range(30))
 GRID = (2.0, 1e6)
 
 
-def small(folder, pairs: bool):
+def small(folder: Path, pairs: bool) -> tuple[Plan, Sources]:
     """A corpus whose label is said by its last word, lists of substitutions, and their plan."""
     rng = np.random.default_rng(0)
     lexicon = Lexicon("small", WORDS, rng.normal(size=(30, 6)).astype(np.float32))
@@ -60,13 +65,13 @@ def small(folder, pairs: bool):
 
 
 @pytest.fixture(autouse=True)
-def forget():
+def forget() -> Iterator[None]:
     yield
     material.cache_clear()
     private_text.cache_clear()
 
 
-def found(rows, quantity, **where):
+def found(rows: list[Row], quantity: str, **where: Any) -> list[Row]:
     return [
         row
         for row in rows
@@ -75,7 +80,9 @@ def found(rows, quantity, **where):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-def test_a_trial_measures_three_networks_before_and_after_attacks(tmp_path, pairs):
+def test_a_trial_measures_three_networks_before_and_after_attacks(
+    tmp_path: Path, pairs: bool
+) -> None:
     plan, sources = small(tmp_path, pairs)
     baseline, low, high = (measure(cell, sources) for cell in plan.cells())
     assert found(baseline, "majority")[0]["value"] == 0.5
@@ -102,14 +109,19 @@ def test_a_trial_measures_three_networks_before_and_after_attacks(tmp_path, pair
     assert found(low, "accuracy", learner=AUGMENTED, tested_on="clean")
 
 
-def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(tmp_path, monkeypatch):
+def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan, sources = small(tmp_path, False)
     arms = (Arm(name, GRID[:1], options=(("grid", GRID[:1]),)) for name in ("madlib", "tem"))
     plan = dataclasses.replace(plan, arms=tuple(arms))
     tried = []
-    monkeypatch.setattr(
-        xu2021_training, "attacked", lambda _, some, candidates, *__: tried.append(candidates) or []
-    )
+
+    def attacked(_: Any, some: Any, candidates: Any, *__: Any) -> list[Any]:
+        tried.append(candidates)
+        return []
+
+    monkeypatch.setattr(xu2021_training, "attacked", attacked)
     for cell in plan.cells():
         measure(cell, sources)
     assert len(tried) == 2 * 3
@@ -118,7 +130,7 @@ def test_every_mechanism_is_drawn_from_with_and_without_an_exact_law(tmp_path, m
         assert all(one.words.shape[1] <= 5 for one in candidates)
 
 
-def test_the_same_cell_has_the_same_rows_alone(tmp_path):
+def test_the_same_cell_has_the_same_rows_alone(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     cells = plan.cells()
     whole = [measure(cell, sources) for cell in cells][-1]
@@ -129,14 +141,14 @@ def test_the_same_cell_has_the_same_rows_alone(tmp_path):
             assert first == second
 
 
-def test_other_lists_than_the_plan_names_are_refused(tmp_path):
+def test_other_lists_than_the_plan_names_are_refused(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     (tmp_path / LISTS).write_bytes(b"other")
     with pytest.raises(StudyError, match="is missing or another file than the plan names"):
         measure(plan.cells()[0], sources)
 
 
-def test_splits_with_other_classes_are_refused(tmp_path):
+def test_splits_with_other_classes_are_refused(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     frame = pd.read_parquet(tmp_path / "texts.parquet")
     frame.loc[frame["split"] == "test", "label"] = "a"
@@ -152,14 +164,14 @@ def test_splits_with_other_classes_are_refused(tmp_path):
         material(Trial.of(plan.cells()[0], moved))
 
 
-def test_allowed_substitutes_are_counted():
+def test_allowed_substitutes_are_counted() -> None:
     table = Substitutions(np.array([1, 2]), np.array([[1, 5, 6], [2, 7, 2]]), np.ones(2))
     before, after = np.array([1, 1, 2, 2, 3]), np.array([5, 9, 7, 1, 4])
     assert xu2021_training._allowed(table, before, after) == 2 / 5
     assert xu2021_training._allowed(table, before[:0], after[:0]) == 0
 
 
-def test_private_copies_share_their_noise_over_the_curve(tmp_path):
+def test_private_copies_share_their_noise_over_the_curve(tmp_path: Path) -> None:
     plan, sources = small(tmp_path, False)
     trial = Trial.of(plan.cells()[1], sources)
     both = private_text(trial, "madlib", GRID, "{}")
@@ -172,7 +184,7 @@ def test_private_copies_share_their_noise_over_the_curve(tmp_path):
 
 
 @pytest.mark.parametrize("study", TRAININGS)
-def test_the_plans_say_their_sizes(study):
+def test_the_plans_say_their_sizes(study: Study) -> None:
     said, plan = study.sizes, study.plan
     given = dict(plan.options)
     for name in ("train", "test", "attacked"):

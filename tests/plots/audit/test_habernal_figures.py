@@ -15,7 +15,7 @@ from dpcore.plots.audit.habernal import (
 TABLE = exceeding_pairs(np.random.default_rng(0), (1, 2, 4, 8, 16, 32), 400)
 
 
-def test_one_line_a_distribution_and_one_for_the_control():
+def test_one_line_a_distribution_and_one_for_the_control() -> None:
     figure = exceeding_figure(TABLE[list(SHARE_COLUMNS)])
     named = {trace.name: trace for trace in figure.data if trace.name}
     assert len(named) == 4
@@ -27,7 +27,7 @@ def test_one_line_a_distribution_and_one_for_the_control():
     assert len(looks) == 4
 
 
-def test_the_caption_reads_the_table():
+def test_the_caption_reads_the_table() -> None:
     text = exceeding_caption(TABLE)
     assert "400 pairs" in text
     assert "uniform on [−C, C]: half of the pairs from n = 4" in text
@@ -35,13 +35,13 @@ def test_the_caption_reads_the_table():
     assert "Clipped by the L1 norm: at most 0.0%" in text
 
 
-def test_without_the_control_nothing_is_said_of_it():
+def test_without_the_control_nothing_is_said_of_it() -> None:
     alone = TABLE[TABLE["clipping"] == "L2"]
     assert len([t for t in exceeding_figure(alone).data if t.name]) == 3
     assert "L1 norm:" not in exceeding_caption(alone)
 
 
-def test_the_geometry():
+def test_the_geometry() -> None:
     shapes = two_dimensions()[list(GEOMETRY_COLUMNS)]
     figure = geometry_figure(shapes)
     assert len(figure.data) == 4

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -48,7 +49,7 @@ def drawn(
     logarithm: bool = False,
     band: str = "quantiles",
     words: pd.DataFrame | None = None,
-) -> object:
+) -> Any:
     return curves_figure(table, quantity, "ε", logarithm, band, words)
 
 
@@ -136,14 +137,14 @@ def test_ln_epsilon_has_an_even_axis_and_epsilon_a_logarithmic_one() -> None:
     assert even.layout.xaxis.type is None
     assert list(even.data[2].x) == pytest.approx([0.0, math.log(10.0)])
     assert even.layout.annotations[0].x == pytest.approx(math.log(10.0))
-    plain = drawn()
+    plain: Any = drawn()
     assert plain.layout.xaxis.type == "log"
     assert list(plain.layout.xaxis.range) == [0.0, 1.0]
     assert plain.layout.annotations[0].x == 1.0
 
 
 def test_sw_is_on_a_logarithmic_axis_that_ends_at_the_runs() -> None:
-    figure = drawn(TABLE.assign(mean=[150.0, 1.0, 90.0, 1.2]), "sw")
+    figure: Any = drawn(TABLE.assign(mean=[150.0, 1.0, 90.0, 1.2]), "sw")
     assert figure.layout.yaxis.type == "log"
     assert list(figure.layout.yaxis.tickvals) == [1, 2, 5, 10, 20, 50, 100, 200]
     assert "200 runs" in figure.layout.yaxis.title.text

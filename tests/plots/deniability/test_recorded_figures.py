@@ -1,6 +1,7 @@
 """Figures of recorded results: what is drawn, and what the captions say of it."""
 
 import math
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,7 +16,9 @@ from dpcore.plots.deniability.recorded import (
 )
 
 
-def row(curve, mechanism, layer, epsilon, mean, deviation=0.1):
+def row(
+    curve: str, mechanism: str, layer: str, epsilon: float, mean: float, deviation: float = 0.1
+) -> dict[str, Any]:
     return {
         "curve": curve, "mechanism": mechanism, "layer": layer, "epsilon": epsilon, "mean": mean,
         "standard_deviation": deviation, "standard_error": 0.01, "q05": mean, "q95": mean,
@@ -25,7 +28,7 @@ def row(curve, mechanism, layer, epsilon, mean, deviation=0.1):
 
 
 @pytest.fixture
-def table():
+def table() -> pd.DataFrame:
     rows = [
         row("laplace", "laplace.v1", "line", 1.0, 0.05),
         row("laplace", "laplace.v1", "line", 10.0, 0.95),
@@ -38,7 +41,7 @@ def table():
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def test_a_band_a_line_and_the_marks_of_each_layer(table):
+def test_a_band_a_line_and_the_marks_of_each_layer(table: pd.DataFrame) -> None:
     figure = recorded_figure(table, "nw", "ε", logarithm=False)
     names = [trace.name for trace in figure.data if trace.name]
     assert names == ["laplace", "laplace, protocol", "laplace, the paper", "tem"]
@@ -54,7 +57,7 @@ def test_a_band_a_line_and_the_marks_of_each_layer(table):
     assert figure.layout.xaxis.type == "log"
 
 
-def test_the_axis_of_ln_epsilon_is_linear_in_it(table):
+def test_the_axis_of_ln_epsilon_is_linear_in_it(table: pd.DataFrame) -> None:
     figure = recorded_figure(table[table["curve"] == "tem"], "sw", "ln ε", logarithm=True)
     (line,) = [trace for trace in figure.data if trace.name]
     assert line.x == (0.0, math.log(10.0))
@@ -62,7 +65,7 @@ def test_the_axis_of_ln_epsilon_is_linear_in_it(table):
     assert "1,000 runs" in figure.layout.yaxis.title.text
 
 
-def test_the_caption_says_the_numbers_that_are_drawn(table):
+def test_the_caption_says_the_numbers_that_are_drawn(table: pd.DataFrame) -> None:
     caption = recorded_caption(table, "nw", logarithm=False)
     assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in caption
     assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in caption
@@ -70,7 +73,7 @@ def test_the_caption_says_the_numbers_that_are_drawn(table):
     assert "ln ε = 2.303" in recorded_caption(table, "nw", logarithm=True)
 
 
-def test_sw_against_nw():
+def test_sw_against_nw() -> None:
     rows = [
         ("madlib", "madlib.v1", "exact", e, 40, 1000, nw, sw)
         for e, nw, sw in ((1.0, 0.1, 900.0), (9.0, 0.45, 300.0), (90.0, 1.0, 1.0))

@@ -24,7 +24,7 @@ CURVES = pd.DataFrame(
 LINES = (Line("without privacy", 0.82), Line("majority class", 0.5, "dot"))
 
 
-def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across():
+def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across() -> None:
     figure = utility_figure(CURVES, "accuracy", "ε per unit of distance", LINES)
     named = {trace.name: trace for trace in figure.data if trace.name}
     assert set(named) == {"madlib", "tem", "without privacy", "majority class"}
@@ -38,7 +38,7 @@ def test_a_curve_has_its_band_and_style_and_a_baseline_goes_across():
     assert figure.layout.xaxis.title.text == "ε per unit of distance"
 
 
-def test_the_caption_says_the_numbers():
+def test_the_caption_says_the_numbers() -> None:
     caption = utility_caption(CURVES, "accuracy", LINES)
     assert "madlib: from 0.5 at ε = 1 to 0.7 at ε = 10" in caption
     assert "without privacy: 0.82" in caption
@@ -56,7 +56,7 @@ FRONTIER = pd.DataFrame(
 )
 
 
-def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest():
+def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest() -> None:
     figure = frontier_figure(FRONTIER, "Nw", "accuracy", LINES[:1])
     named = {trace.name: trace for trace in figure.data}
     line = named["frontier: no other is as good in both and better in one"]
@@ -83,7 +83,7 @@ ROC = pd.DataFrame(
 )
 
 
-def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor():
+def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor() -> None:
     figure = roc_figure(ROC)
     named = {trace.name: trace for trace in figure.data if trace.name}
     assert set(named) == {"guessing", "without privacy", "tem, ε = 2"}
@@ -95,13 +95,13 @@ def test_roc_is_logarithmic_and_zero_is_drawn_at_the_floor():
     assert len([trace for trace in figure.data if trace.fill == "tonexty"]) == 1
 
 
-def test_the_roc_caption_reads_one_rate():
+def test_the_roc_caption_reads_one_rate() -> None:
     caption = roc_caption(ROC, 0.01)
     assert "1 in 100 texts" in caption
     assert "without privacy: 5 %" in caption
 
 
-def test_curves_of_one_mechanism_have_dashes_of_their_own():
+def test_curves_of_one_mechanism_have_dashes_of_their_own() -> None:
     second = ROC[3:].assign(curve="tem, ε = 4", epsilon=4.0)
     figure = roc_figure(pd.concat([ROC, second]))
     named = {trace.name: trace for trace in figure.data if trace.name}
@@ -117,5 +117,5 @@ def test_curves_of_one_mechanism_have_dashes_of_their_own():
         (3.0, 4.0, []),
     ],
 )
-def test_ticks_are_whole_and_not_too_many(low, high, shown):
+def test_ticks_are_whole_and_not_too_many(low: float, high: float, shown: list[str]) -> None:
     assert utility.log_ticks(low, high)["ticktext"] == shown

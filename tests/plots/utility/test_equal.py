@@ -19,7 +19,7 @@ TABLE = pd.DataFrame(
 LINES = (Line("without privacy", 0.82),)
 
 
-def test_marks_are_joined_by_privacy_and_have_whiskers():
+def test_marks_are_joined_by_privacy_and_have_whiskers() -> None:
     figure = equal_figure(TABLE, "nw", "accuracy", LINES)
     named = {trace.name: trace for trace in figure.data}
     assert list(named["madlib"].x) == [10.0, 90.0]
@@ -32,14 +32,14 @@ def test_marks_are_joined_by_privacy_and_have_whiskers():
     assert figure.layout.xaxis.title.text == X_TITLES["nw"]
 
 
-def test_only_the_loss_is_logarithmic():
+def test_only_the_loss_is_logarithmic() -> None:
     assert equal_figure(TABLE, "nw", "accuracy").layout.xaxis.type is None
     axis = equal_figure(TABLE, "loss", "accuracy").layout.xaxis
     assert axis.type == "log"
     assert list(axis.ticktext) == ["10", "20", "50"]
 
 
-def test_the_caption_reads_the_middle_of_the_axis():
+def test_the_caption_reads_the_middle_of_the_axis() -> None:
     caption = equal_caption(TABLE, "loss", "accuracy", LINES)
     assert "madlib: 0.5 at 10 (ε = 1)" in caption  # √(10 · 90) = 30 is nearer to 10 than to 90
     assert "tem: 0.7 at 20 (ε = 2)" in caption
