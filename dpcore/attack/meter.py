@@ -222,14 +222,16 @@ def _metric(
 ) -> tuple[Reading, ...]:
     """Theorems 1 and 2: the packing bound from above, the optimal mechanism from below."""
     highs = _highs(lexicon, epsilons, prior, metric, compute, progress)
-    mechanism = Optimal(lexicon=lexicon, metric=str(metric))
+    # A small vocabulary would have its weights computed when they are first asked for.
+    known = compute or known_weights(lexicon, metric) is not None
+    mechanism = Optimal(lexicon=lexicon, metric=str(metric)) if known else None
     rows = []
     for epsilon, high in zip(epsilons.tolist(), highs.tolist(), strict=True):
         # Nothing that is released helps less than nothing at all.
         low, name = float(prior.probability.max()), _CONSTANT
-        stays = float(prior.probability @ mechanism.least_staying(epsilon))
-        if stays > low:
-            low, name = stays, mechanism.short
+        if mechanism is not None:
+            stays = float(prior.probability @ mechanism.least_staying(epsilon))
+            low, name = max((low, name), (stays, mechanism.short))
         low *= 1.0 - _OUTWARDS
         if not low <= high * (1.0 + 1e-9):
             raise ComputationError(
