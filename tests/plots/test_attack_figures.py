@@ -17,7 +17,7 @@ from dpcore.plots.attack.captions import (
     worst_sentence,
 )
 from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
-from dpcore.plots.attack.words import chance_text, count_text, times_text
+from dpcore.plots.attack.words import chance_text, count_text, meter_text, times_text
 from tests.plots.test_style import contrast
 
 ICONS = pd.DataFrame(
@@ -172,3 +172,18 @@ def test_the_worst_pair_says_how_much_of_the_promise_is_used() -> None:
         "of 17,000, where the promise allows 1.5·10⁸ (52% of the exponent)."
     )
     assert "breaks the promise of 2" in worst_sentence("a", "b", 3.0, math.log(2), broken=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ending"),
+    [
+        (0.2616, 0.2616, "at most 26 in 100 words; under the best one he does."),
+        (0.0178, 0.0391, "at most 4 in 100 words; under the best that is known, 2 in 100."),
+        (0.99964, 0.99964, "lets a stranger guess all but 1 in 2,780 words."),
+        (1.0 - 1e-9, 1.0, "lets a stranger guess nearly every word."),
+    ],
+)
+def test_the_meter_is_one_sentence(low: float, high: float, ending: str) -> None:
+    text = meter_text(low, high, "ε = 1.2 per distance")
+    assert text.endswith(ending)
+    assert "ε = 1.2 per distance" in text

@@ -42,9 +42,11 @@ def meter_text(low: float, high: float, promise: str) -> str:
         promise: what is kept: "ε = 1.2 per distance".
     """
     if low >= _NEARLY_ALL:
+        rest = 1.0 - low
+        much = "nearly every word" if rest * _MOST < 10 else f"all but {chance_text(rest)} words"
         return (
             f"{promise} by itself excludes nothing: the best mechanism that keeps it lets a "
-            f"stranger guess {chance_text(low)} words."
+            f"stranger guess {much}."
         )
     least, most = chance_text(low), chance_text(high)
     if least == most:
