@@ -4,7 +4,8 @@ For P(y | w) = a_y·e^(−η·d(w, y))/Z_w, Z = K_η·a, the loss of an output b
 most η·d + |ln Z_w − ln Z_v| by the triangle inequality, so that the largest of (that/d) over all
 pairs is an ε that holds (`exponential.tem_loss`, where it is computed for a = 1). Where a = K⁻¹·1
 is not negative Z is 1 but for rounding, and ε = η; elsewhere a is the minimum over a ≥ 0 of
-`packing.programme`, Z differs a little from word to word, and η is a percent or so below ε.
+`packing.programme`, Z differs a little from word to word, and η is a little below ε (on the bundled
+words a tenth of a percent).
 """
 
 from __future__ import annotations
