@@ -10,7 +10,7 @@ from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """What the command prints as JSON."""
     assert main(["meter", *arguments, "--json"]) == 0
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -18,7 +18,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
 
 
 def test_it_prints_what_the_engine_computes(capsys: pytest.CaptureFixture[str]) -> None:
-    result = said(capsys, "--epsilon", "1,1.25,1.5")
+    result = printed(capsys, "--epsilon", "1,1.25,1.5")
     assert result["fingerprint"] == load(None).fingerprint
     assert result["meaning"] == "euclidean"
     assert result["rows"] == meter(load(None), [1, 1.25, 1.5]).to_pandas().to_dict("records")
@@ -27,11 +27,11 @@ def test_it_prints_what_the_engine_computes(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_local_privacy_and_backwards(capsys: pytest.CaptureFixture[str]) -> None:
-    (row,) = said(capsys, "--local", "--guessed-at-most", "0.05")["rows"]
+    (row,) = printed(capsys, "--local", "--guessed-at-most", "0.05")["rows"]
     assert row["high"] <= 0.05 < row["high"] * 1.001
-    (again,) = said(capsys, "--local", "--epsilon", repr(row["epsilon"]))["rows"]
+    (again,) = printed(capsys, "--local", "--epsilon", repr(row["epsilon"]))["rows"]
     assert again == row
-    (metric,) = said(capsys, "--guessed-at-most", "0.05")["rows"]
+    (metric,) = printed(capsys, "--guessed-at-most", "0.05")["rows"]
     assert metric["high"] <= 0.05
 
 

@@ -221,16 +221,18 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         if row is None or self._table is None or self._table.normalisers[row].any():
             return super().guarantee(value)
         kept, bound = float(self._table.lower[row]), float(self._table.upper[row])
+        # Between two known ε the weights are those of the smaller one, and so is the bound.
+        runs_at = float(self._table.wanted[row])
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
             reason=(
                 "P(y | w) = a_y·e^(−ε·d(w, y)) has no normaliser that depends on the word, so the "
                 "triangle inequality alone bounds the loss by ε·d; that rows sum to 1 was computed "
-                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for. It is "
-                f"optimal: a share of {kept:.6f} of all words stays, and no mechanism with this "
-                f"promise keeps more than {bound:.6f}, nor lets a stranger who takes all words "
-                "for equally likely guess more."
+                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for. With the "
+                f"weights for ε = {runs_at:.6g} a share of {kept:.6f} of all words stays, and no "
+                f"mechanism that keeps ε = {runs_at:.6g} keeps more than {bound:.6f}, nor lets a "
+                "stranger who takes all words for equally likely guess more: there it is optimal."
             ),
             source=self.source,
             metric=self.metric,

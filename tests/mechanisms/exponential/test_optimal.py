@@ -92,6 +92,15 @@ def test_the_guarantee_is_proved_above_the_critical_epsilon_and_certified_below(
     assert low.status is Status.CERTIFIED
 
 
+def test_between_two_known_epsilons_it_claims_the_bound_of_the_smaller_one() -> None:
+    table = known_weights(LEXICON, MECHANISM_METRIC)
+    assert table is not None
+    row = int(np.flatnonzero(table.wanted == 3.0)[0])
+    between = 0.5 * (table.wanted[row] + table.wanted[row + 1])
+    reason = MECHANISM.guarantee(between).reason
+    assert f"ε = 3 keeps more than {table.upper[row]:.6f}" in reason
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 2.0, 50.0])
 def test_without_weights_the_theorem_decides(
     epsilon: float, monkeypatch: pytest.MonkeyPatch

@@ -65,10 +65,10 @@ def test_distances_that_do_not_fit_are_computed_for_every_product(
 ) -> None:
     lexicon = lexicons.cloud(600, 4)
     columns = np.random.default_rng(1).random((1, 600))
-    held = Kernel(lexicon.vectors).near(np.array([1.0]), columns)
+    expected = Kernel(lexicon.vectors).near(np.array([1.0]), columns)
     monkeypatch.setattr(kernels, "PACKING_BYTES", 0)
     kernel = Kernel(lexicon.vectors)
-    np.testing.assert_array_equal(kernel.near(np.array([1.0]), columns), held)
+    np.testing.assert_array_equal(kernel.near(np.array([1.0]), columns), expected)
     assert kernel._kept is None
 
 
